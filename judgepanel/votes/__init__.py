@@ -1,4 +1,4 @@
-"""What users bring: the vote matrix, its readers, orientation, checks and the simulator."""
+"""User input: the vote matrix, its readers, orientation, checks and the simulator."""
 
 from __future__ import annotations
 

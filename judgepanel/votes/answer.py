@@ -1,8 +1,8 @@
-"""A table, or what is wrong with the file, as bytes from one process to another: data only.
+"""The answer of the reading process: a table or a refusal, serialised as data only.
 
 The process that reads a file handles untrusted content. Its answer is checked here field by field
-and nothing in it is ever executed, so that whoever took that process over can at most give
-another table. The layout: a JSON header, then for each column its codes and its distinct texts.
+and nothing in it is ever executed, so an attacker who takes over that process can at most return a
+different table. Layout: a JSON header, then for each column its codes and its distinct texts.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _FIELDS = ("problem", "file", "row", "column", "value", "allowed", "remedy")
 
 
 class BadAnswer(ValueError):
-    """The bytes are no answer."""
+    """The bytes are not a valid answer."""
 
 
 def packed(table: RawTable) -> Iterator[bytes]:
-    """The bytes of a table, in pieces."""
+    """Yield the bytes of a table in pieces."""
     columns: list[list[Any]] = []
     pieces: list[tuple[np.ndarray, bytes]] = []
     for name in table.columns:
@@ -61,7 +61,7 @@ def packed(table: RawTable) -> Iterator[bytes]:
 
 
 def packed_error(error: InputError) -> Iterator[bytes]:
-    """The bytes of a refusal."""
+    """Yield the bytes of a refusal in pieces."""
     fields = {name: getattr(error, name) for name in _FIELDS}
     value = fields["value"]
     fields["value"] = None if value is None else str(value)[:200]
@@ -76,10 +76,10 @@ def _headed(header: dict[str, Any]) -> Iterator[bytes]:
 
 
 def unpacked(data: bytes) -> RawTable:
-    """The table in an answer.
+    """Return the table in an answer.
 
-    Raises InputError where the answer says that the file is refused, and BadAnswer for bytes that
-    are no whole answer.
+    Raises InputError if the answer says that the file was refused, and BadAnswer for bytes that are
+    not a complete answer.
     """
     try:
         return _unpacked(data)
@@ -133,7 +133,7 @@ def _unpacked(data: bytes) -> RawTable:
 
 
 class _Body:
-    """What follows the header, from its start to its end."""
+    """A cursor over the bytes that follow the header."""
 
     def __init__(self, data: bytes, start: int) -> None:
         self._data = data

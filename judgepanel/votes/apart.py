@@ -1,9 +1,8 @@
-"""Reads an untrusted file in a process of its own, with limits on memory and time.
+"""Read an untrusted file in a separate process with limits on memory and time.
 
-A file that makes a parser take all memory, run for ever or crash ends that process and no other.
-It has an environment without the server's secrets, opens no file for writing, and gives data only:
-see ``judgepanel.votes.answer``. Should the process that started it be killed, it ends at its
-limits.
+A file that makes a parser exhaust memory, loop forever or crash ends only that process. The process
+has an environment without the server's secrets, opens no file for writing, and returns data only:
+see ``judgepanel.votes.answer``. If its parent is killed, it ends when it reaches its limits.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _GOING: weakref.WeakSet[Reading] = weakref.WeakSet()
 _LOG = logging.getLogger(__name__)
 _ENVIRONMENT = {
     "PYTHONPATH": str(Path(judgepanel.__file__).resolve().parents[1]),
-    # One thread each, and no allocator that reserves gigabytes of address space.
+    # One thread per library, and no allocator that reserves gigabytes of address space.
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
@@ -45,12 +44,12 @@ _ENVIRONMENT = {
 
 
 class Reading:
-    """A file that is being read; leaving its ``with`` block ends the work."""
+    """A file that is being read; leaving the ``with`` block stops the process."""
 
     def __init__(self, data: bytes, name: str, task: Task | None = None) -> None:
-        """Start to read; ``task`` as with ``open_table``.
+        """Start reading; ``task`` is as for ``open_table``.
 
-        Raises InputError for more bytes than may be brought.
+        Raises InputError if ``data`` exceeds the upload limit.
         """
         try:
             check_bytes(len(data))
@@ -93,11 +92,11 @@ class Reading:
 
     @property
     def pid(self) -> int:
-        """The process that reads."""
+        """Process id of the reader."""
         return self._process.pid
 
     def wait(self, seconds: float) -> bool:
-        """Whether it has ended, at the latest after so many seconds."""
+        """Wait up to ``seconds`` and return whether the process has ended."""
         if time.monotonic() > self._ends:
             self._too_late = True
             self._process.kill()
@@ -108,12 +107,12 @@ class Reading:
         return True
 
     def table(self) -> RawTable:
-        """What was read, once it has ended.
+        """Return the table, once the process has ended.
 
         Raises
         ------
         InputError
-            What is wrong with the file, or which limit reading it has met.
+            What is wrong with the file, or which limit the process exceeded.
         """
         while not self.wait(1.0):
             pass
@@ -141,7 +140,7 @@ class Reading:
         )
 
     def end(self) -> None:
-        """Stop reading, whatever has been read."""
+        """Stop reading, whatever has been read so far."""
         self._process.kill()
         self._process.wait()
         _GOING.discard(self)
@@ -155,7 +154,7 @@ class Reading:
     def _give(self, data: bytes) -> None:
         pipe = self._process.stdin
         if pipe is not None:
-            with contextlib.suppress(OSError):  # It needs no more, or has ended.
+            with contextlib.suppress(OSError):  # The process needs no more input, or has ended.
                 pipe.write(data)
                 pipe.close()
 
@@ -171,7 +170,7 @@ class Reading:
 
 
 def kill_readers() -> None:
-    """End every process that reads for this one, which is about to end itself."""
+    """End all reader processes of this process; called before it ends itself."""
     for reading in list(_GOING):
         with contextlib.suppress(ProcessLookupError):
             os.kill(reading.pid, signal.SIGKILL)
@@ -181,6 +180,6 @@ atexit.register(kill_readers)
 
 
 def open_apart(data: bytes, name: str) -> RawTable:
-    """As ``open_table`` for bytes, in a process of its own."""
+    """Return the table in ``data`` like ``open_table``, read in a separate process."""
     with Reading(data, name) as reading:
         return reading.table()

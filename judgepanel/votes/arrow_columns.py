@@ -1,4 +1,4 @@
-"""Columns of Arrow as texts: what Parquet, Arrow files and frames have in common."""
+"""Arrow columns as texts, for Parquet files, Arrow files and frames."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _COLUMNS_AT_ONCE = 64
 def frame_of(
     schema: pa.Schema, n_rows: int, parts_of: Callable[[list[str]], Iterator[Sequence[pa.Array]]]
 ) -> pd.DataFrame:
-    """Categorical columns of a table; ``parts_of`` gives some of its columns, some rows at a time.
+    """Return categorical columns of a table; ``parts_of`` yields given columns in row batches.
 
-    Raises InputError for no rows, too many cells, and nested or binary columns.
+    Raises InputError for a table without rows, too many cells, and nested or binary columns.
     """
     names = column_names(schema.names, None)
     if n_rows == 0:
@@ -44,14 +44,14 @@ def frame_of(
 
 
 def unreadable(title: str, error: Exception) -> InputError:
-    """What pyarrow says of a file; an InputError stays what it is."""
+    """Return pyarrow's error as an InputError; an InputError is returned unchanged."""
     if isinstance(error, InputError):
         return error
     return InputError(f"not a readable {title} file: {quote_value(error, 160)[1:-1]}")
 
 
 def check_kind(kind: pa.DataType, name: str) -> None:
-    """Refuse a column of nested or binary values."""
+    """Refuse columns of nested or binary values."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     of_bytes = (
@@ -69,7 +69,7 @@ def check_kind(kind: pa.DataType, name: str) -> None:
 
 
 def texts_of(values: pa.Array, name: str) -> tuple[np.ndarray, pa.Array]:
-    """Codes (n,) into the texts that occur; what is missing is the empty text."""
+    """Return codes (n,) and the distinct texts they index; missing values become the empty text."""
     if pa.types.is_null(values.type):
         return np.zeros(len(values), np.int8), pa.array([""])
     if pa.types.is_string_view(values.type):
@@ -97,7 +97,7 @@ def texts_of(values: pa.Array, name: str) -> tuple[np.ndarray, pa.Array]:
 
 
 def _words(values: pa.Array) -> pa.Array:
-    """The distinct values as texts."""
+    """Return the distinct values as texts."""
     kind = values.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
         plain = values.cast(pa.float64()) if pa.types.is_floating(kind) else values

@@ -1,4 +1,4 @@
-"""What a file says about its items beside the votes: ids, labels, groups and features."""
+"""Item attributes in a votes file: ids, labels, groups and features."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _INFINITE = frozenset({"inf", "infinity"})
 
 
 def is_numeric_word(text: str) -> bool:
-    """Whether a feature cell of this text would be read as a number or as missing."""
+    """Whether a feature cell with this text would be read as a number or as missing."""
     return text != "" and (_is_missing(text) or is_number(text) or _is_infinite(text))
 
 
 def is_group_word(text: str) -> bool:
-    """Whether a group of this name would be mistaken for a verdict or for no group."""
+    """Whether a group of this name would be mistaken for a verdict or for a missing group."""
     return is_verdict(text)
 
 
 def names_in(
     table: RawTable, column: str, kind: str, reserved: Callable[[str], bool] = not_reserved
 ) -> tuple[NDArray[np.intp], list[str]]:
-    """Codes (n_rows,) into the distinct names in a column; refuses an empty one."""
+    """Return codes (n_rows,) into the distinct names in a column; refuse empty names."""
     codes, words = distinct(table.frame[column])
     place: dict[str, int] = {}
     names = (unshield(word, reserved) for word in words)
@@ -58,9 +58,9 @@ def names_in(
 
 
 def unique_ids(table: RawTable, column: str | None) -> tuple[str, ...]:
-    """The item ids of a wide file, or row numbers from 1 without an id column.
+    """Return the item ids of a wide file, or row numbers from 1 if there is no id column.
 
-    Raises InputError for an empty id and for one that occurs twice.
+    Raises InputError for an empty or duplicate id.
     """
     if column is None:
         return tuple(str(number) for number in range(1, table.n_rows + 1))
@@ -89,10 +89,10 @@ def given_rows(
     items: NDArray[np.intp],
     n_items: int,
 ) -> NDArray[np.intp]:
-    """For each item of a long file the row that says its value, or any of its rows if none does.
+    """Return for each item of a long file a row that gives its value, or any row if none does.
 
-    ``values`` (n_rows,) are codes and ``given`` tells which count. Raises InputError when two rows
-    of an item disagree.
+    ``values`` (n_rows,) are codes and ``given`` marks the rows that count. Raises InputError if two
+    rows of an item disagree.
     """
     rows = np.zeros(n_items, dtype=np.intp)
     rows[items[::-1]] = np.arange(len(items) - 1, -1, -1)
@@ -115,7 +115,7 @@ def given_rows(
 
 
 def labels_in(table: RawTable, column: str) -> NDArray[np.int8]:
-    """int8 (n_rows,) in {0, 1, -1 unlabelled}; refuses any other word with its row."""
+    """Return labels, int8 (n_rows,) in {0, 1, -1 unlabelled}; refuse other words with their row."""
     labels = verdicts_of(table.frame[column])
     refuse_unknown(table, column, labels, "not a label", ALLOWED_LABELS, correct_or_name("label"))
     return labels
@@ -140,7 +140,7 @@ def refuse_unknown(
 
 
 def groups_in(table: RawTable, column: str, rows: NDArray[np.intp]) -> tuple[str, ...]:
-    """The group of each item; refuses an item without one."""
+    """Return the group of each item; refuse an item without a group."""
     codes, words = distinct(table.frame[column])
     blank = np.array([word.strip() == "" for word in words], dtype=bool)[codes[rows]]
     if blank.any():
@@ -157,7 +157,7 @@ def groups_in(table: RawTable, column: str, rows: NDArray[np.intp]) -> tuple[str
 
 
 def feature_name(table: RawTable, column: str) -> str:
-    """The name of a feature: its column's without ``feat_``."""
+    """Return the name of a feature: its column name without ``feat_``."""
     name = column.removeprefix(FEATURE_PREFIX)
     if name == "":
         raise InputError(
@@ -172,7 +172,7 @@ def feature_name(table: RawTable, column: str) -> str:
 
 
 def typed_column(table: RawTable, column: str, rows: NDArray[np.intp]) -> pd.Series:
-    """Rows of a column as float64 (blank = nan) if all its cells are numbers, else as text.
+    """Return rows of a column as float64 (blank = nan) if all cells are numbers, otherwise as text.
 
     Raises InputError for an infinite number.
     """

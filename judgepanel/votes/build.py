@@ -1,4 +1,4 @@
-"""RawTable and Mapping -> VoteMatrix, with what is odd about it."""
+"""RawTable and Mapping -> VoteMatrix, with warnings about the data."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from judgepanel.votes.words import abstentions_in, distinct, ties_in
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
-    """A vote matrix, how its file was read, and what is odd about it (full sentences).
+    """A vote matrix, how its file was read, and warnings about it (full sentences).
 
-    ``judge_file`` is the name of the judge table's file, None without one; ``labels`` is where the
-    labels were read from, None where they are with the votes; ``coverage`` is what
-    was read of the judges' outputs, None where the file had votes. ``forms`` says how verdicts are
-    written: ``A/B``, ``yes/no``, ...
+    ``judge_file`` is the file name of the judge table, None if there is none; ``labels`` is where
+    the labels were read from, None if they are in the votes file; ``coverage`` is what was read
+    from the judges' outputs, None if the file holds votes. ``forms`` says how verdicts are written:
+    ``A/B``, ``yes/no``, ...
     """
 
     votes: VoteMatrix
@@ -58,11 +58,11 @@ def build_votes(
     judge_table: RawTable | None = None,
     need_labels: bool = True,
 ) -> Loaded:
-    """The vote matrix of a file whose columns are known.
+    """Return the vote matrix of a file whose column roles are known.
 
     ``judge_table`` has a ``judge`` column and is matched to the judges by name. ``need_labels``
-    refuses votes that cannot be studied for want of labels: none at all, a class with one item
-    only, and in a pointwise task one class only.
+    refuses votes whose labels do not allow any study: no labels, a class with a single item, or, in
+    a pointwise task, a single class.
 
     Raises
     ------
@@ -135,10 +135,10 @@ def _labels(table: RawTable, column: str | None, verdicts: Verdicts) -> NDArray[
 
 
 def check_labels(labels: NDArray[np.int8], task: Task, column: str | None) -> None:
-    """Refuse labels (n_items,) from which nothing can be studied; ``column`` is where they stand.
+    """Refuse labels (n_items,) that do not allow any study; ``column`` is where they were read.
 
-    Raises InputError without any label, for a class with one item only, and in a pointwise task
-    for one class only.
+    Raises InputError if there are no labels, if a class has a single item, and in a pointwise task
+    if there is a single class.
     """
     counts = [int((labels == label).sum()) for label in (0, 1)]
     if sum(counts) == 0:
@@ -167,7 +167,7 @@ def check_labels(labels: NDArray[np.int8], task: Task, column: str | None) -> No
 
 
 def _item_rows(table: RawTable, column: str, verdicts: Verdicts) -> NDArray[np.intp]:
-    """For each item the row of the file that says its value in a column."""
+    """Return for each item the row of the file that gives its value in a column."""
     if verdicts.items is None:
         return np.arange(table.n_rows)
     codes, words = distinct(table.frame[column])
@@ -195,7 +195,7 @@ def _odd_columns(table: RawTable, mapping: Mapping) -> list[str]:
         if ties:
             many = "labels are ties and count" if ties > 1 else "label is a tie and counts"
             warnings.append(f"{ties} {many} as no label.")
-    # A second label or group column among the judges would be a judge that knows the answer.
+    # A second label or group column read as a judge would be a judge that knows the answer.
     doubtful = [column for column in mapping.judge_columns if is_role_name(column)]
     if doubtful:
         warnings.append(f"Read as judges in spite of their names: {listed(doubtful)}.")

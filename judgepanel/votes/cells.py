@@ -1,9 +1,9 @@
-"""How one text cell is kept safe in a spreadsheet and still read back as it was.
+"""Escaping of text cells so that spreadsheets do not run them and readers restore them exactly.
 
-A leading apostrophe is the spreadsheets' own mark for "this is text". The writer puts one in front
-of a text that would be run as a formula or be read as something else (a *guarded* text); the reader
-takes one away from a guarded text that has one, and strips blanks from every other cell. Both look
-at the text behind its apostrophes, so the pair is a bijection: ``unshield(shield(x)) == x``.
+A leading apostrophe is how spreadsheets mark a cell as text. The writer adds one to a text that
+would be run as a formula or read as something else (a *guarded* text); the reader removes one from
+a guarded text that has one, and strips blanks from every other cell. Both look at the text behind
+its apostrophes, so the pair is a bijection: ``unshield(shield(x)) == x``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-# No two parts can share a run of digits: trying every way to divide one takes quadratic time.
+# No two parts of the pattern can match the same run of digits: backtracking would be quadratic.
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _FORMULA_STARTS = frozenset("=+-@\t\r\n＝＋－＠")
 
@@ -27,29 +27,29 @@ def is_formula(text: str) -> bool:
 
 
 def csv_safe(text: str) -> str:
-    """The text for a cell of an exported table: formulas get an apostrophe in front.
+    """Return the text for a cell of an exported table, formulas with a leading apostrophe.
 
-    One way only. Vote files use ``shield``, which ``unshield`` undoes.
+    Not reversible. Vote files use ``shield``, which ``unshield`` undoes.
     """
     return f"'{text}" if is_formula(text) else text
 
 
 def not_reserved(_text: str) -> bool:
-    """No text has another meaning in this place."""
+    """No text is reserved here."""
     return False
 
 
 def shield(text: str, reserved: Callable[[str], bool] = not_reserved) -> str:
-    """The text as a vote file holds it: one apostrophe more if it is guarded.
+    """Return the text as a vote file holds it, with one more apostrophe if it is guarded.
 
-    ``reserved`` says which texts would be read as something else in this place, for example
-    ``label`` as the name of a judge.
+    ``reserved`` tells which texts would be read as something else here, for example ``label`` as
+    the name of a judge.
     """
     return f"'{text}" if _guarded(text, reserved) else text
 
 
 def unshield(text: str, reserved: Callable[[str], bool] = not_reserved) -> str:
-    """What the cell of a vote file says: the inverse of ``shield``, blanks around it stripped."""
+    """Return the text in a cell of a vote file: the inverse of ``shield``, with blanks stripped."""
     if text.startswith("'") and _guarded(text, reserved):
         return text[1:]
     return text.strip()

@@ -1,4 +1,4 @@
-"""Checks as objects; here P0: can the order of the items be trusted, and do items repeat?"""
+"""Scope checks as objects, and check P0: is the item order informative, and do items repeat?"""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Outcome = Literal["pass", "review", "fail", "not applicable"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One scope check: what was found, why it matters, what to do.
+    """A scope check: what was found, why it matters, what to do.
 
-    ``numbers`` maps a short name to a value; judge names inside are untrusted text.
+    ``numbers`` maps a short name to a value; judge names in it are untrusted text.
     """
 
     code: str
@@ -40,10 +40,10 @@ _ADVICE_POSITION = (
 
 
 def check_orientation(votes: VoteMatrix) -> Check:
-    """P0: do labels and votes depend on an arbitrary order of the two responses?
+    """P0: do labels and votes depend on the arbitrary order of the two responses?
 
-    Fails on one-class labels, asks for review on lopsided labels, on constant judges, and on
-    judges that are right (or wrong) on every one of ``CONSTANT_VOTES`` or more labelled items.
+    Fails on one-class labels; asks for review on lopsided labels, on constant judges, and on judges
+    that are right (or wrong) on all of ``CONSTANT_VOTES`` or more labelled items.
     """
     share = votes.minority_share
     constant = _names(votes, constant_judges(votes))
@@ -105,14 +105,14 @@ _EVIDENCE = {
 
 
 def item_checks(votes: VoteMatrix, *, group_duplicates: bool = False) -> tuple[Check, ...]:
-    """P0 in two parts: the order of the items, and items that repeat."""
+    """Both parts of P0: the order of the items, and repeated items."""
     return check_orientation(votes), check_repeats(votes, group_duplicates=group_duplicates)
 
 
 def check_repeats(votes: VoteMatrix, *, group_duplicates: bool = False) -> Check:
-    """P0: are there copies of items that are counted as independent?
+    """P0: are copies of items counted as independent?
 
-    Fails where ``_SERIOUS_SHARE`` of the labelled items or more are such copies; copies that
+    Fails if ``_SERIOUS_SHARE`` or more of the labelled items are such copies; copies that
     ``group_duplicates`` or the file's own groups keep together pass.
     """
     repeats = find_repeats(votes).repeats
@@ -143,7 +143,7 @@ def check_repeats(votes: VoteMatrix, *, group_duplicates: bool = False) -> Check
 
 
 def repeats_sentence(repeats: Repeats) -> str:
-    """That items repeat, what follows, and what to do; empty where none are counted apart."""
+    """Return how many items repeat, the effect and the remedy; empty if no copies are apart."""
     if not repeats.apart:
         return ""
     return (

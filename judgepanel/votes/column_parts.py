@@ -1,6 +1,6 @@
-"""A column of texts from the dictionary-encoded parts in which a file is read.
+"""A text column assembled from the dictionary-encoded parts in which a file is read.
 
-No cell is ever held as a text of its own: a value that all rows share is held once.
+Each distinct text is held once, however many rows share it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Codes = NDArray[np.signedinteger]
 
 
 class ColumnParts:
-    """The parts of one column, in their order: codes and the texts that they stand for."""
+    """The parts of one column in order: codes and the texts that they index."""
 
     __slots__ = ("_codes", "_of", "_words")
 
@@ -30,14 +30,14 @@ class ColumnParts:
         self._words: list[pa.Array] = []
 
     def add(self, codes: Codes, words: pa.Array) -> None:
-        """Add a part: positions (n,) in ``words``, which are texts without a null."""
+        """Add a part: ``codes`` (n,) are positions in ``words``, which has no nulls."""
         if not self._words or not words.equals(self._words[-1]):
             self._words.append(words)
         self._codes.append(codes.astype(smallest(len(words))))
         self._of.append(len(self._words) - 1)
 
     def finish(self, dtypes: dict[tuple[str, ...], pd.CategoricalDtype]) -> pd.Categorical:
-        """The column. ``dtypes`` holds those of columns before it: most have the same few words."""
+        """Return the column. ``dtypes`` caches dtypes across columns with the same few words."""
         words = pa.concat_arrays(self._words).dictionary_encode()
         place = words.indices.to_numpy(zero_copy_only=False).astype(smallest(len(words.dictionary)))
         start = np.cumsum([0, *map(len, self._words)])
@@ -51,7 +51,7 @@ class ColumnParts:
 
 
 def smallest(n_words: int) -> np.dtype[np.signedinteger]:
-    """The smallest integers that number so many words, and -1."""
+    """Return the smallest signed integer type that holds -1 and codes of ``n_words`` words."""
     return np.dtype(np.min_scalar_type(-max(n_words, 1)))
 
 

@@ -1,4 +1,4 @@
-"""Which column means what: guessed from names and content, and open to correction."""
+"""Column roles of a file, guessed from names and content; callers can override them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LONG_VERDICT_NAMES = (
     *("preference", "choice", "winner", "response", "prediction", "score"),
 )
 TEXT_NAMES = ("text", "raw_text", "output", "raw_output", "transcript", "completion", "content")
-"""Columns of what judges wrote, see ``judgepanel.votes.transcripts``."""
+"""Columns that hold what judges wrote, see ``judgepanel.votes.transcripts``."""
 _VERDICTS = LONG_VERDICT_NAMES[:2]
 _LONG_NAMES = frozenset((*LONG_ITEM_NAMES, *LONG_JUDGE_NAMES, *LONG_VERDICT_NAMES, *TEXT_NAMES))
 _ROLE_NAMES = frozenset((*ID_NAMES, *LABEL_NAMES, *GROUP_NAMES))
@@ -54,14 +54,14 @@ _ROLE_NAMES = frozenset((*ID_NAMES, *LABEL_NAMES, *GROUP_NAMES))
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """What each column of a file is, by the names in the file.
+    """The role of each column of a file, by its name in the file.
 
     A wide file has one row per item and one column per judge (``judge_columns``); without an
     ``id_column`` the items are numbered from 1. A long file has one row per vote (``item_column``,
     ``judge_column``, ``verdict_column``), and its ``id_column`` is the ``item_column``.
-    ``label_column``, ``group_column`` and ``feature_columns`` mean the same in both. ``roles`` says
-    of every column what it is and why; ``chosen`` are the options (name, column) by which columns
-    became judges, features or ignored.
+    ``label_column``, ``group_column`` and ``feature_columns`` mean the same in both. ``roles``
+    gives each column's role and the reason; ``chosen`` are the options (name, column) that made
+    columns judges, features or ignored.
     """
 
     layout: Layout
@@ -78,7 +78,7 @@ class Mapping:
 
     @property
     def used(self) -> tuple[str, ...]:
-        """Every column with a role, each once a role."""
+        """All columns with a role, repeated for each role they have."""
         item = self.item_column if self.layout == "long" else self.id_column
         single = (item, self.label_column, self.group_column)
         votes = (self.judge_column, self.verdict_column) if self.layout == "long" else ()
@@ -108,20 +108,19 @@ def guess_mapping(
     ignore: Sequence[str] = (),
     need_label: bool = True,
 ) -> Mapping:
-    """What the columns of a file mean, by their names and, where names do not tell, their content.
+    """Return the column roles of a file, guessed from names and, if needed, from content.
 
-    A file is long when it has an item, a judge and a verdict column, and the judge column holds
-    names rather than verdicts. In a wide file a column without another role is a judge, unless its
-    name or content tells that it is a feature or none (see ``judgepanel.votes.roles``), or it is
-    named as in a long file (annotator, model, output, ...) and holds no verdicts. With
+    A file is long if it has an item, a judge and a verdict column and the judge column holds names
+    rather than verdicts. In a wide file a column without another role is a judge, unless its name
+    or content shows that it is a feature or not counted (see ``judgepanel.votes.roles``), or its
+    name is typical of a long file (annotator, model, output, ...) and it holds no verdicts. With
     ``judge_columns`` the file is wide and no other column is a judge. A group column is guessed
-    only if it holds something else than verdicts.
-    Columns given by name are used as they are.
+    only if it does not hold verdicts. Columns given by name are used as given.
 
     Raises
     ------
     InputError
-        A named column that does not exist or has two roles, no judges, or no label column where
+        A named column that does not exist or has two roles, no judges, or no label column although
         one is needed.
     """
     roles: dict[Role, str | None] = {
@@ -155,7 +154,7 @@ def guess_mapping(
 
 
 def _all_roles(table: RawTable, mapping: Mapping) -> tuple[ColumnRole, ...]:
-    """Every column with its role and why, in the order of the file."""
+    """Return every column with its role and the reason, in file order."""
     reasons = {role.column: role for role in mapping.roles}
     chosen = {column for _, column in mapping.chosen}
     places: tuple[tuple[ColumnKind, str | None], ...] = (
@@ -235,9 +234,9 @@ def holds_verdicts(cells: pd.Series) -> bool:
 
 
 def judges_beside(table: RawTable, item: str, others: set[str]) -> tuple[str, ...]:
-    """The columns of verdicts in a file with one row per item; () where items come again.
+    """Return the verdict columns of a file with one row per item; () if items repeat.
 
-    Columns that are named by a role or as in a long file are none, nor are the ``others``.
+    Columns whose name is a role name or typical of a long file are left out, as are ``others``.
     """
     if table.frame[item].duplicated().any():
         return ()
@@ -245,18 +244,18 @@ def judges_beside(table: RawTable, item: str, others: set[str]) -> tuple[str, ..
 
 
 def _few_verdicts(cells: pd.Series) -> bool:
-    """Whether most of what is in a column are names or texts: one word amiss is a mistake."""
+    """Whether most distinct values are not verdicts; a single bad word counts as a mistake."""
     words = [word for word in distinct(cells)[1] if word.strip()]
     return 2 * sum(is_verdict(word) for word in words) < len(words)
 
 
 def _bracketed(cells: pd.Series) -> bool:
-    """Whether verdicts are written as ``[[A]]``: they may be outputs of judges."""
+    """Whether verdicts are written as ``[[A]]``, which suggests outputs of judges."""
     return any(word.strip().startswith("[[") for word in distinct(cells)[1])
 
 
 class _Guesser:
-    """The columns of one file that have no role yet, by their lower-case names."""
+    """The columns of a file without a role so far, by lower-case name."""
 
     def __init__(self, table: RawTable, given: set[str]) -> None:
         self.table = table
@@ -270,7 +269,7 @@ class _Guesser:
         self.free = {name.lower(): name for name in reversed(table.columns) if name not in given}
 
     def readable(self, column: str) -> bool:
-        """Whether a column holds verdicts in any form: words, 1 and 2, or names of models."""
+        """Whether a column holds verdicts in any form: words, 1 and 2, or model names."""
         words = {word.strip() for word in distinct(self.table.frame[column])[1]}
         return all(
             is_verdict(word) or word in ("2", "2.0") or word in self.models for word in words
@@ -315,7 +314,7 @@ class _Guesser:
             and self.judges({item, verdict, group})
             and not self.table.frame.drop_duplicates()[item].duplicated().any()
         ):
-            # The label beside judges, in a file where whole rows come again.
+            # The label next to judges, in a file with duplicate rows.
             return None
         label = truth
         group = group or self.group({item, judge, verdict, label})
@@ -332,14 +331,14 @@ class _Guesser:
         )
 
     def all_verdicts(self, taken: set[str | None]) -> bool:
-        """Whether every column that no wide file has a role for holds verdicts."""
+        """Whether every column without a role in wide files holds verdicts."""
         taken |= {self.find(ID_NAMES), self.find(LABEL_NAMES), self.group(taken)}
         frame = self.table.frame
         rest = [name for name in frame.columns if name not in {*taken, *self.features(taken)}]
         return all(holds_verdicts(frame[name]) for name in rest)
 
     def judges(self, taken: set[str | None]) -> tuple[str, ...]:
-        """The columns that hold verdicts and are named neither by a role nor as in a long file."""
+        """Return the verdict columns whose names suggest neither a role nor a long file."""
         taken |= {self.find(ID_NAMES), self.find(LABEL_NAMES), self.group(taken)}
         return tuple(
             name
@@ -350,7 +349,7 @@ class _Guesser:
         )
 
     def named_as_long(self, taken: set[str | None]) -> set[str]:
-        """The columns of a wide file that are named as in a long one and hold no verdicts."""
+        """Return the columns of a wide file with names typical of a long file and no verdicts."""
         return {
             name
             for name in self.table.columns
@@ -360,7 +359,7 @@ class _Guesser:
         }
 
     def refuse_half_a_long_file(self, taken: set[str | None]) -> None:
-        """Refuse names of judges without verdicts, and texts without names of judges."""
+        """Refuse judge names without verdicts, and texts without judge names."""
         for names, missing, allowed in (
             (LONG_JUDGE_NAMES, "none with verdicts or outputs", (*_VERDICTS, *TEXT_NAMES)),
             (TEXT_NAMES, "none with the names of judges", LONG_JUDGE_NAMES[:4]),
@@ -420,7 +419,7 @@ class _Guesser:
         )
 
     def outcome(self, taken: set[str | None]) -> str | None:
-        """The column named winner or preference: the label of a wide file that names no other."""
+        """Return the column named winner or preference, the label if no other column is."""
         names = [self.free[name] for name in ("winner", "preference") if name in self.free]
         names = [name for name in names if name not in taken and self.readable(name)]
         return names[0] if len(names) == 1 else None

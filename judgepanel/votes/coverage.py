@@ -1,4 +1,4 @@
-"""What was read of the outputs of each judge, and what it says when the order is turned around."""
+"""Coverage of judge outputs: how many had a readable verdict, and what changed with the order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from judgepanel.votes.verdicts import LEVELS, REASONS
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """An output without a verdict: where it stands, why, and an excerpt (untrusted text)."""
+    """An output without a verdict: its location, the reason, and an excerpt (untrusted text)."""
 
     judge: str
     item: str
@@ -22,12 +22,13 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class JudgeCoverage:
-    """What came of the outputs of one judge that count as its verdict on an item.
+    """Counts over the outputs of one judge that count as its verdict on an item.
 
-    ``outputs`` of them, ``levels`` with a verdict by the form it had (in the order of ``LEVELS``)
-    and ``reasons`` without one (of ``REASONS``); ``shown_first`` verdicts for what was shown first.
-    ``both`` items have a verdict in both orders: the ``same`` one on the item, or both for what was
-    shown first (``both_first``), or else both for what was shown second.
+    ``outputs`` is the total, ``levels`` counts verdicts by form (in the order of ``LEVELS``) and
+    ``reasons`` counts outputs without one (in the order of ``REASONS``); ``shown_first`` counts
+    verdicts for the response shown first. ``both`` items have a verdict in both orders: ``same`` of
+    them for the same response, ``both_first`` twice for the response shown first, the rest twice
+    for the one shown second.
     """
 
     judge: str
@@ -40,24 +41,24 @@ class JudgeCoverage:
     both_first: int
 
     def __post_init__(self) -> None:
-        # What was stored before a reason had its name cannot hold outputs with that reason.
+        # Counts stored before a reason was introduced have no outputs with that reason.
         newer = len(REASONS) - len(self.reasons)
         object.__setattr__(self, "reasons", (*self.reasons, *[0] * newer))
 
     @property
     def read(self) -> int:
-        """Outputs with a verdict."""
+        """Number of outputs with a verdict."""
         return sum(self.levels)
 
     @property
     def rate(self) -> float:
-        """Share of outputs with a verdict, in [0, 1]; a tie is none."""
+        """Share of outputs with a verdict, in [0, 1]; a tie is not a verdict."""
         return self.read / self.outputs
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What came of all outputs in a file, judge by judge, with examples of those not read.
+    """Coverage of all outputs in a file by judge, with examples of outputs that were not read.
 
     ``notes`` are sentences about outputs and judges that do not count.
     """
@@ -68,7 +69,7 @@ class Coverage:
 
     @property
     def outputs(self) -> int:
-        """All outputs that count."""
+        """Number of outputs that count."""
         return sum(judge.outputs for judge in self.judges)
 
     @property
@@ -77,7 +78,7 @@ class Coverage:
         return sum(judge.read for judge in self.judges) / self.outputs
 
     def frame(self) -> pd.DataFrame:
-        """One row per judge, the least read first."""
+        """Return one row per judge, the lowest coverage first."""
         rows = [
             {"judge": judge.judge, "outputs": judge.outputs, "read": judge.read, "rate": judge.rate}
             | dict(zip(LEVELS, judge.levels, strict=True))

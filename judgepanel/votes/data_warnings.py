@@ -1,4 +1,4 @@
-"""What is odd about votes but no reason to refuse them, as full sentences."""
+"""Warnings about votes that are unusual but usable, as full sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FEW_LABELS = 20
 
 
 def vote_warnings(votes: VoteMatrix) -> list[str]:
-    """Warnings about judges and items: a single judge, no votes at all, one verdict only."""
+    """Warnings about judges and items: a single judge, no votes, a single verdict."""
     warnings = []
     if votes.n_judges == 1:
         warnings.append(

@@ -1,7 +1,8 @@
-"""Tail probabilities and quantiles, through scipy.special.
+"""Tail probabilities and quantiles computed with scipy.special.
 
-scipy.stats writes the documentation of a hundred distributions when it is imported, which takes
-longer than scoring a file of votes. These are its values; ``sf`` is P(X > x), ``ppf`` a quantile.
+Importing scipy.stats builds the documentation of a hundred distributions, which takes longer than
+scoring a file of votes. These functions give the same values; ``sf`` is P(X > x), ``ppf`` a
+quantile.
 """
 
 from __future__ import annotations
@@ -14,68 +15,68 @@ from scipy import special
 
 Floats = NDArray[np.float64]
 Numbers = Any
-"""Numbers or arrays of them; arguments broadcast."""
+"""Numbers or arrays of numbers; arguments broadcast."""
 
 
 def norm_sf(z: Numbers) -> Numbers:
-    """P(Z > z) of the standard normal law."""
+    """P(Z > z) of the standard normal distribution."""
     return special.ndtr(-np.asarray(z))
 
 
 def norm_ppf(p: Numbers) -> Numbers:
-    """Quantile of the standard normal law."""
+    """Quantile of the standard normal distribution."""
     return special.ndtri(p)
 
 
 def norm_pdf(z: Numbers) -> Numbers:
-    """Density of the standard normal law."""
+    """Density of the standard normal distribution."""
     return np.exp(-(np.asarray(z) ** 2) / 2.0) / np.sqrt(2.0 * np.pi)
 
 
 def t_sf(t: Numbers, df: Numbers) -> Numbers:
-    """P(T > t) of Student's law."""
+    """P(T > t) of Student's t distribution."""
     return special.stdtr(df, -np.asarray(t))
 
 
 def t_ppf(p: Numbers, df: Numbers) -> Numbers:
-    """Quantile of Student's law."""
+    """Quantile of Student's t distribution."""
     return special.stdtrit(df, p)
 
 
 def beta_sf(x: Numbers, a: Numbers, b: Numbers) -> Numbers:
-    """P(X > x) of the beta law."""
+    """P(X > x) of the beta distribution."""
     return special.betaincc(a, b, x)
 
 
 def beta_ppf(p: Numbers, a: Numbers, b: Numbers) -> Numbers:
-    """Quantile of the beta law."""
+    """Quantile of the beta distribution."""
     return special.betaincinv(a, b, p)
 
 
 def binom_sf(k: int, n: int, p: float) -> float:
-    """P(X > k) of the binomial law."""
+    """P(X > k) of the binomial distribution."""
     if k < 0 or k >= n:
         return float(k < 0)
     return float(special.betainc(k + 1, n - k, p))
 
 
 def poisson_sf(k: int, mean: float) -> float:
-    """P(X > k) of Poisson's law."""
+    """P(X > k) of the Poisson distribution."""
     return float(special.pdtrc(k, mean)) if k >= 0 else 1.0
 
 
 def poisson_cdf(k: int, mean: float) -> float:
-    """P(X <= k) of Poisson's law."""
+    """P(X <= k) of the Poisson distribution."""
     return float(special.pdtr(k, mean)) if k >= 0 else 0.0
 
 
 def hypergeometric_tails(
     both: ArrayLike, row: ArrayLike, column: ArrayLike, n: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """P(X <= both) and P(X >= both) where X of a sample of ``column`` out of ``n`` are in ``row``.
+    """P(X <= both) and P(X >= both), X of a sample of ``column`` out of ``n`` being in ``row``.
 
-    Arguments broadcast. The probabilities are products of ratios from the mode on, over their sum,
-    which needs no logarithm of a factorial.
+    Arguments broadcast. Probabilities are products of ratios outward from the mode, divided by
+    their sum, which needs no log-factorials.
     """
     tables = np.broadcast_arrays(*(np.asarray(part, float) for part in (both, row, column, n)))
     low, high = np.empty(tables[0].shape), np.empty(tables[0].shape)
@@ -93,7 +94,7 @@ def _tails(both: float, row: float, column: float, n: float) -> tuple[float, flo
     values = np.arange(least, most + 1.0)
     x = values[:-1]
     ratios = (row - x) * (column - x) / ((x + 1.0) * (n - row - column + x + 1.0))
-    mode = int((ratios > 1.0).sum())  # Ratios fall: up to the mode they are above 1.
+    mode = int((ratios > 1.0).sum())  # Ratios decrease and are above 1 up to the mode.
     weights = np.ones(len(values))
     weights[mode + 1 :] = np.cumprod(ratios[mode:])
     weights[:mode] = np.cumprod(1.0 / ratios[:mode][::-1])[::-1]
@@ -103,7 +104,7 @@ def _tails(both: float, row: float, column: float, n: float) -> tuple[float, flo
 
 
 def ranks(values: ArrayLike) -> Floats:
-    """Ranks from 1 along the last axis, equal values with the mean of theirs."""
+    """Return ranks from 1 along the last axis; ties get their mean rank."""
     array = np.asarray(values)
     if array.ndim > 1:
         return np.apply_along_axis(ranks, -1, array)

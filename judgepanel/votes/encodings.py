@@ -1,4 +1,4 @@
-"""Text in other encodings than UTF-8, as UTF-8."""
+"""Conversion of text in other encodings to UTF-8."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _BLOCK = 1 << 20
 
 
 def from_utf16(data: bytes) -> tuple[bytes, tuple[str, ...]]:
-    """UTF-16 text with a byte order mark as UTF-8, and a note; anything else as it is.
+    """Return UTF-16 text with a byte order mark as UTF-8, and a note; other bytes unchanged.
 
-    Raises InputError for damaged UTF-16 and for text that gets too large.
+    Raises InputError for damaged UTF-16 and for text that becomes too large.
     """
     if not data.startswith(_UTF16):
         return data, ()
@@ -30,7 +30,7 @@ def from_utf16(data: bytes) -> tuple[bytes, tuple[str, ...]]:
 
 
 def from_western(data: bytes) -> tuple[bytes, tuple[str, ...]]:
-    """Text that is not UTF-8 as Windows-1252 or Latin-1, and a note; UTF-8 as it is."""
+    """Return non-UTF-8 text decoded as Windows-1252 or Latin-1, and a note; UTF-8 unchanged."""
     if data.isascii() or _is_utf8(data):
         return data, ()
     for encoding, title in _WESTERN:
@@ -44,7 +44,7 @@ def from_western(data: bytes) -> tuple[bytes, tuple[str, ...]]:
 
 
 def _is_utf8(data: bytes) -> bool:
-    """Whether the bytes are UTF-8; they are decoded in blocks, as a text takes four times more."""
+    """Whether the bytes are UTF-8; decoded in blocks, as a str may take four times the memory."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         for start in range(0, len(data), _BLOCK):

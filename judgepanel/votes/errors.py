@@ -1,4 +1,4 @@
-"""The one error that bad input raises: a single sentence that says where and what is allowed."""
+"""The error that all bad input raises: one sentence that says where it is and what is allowed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def quote_value(value: object, length: int = SHOWN_LENGTH) -> str:
 
 
 def listed(names: Sequence[str], limit: int = 5, *, length: int = SHOWN_LENGTH) -> str:
-    """The first few names, quoted, and how many more there are."""
+    """Return the first few names, quoted, and how many more there are."""
     text = ", ".join(quote_value(name, length) for name in names[:limit])
     return text if len(names) <= limit else f"{text} and {len(names) - limit} more"
 
 
 def first_repeated(names: Sequence[str]) -> str | None:
-    """The first of the names that occurs again, None where all differ; in linear time."""
+    """Return the first name that occurs again, None if all differ; linear time."""
     if len(set(names)) == len(names):
         return None
     counts = Counter(names)
@@ -33,11 +33,11 @@ def first_repeated(names: Sequence[str]) -> str | None:
 
 
 class InputError(ValueError):
-    """What a user brought cannot be used.
+    """A user's input cannot be used.
 
     The message is one sentence on one line. ``file``, ``row`` (1-based line of the file, header
-    included), ``column`` and ``value`` say where; ``allowed`` says what would be accepted, and
-    ``remedy`` what to do: every error about columns has one.
+    included), ``column`` and ``value`` say where the problem is; ``allowed`` says what is accepted,
+    and ``remedy`` what to do; every error about columns has a remedy.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class InputError(ValueError):
         return " ".join(text.split()).rstrip(".") + "."
 
     def in_file(self, file: str) -> InputError:
-        """The same error with the file's name filled in."""
+        """Return the same error with the file's name filled in."""
         return type(self)(
             self.problem,
             file=file,
@@ -92,4 +92,4 @@ class InputError(ValueError):
 
 
 class TooLarge(InputError):
-    """More than may be unpacked: all of it is refused, and not only the file that was too much."""
+    """An archive unpacks to more than is allowed; the whole upload is refused, not one file."""

@@ -1,4 +1,4 @@
-"""Packages that only some features need, and that `pip install judgepanel` leaves out."""
+"""Optional packages, which `pip install judgepanel` does not install."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ EXTRAS = {
     "python_calamine": "excel",
     "distributed": "dask",
 }
-"""The extra of the distribution that brings a package (requirements.txt)."""
+"""The extra that installs each package (requirements.txt)."""
 
 
 def require(package: str, feature: str) -> Any:
-    """The package; ``feature`` is what needs it, as the subject of a sentence.
+    """Return the package; ``feature`` is what needs it, as the subject of a sentence.
 
     Raises
     ------
     InputError
-        It is not installed.
+        The package is not installed.
     """
     try:
         return import_module(package)

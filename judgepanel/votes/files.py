@@ -1,4 +1,4 @@
-"""Bytes -> RawTable: what kind of file is this, and does its content agree with its name?"""
+"""Bytes -> RawTable: detect the kind of file and check that its content agrees with its name."""
 
 from __future__ import annotations
 
@@ -75,16 +75,16 @@ _PIECE, _UNPACKED_PIECE = 1 << 12, 1 << 22
 
 
 def read_table(data: bytes, name: str) -> RawTable:
-    """The table in an uploaded or read file.
+    """Return the table in a file or upload.
 
-    The name's extension says what the file should be, its first bytes what it is; a name without a
-    known extension is no promise. A .gz holds any of the text formats.
+    The extension of the name says what the file should be, its first bytes what it is; a name
+    without a known extension is not checked. A .gz may hold any of the text formats.
 
     Raises
     ------
     InputError
-        With file, row, column and value: too large, empty, another kind of file, a name that
-        promises something else, not UTF-8, or not a regular table.
+        With file, row, column and value: too large, empty, not a known format, content that does
+        not match the name, not UTF-8, or not a regular table.
     """
     try:
         check_bytes(len(data))
@@ -134,14 +134,14 @@ def _read(data: bytes, name: str, extension: str, *, zipped: bool) -> RawTable:
         data, western = from_western(data)
         notes += western
     if kind == "jsonl" and is_document(data, extension):
-        # Records have no lines of their own in a document: rows count from 1.
+        # Records of a document do not start on lines of their own: rows are counted from 1.
         data = lines_of(data)
     table = _READERS[kind](data, name)
     return replace(table, notes=(*table.notes, *notes))
 
 
 def _kind(data: bytes, promised: Format | None) -> Format:
-    """What the content is by its first bytes; refuses what is none of the formats."""
+    """Return the format of the content by its first bytes; refuse unknown formats."""
     if data.startswith(_PARQUET):
         return "parquet"
     if is_arrow(data):
@@ -168,7 +168,7 @@ def _not_a_table(title: str) -> InputError:
 
 
 def _is_binary(sample: bytes) -> bool:
-    """Whether over a tenth is NUL, or a twentieth other control characters in no UTF-8 text."""
+    """Whether over 10 % is NUL, or over 5 % control characters in text that is not UTF-8."""
     if sample.count(0) * 10 > len(sample):
         return True
     controls = sum(byte < 32 and byte not in (9, 10, 12, 13) for byte in sample)
@@ -186,7 +186,7 @@ def _start(data: bytes) -> str:
 
 
 def unzip(data: bytes) -> bytes:
-    """The content of a gzip file, never more than ``MAX_UNPACKED`` bytes of it.
+    """Return the content of a gzip file, never unpacking more than ``MAX_UNPACKED`` bytes.
 
     Raises InputError for a damaged file and for one that unpacks to more.
     """
@@ -203,9 +203,9 @@ def unzip(data: bytes) -> bytes:
 
 
 def _unzip_member(data: bytes, start: int, out: io.BytesIO) -> int:
-    """Write what one member of a gzip file holds; returns where the next one begins.
+    """Write the content of one member of a gzip file; return the offset of the next member.
 
-    Its bytes are handed over in small pieces: zlib copies what it has not used of each.
+    The bytes are passed in small pieces because zlib copies the unused part of each.
     """
     member = zlib.decompressobj(wbits=31)
     rest = b""
@@ -223,7 +223,7 @@ def _unzip_member(data: bytes, start: int, out: io.BytesIO) -> int:
 
 
 def text_of(path: Path) -> str:
-    """The text of a file; InputError where it cannot be read."""
+    """Return the text of a file; raise InputError if it cannot be read."""
     try:
         return path.read_text("utf-8-sig")
     except OSError as error:

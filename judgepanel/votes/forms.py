@@ -1,4 +1,4 @@
-"""The forms of verdicts that take more than one cell to read: 1 and 2, and names of models."""
+"""Forms of verdicts that depend on more than one cell: 1 and 2, and model names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ONES, _TWOS = frozenset(("1", "1.0", "1,0")), frozenset(("2", "2.0", "2,0"))
 
 
 def verdict_columns(mapping: Mapping) -> tuple[str, ...]:
-    """The columns whose cells are verdicts: the label, and those of the judges."""
+    """Return the columns whose cells are verdicts: the label and the judges."""
     label = () if mapping.label_column is None else (mapping.label_column,)
     if mapping.layout == "long":
         return (*label, *(() if mapping.verdict_column is None else (mapping.verdict_column,)))
@@ -33,15 +33,15 @@ def verdict_columns(mapping: Mapping) -> tuple[str, ...]:
 
 
 def in_plain_words(table: RawTable, mapping: Mapping, task: Task) -> tuple[RawTable, list[str]]:
-    """The table with every verdict as a word of its own, and notes on what was rewritten.
+    """Return the table with every verdict as an unambiguous word, and notes on what was rewritten.
 
-    Names of models become A and B, by the columns that say who wrote the first and the second
-    response. 1 and 2 become A and B where no label or verdict is 0.
+    Model names become A and B according to the columns that name the authors of the first and
+    second response. 1 and 2 become A and B if no label or verdict is 0.
 
     Raises
     ------
     InputError
-        Words about which response is better beside words about whether it is good.
+        Words for which response is better mixed with words for whether a response is good.
     """
     columns = verdict_columns(mapping)
     table, named = _without_models(table, columns)
@@ -58,19 +58,19 @@ def in_plain_words(table: RawTable, mapping: Mapping, task: Task) -> tuple[RawTa
 
 
 def is_label_word(word: str) -> bool:
-    """Whether a label may be written so, names of models aside."""
+    """Whether the word is a valid label, model names aside."""
     return is_verdict(word) or word.strip() in _TWOS
 
 
 def implied_task(table: RawTable, mapping: Mapping) -> Task | None:
-    """``pointwise`` where verdicts are written yes and no, pass and fail, ...; None for others."""
+    """Return ``pointwise`` if verdicts are written yes and no, pass and fail, ...; else None."""
     columns = verdict_columns(mapping)
     words = (word for column in columns for word in distinct(table.frame[column])[1])
     return "pointwise" if any(map(is_good_or_bad, words)) else None
 
 
 def forms_sentence(table: RawTable, mapping: Mapping) -> str:
-    """How the verdicts of a file are written, by the columns that share a form."""
+    """Return how the verdicts of a file are written, by groups of columns with the same form."""
     by_form: dict[str, list[str]] = {}
     for column in verdict_columns(mapping):
         by_form.setdefault(form_of(distinct(table.frame[column])[1]), []).append(column)

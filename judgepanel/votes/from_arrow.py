@@ -1,4 +1,4 @@
-"""Arrow files and streams (Feather among them), and folders of them -> RawTable, by pyarrow."""
+"""Arrow files and streams (including Feather), and folders of them -> RawTable, with pyarrow."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ _ROWS_AT_ONCE = 1 << 18
 
 
 def is_arrow(data: bytes) -> bool:
-    """Whether the bytes begin as an Arrow file (Feather, version 2) or an Arrow stream."""
+    """Whether the bytes start like an Arrow file (Feather version 2) or an Arrow stream."""
     return data.startswith((_FILE, _STREAM))
 
 
 def read_arrow(data: bytes, name: str) -> RawTable:
-    """Columns of text, numbers, booleans, dates, as of Parquet.
+    """Return the text, number, boolean and date columns of an Arrow file, as for Parquet.
 
-    Raises InputError (without the file's name) for bytes that are not Arrow, for too much of it
-    unpacked, and for nested or binary columns.
+    Raises InputError (without the file's name) for bytes that are not Arrow, content that unpacks
+    to too much, and nested or binary columns.
     """
     return read_dataset([data], name)
 
 
 def is_dataset(folder: Path) -> bool:
-    """Whether ``save_to_disk`` of Hugging Face's datasets has written a folder."""
+    """Whether a folder was written by ``save_to_disk`` of Hugging Face's datasets."""
     return (folder / _STATE).is_file() or (folder / _SPLITS).is_file()
 
 
 def dataset_files(folder: Path) -> list[Path]:
-    """The Arrow files of a dataset on disk, in their order.
+    """Return the Arrow files of a dataset on disk, in order.
 
     Raises
     ------
     InputError
-        A folder of several splits, or one whose list of files is damaged or leads elsewhere.
+        A folder with several splits, or one whose list of files is damaged or points outside it.
     """
     if not (folder / _STATE).is_file():
         splits = _json(folder / _SPLITS).get("splits")
@@ -72,7 +72,7 @@ def dataset_files(folder: Path) -> list[Path]:
 
 
 def read_dataset(parts: Sequence[bytes], name: str) -> RawTable:
-    """The rows of several Arrow files with the same columns, one after the other."""
+    """Return the concatenated rows of several Arrow files with the same columns."""
     try:
         readers = [_opened(data) for data in parts]
         schema = readers[0].schema
@@ -120,7 +120,7 @@ def _opened(data: bytes) -> Any:
 
 
 def _batches(readers: Sequence[Any]) -> Iterator[pa.RecordBatch]:
-    """All batches, each checked: what a file says of itself may be wrong in any place."""
+    """Yield all batches after checking each: the metadata of a file may be wrong anywhere."""
     unpacked = 0
     for reader in readers:
         count = getattr(reader, "num_record_batches", None)

@@ -1,4 +1,4 @@
-"""Text with separated columns -> RawTable."""
+"""Delimited text -> RawTable."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from judgepanel.votes.structure import Structure, check_text, delimiter_of, scan
 from judgepanel.votes.table import RawTable, check_size, column_names
 
 _LINE_END = re.compile(rb"[\r\n]")
-# Possessive: what was matched is never tried again, so that time is linear.
+# Possessive quantifiers never backtrack, so matching takes linear time.
 _HEADER = re.compile(rb'(?:[^"\r\n]++|"[^"]*+")*+')
 _BOM = b"\xef\xbb\xbf"
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 22, 1 << 30
 
 
 def read_csv(data: bytes, name: str) -> RawTable:
-    """Text separated by comma, semicolon, tab or |, whichever the header has most of.
+    """Read text separated by comma, semicolon, tab or |, whichever is most frequent in the header.
 
     Raises InputError (without the file's name) for text that is not a regular table.
     """
@@ -40,7 +40,7 @@ def read_csv(data: bytes, name: str) -> RawTable:
 
 
 def _first_line(data: bytes) -> str:
-    """The header as far as its quotation marks are closed, or the first line if they never are."""
+    """Return the header up to where its quotes are closed, or the first line if they never are."""
     start = len(data) - len(data.lstrip(b"\r\n"))
     header = _HEADER.match(data, start)
     end = start if header is None else header.end()
@@ -51,7 +51,7 @@ def _first_line(data: bytes) -> str:
 
 
 def _parse(data: bytes, delimiter: str, structure: Structure, names: list[str]) -> pd.DataFrame:
-    """Every cell as text, by dictionary: 100 million votes are a byte each, not an object each."""
+    """Return every cell as dictionary-encoded text: one byte per vote instead of one object."""
     columns = [ColumnParts() for _ in names]
     n_rows = 0
     try:
@@ -78,7 +78,7 @@ def _batches(
     places = [str(position) for position in range(n_columns)]
     body = memoryview(data)[structure.body :]
     quoted = b'"' in data
-    # A block holds whole records; wide tables get larger ones, as each has a cost per column.
+    # A block holds whole records; wide tables get larger blocks, as each costs time per column.
     block = min(max(_SMALLEST_BLOCK, 2 * structure.longest, 1024 * n_columns), _LARGEST_BLOCK)
     return iter(
         pa.csv.open_csv(

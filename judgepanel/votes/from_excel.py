@@ -1,8 +1,8 @@
-"""A workbook of Excel (.xlsx, .xlsm) -> RawTable, by way of python-calamine.
+"""Excel workbook (.xlsx, .xlsm) -> RawTable, with python-calamine.
 
-One sheet is read: the one called 'votes', else the first visible one with content. Its first row
-with content is the header; rows are numbered as in the sheet, and empty ones are passed over.
-Formulas count by the values that were saved with them.
+One sheet is read: the one called 'votes', otherwise the first visible sheet with content. Its first
+row with content is the header; rows are numbered as in the sheet, and empty rows are skipped.
+Formulas are read as the values saved with them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ALLOWED = "a workbook that Excel opens, or its sheet saved as CSV"
 
 
 def is_workbook(data: bytes) -> bool:
-    """Whether these are the bytes of a workbook, perhaps a damaged one."""
+    """Whether the bytes are a workbook, possibly a damaged one."""
     if not data.startswith(_ZIP):
         return False
     try:
@@ -47,10 +47,10 @@ def is_workbook(data: bytes) -> bool:
 
 
 def read_excel(data: bytes, name: str) -> RawTable:
-    """The table on one sheet of a workbook.
+    """Return the table on one sheet of a workbook.
 
     Raises InputError (without the file's name) for a workbook that is damaged, protected, empty or
-    too large, and where python-calamine is not installed.
+    too large, and if python-calamine is not installed.
     """
     calamine = require("python_calamine", "reading workbooks")
     with _problems():
@@ -80,8 +80,9 @@ def read_excel(data: bytes, name: str) -> RawTable:
 
 
 def _check_extent(data: bytes) -> None:
-    """Refuse what unpacks to too much, and a cell so far out that all before it is too large:
-    calamine makes room for it.
+    """Refuse a workbook that unpacks to too much or has a cell too far from A1.
+
+    Calamine allocates all cells up to the farthest one.
     """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
@@ -94,7 +95,7 @@ def _check_extent(data: bytes) -> None:
 
 
 def _extent(sheet: IO[bytes]) -> tuple[int, int]:
-    """The largest row and column of a cell that says where it stands."""
+    """Return the largest row and column number among cells with a reference."""
     row, column, rest = 0, 0, b""
     while piece := sheet.read(_PIECE):
         text = rest + piece
@@ -105,7 +106,7 @@ def _extent(sheet: IO[bytes]) -> tuple[int, int]:
 
 
 def _column(letters: bytes) -> int:
-    """The number of a column, A being 1."""
+    """Return the number of a column; A is 1."""
     number = 0
     for letter in letters:
         number = 26 * number + letter - ord("A") + 1
@@ -114,7 +115,7 @@ def _column(letters: bytes) -> int:
 
 @contextmanager
 def _problems() -> Iterator[None]:
-    """What the library makes of a bad file as one sentence; its panics are no Exceptions."""
+    """Turn errors of the library into one sentence; its panics do not derive from Exception."""
     try:
         yield
     except (InputError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -126,7 +127,7 @@ def _problems() -> Iterator[None]:
 
 
 def _table(rows: Iterator[list[Any]]) -> tuple[pd.DataFrame, int, np.ndarray]:
-    """The records as columns of texts, the row of the header, and that of every record."""
+    """Return the records as text columns, the row of the header, and the row of each record."""
     filled = ((number, row) for number, row in enumerate(rows, start=1) if any(map(_held, row)))
     header, first = next(filled)
     names = [_text(cell) for cell in first]
@@ -171,7 +172,7 @@ def _held(cell: Any) -> bool:
 
 
 def _text(cell: Any) -> str:
-    """A cell as a person reads it; whole numbers without the decimals that Excel stores."""
+    """Return a cell as a spreadsheet shows it; whole numbers without stored decimals."""
     if isinstance(cell, bool):
         return str(int(cell))
     if isinstance(cell, float):

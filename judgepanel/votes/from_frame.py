@@ -1,4 +1,4 @@
-"""DataFrame -> RawTable: the cells that the same table in a Parquet file would have."""
+"""DataFrame -> RawTable, with the same cells as the same table in a Parquet file."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from judgepanel.votes.errors import InputError
 from judgepanel.votes.table import RawTable, check_size, column_names, no_column
 
 FRAME = "the frame"
-"""What messages call a frame, which has no file name."""
+"""Name for a frame in messages, which has no file name."""
 
 
 def read_frame(frame: pd.DataFrame, *, features: Sequence[str] = (), name: str = FRAME) -> RawTable:
-    """A frame as a table of texts; its index is not read, and rows count from 1.
+    """Return a frame as a table of texts; its index is ignored and rows are numbered from 1.
 
-    ``features`` are columns that describe the items: they are named as in a file, with ``feat_``
-    in front.
+    ``features`` are columns that describe the items; they are renamed with a leading ``feat_`` as
+    in a file.
 
     Raises
     ------
     InputError
-        No rows, a column given twice or without a name, a feature that is no column, nested or
-        binary values.
+        No rows, a duplicate or unnamed column, a feature that is not a column, nested or binary
+        values.
     """
     try:
         names = column_names([str(column) for column in frame.columns], None)
@@ -70,7 +70,7 @@ def _column(
 
 
 def _array(values: pd.Series) -> pa.Array:
-    """The cells as Arrow holds them; a column of several kinds becomes one of texts."""
+    """Return the cells as an Arrow array; a column of mixed types becomes text."""
     try:
         array = pa.Array.from_pandas(values)
     except (pa.ArrowException, TypeError):

@@ -1,4 +1,4 @@
-"""One JSON document -> JSON Lines: a list of records, or an object that holds one."""
+"""One JSON document -> JSON Lines: a list of records, or an object that contains one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def is_document(data: bytes, extension: str) -> bool:
-    """Whether the text is a JSON list, or one object over several lines or around a list."""
+    """Whether the text is a JSON list, or an object that spans several lines or contains a list."""
     text = data.removeprefix(_BOM).strip()
     if text.startswith(b"["):
         return True
@@ -27,7 +27,7 @@ def is_document(data: bytes, extension: str) -> bool:
 
 
 def _holds_records(text: bytes) -> bool:
-    """Whether a single object on one line has a list of objects in it."""
+    """Whether a single object on one line contains a list of objects."""
     try:
         value = _decoded(text)
     except InputError:
@@ -36,10 +36,10 @@ def _holds_records(text: bytes) -> bool:
 
 
 def lines_of(data: bytes) -> bytes:
-    """The records of a document, one object a line.
+    """Return the records of a document, one object per line.
 
-    An object inside a record becomes columns; a list of objects inside a record becomes one row
-    per object, with the rest of the record beside it.
+    An object inside a record becomes columns; a list of objects inside a record becomes one row per
+    object, joined with the rest of the record.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def lines_of(data: bytes) -> bytes:
 def _decoded(data: bytes) -> Any:
     check_json(data)
     try:
-        # Numbers stay the text they were written as, as in JSON Lines.
+        # Numbers keep their original text, as in JSON Lines.
         return json.loads(
             data.removeprefix(_BOM), object_pairs_hook=_object, parse_float=str, parse_int=str
         )
@@ -120,7 +120,7 @@ def _rows(record: dict[str, Any], number: int) -> Iterator[dict[str, Any]]:
 
 
 def _flat(*parts: dict[str, Any]) -> dict[str, Any]:
-    """Objects as one, those inside them too; a name that is taken gets its place in front."""
+    """Merge objects, including nested ones, into one; duplicate names get a path prefix."""
     row: dict[str, Any] = {}
 
     def add(values: dict[str, Any], place: str) -> None:

@@ -1,4 +1,4 @@
-"""JSON Lines -> RawTable: one object a line, its keys are the columns."""
+"""JSON Lines -> RawTable: one object per line, whose keys are the columns."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _ALLOWED_VALUES = "text, numbers, true, false, null"
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """An object's keys and values, in their order; a JSON array is a plain list."""
+    """The key-value pairs of an object, in order; a JSON array is a plain list."""
 
 
-# Numbers stay the text they were written as: 0.30 is shown as 0.30, and no digit is lost.
+# Numbers keep their original text: 0.30 is shown as 0.30, and no digit is lost.
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_Pairs, parse_float=str, parse_int=str, parse_constant=str
 )
 
 
 class _Column:
-    """Codes of one key's values, row by row; rows that lack the key are filled in later."""
+    """Codes of one key's values by row; rows without the key are filled in later."""
 
     __slots__ = ("codes", "words")
 
@@ -57,10 +57,10 @@ class _Column:
 
 
 def read_jsonl(data: bytes, name: str) -> RawTable:
-    """One object a line; keys that a line lacks are missing cells; blank lines are skipped.
+    """Read one object per line; absent keys are missing cells; blank lines are skipped.
 
-    Raises InputError (without the file's name) with the line's number for broken JSON, a line that
-    is not an object, a key given twice and nested values.
+    Raises InputError (without the file's name) with the line number for broken JSON, a line that is
+    not an object, a duplicate key and nested values.
     """
     check_text(data)
     columns: dict[str, _Column] = {}

@@ -1,4 +1,4 @@
-"""Parquet -> RawTable, through pyarrow's own reader: nothing in the file is ever executed."""
+"""Parquet -> RawTable, with pyarrow's reader: nothing in the file is ever executed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _ROWS_AT_ONCE = 1 << 18
 
 
 def read_parquet(data: bytes, name: str) -> RawTable:
-    """Columns of text, numbers, booleans, dates; numbers as Python would write them.
+    """Return columns of text, numbers, booleans and dates; numbers as Python writes them.
 
-    Texts are read as the file's dictionaries have them: one that a million rows share is held once.
+    Texts are read with the file's dictionaries: a text that a million rows share is held once.
 
-    Raises InputError (without the file's name) for a file that is not Parquet, or has nested or
+    Raises InputError (without the file's name) for a file that is not Parquet, and for nested or
     binary columns.
     """
     try:

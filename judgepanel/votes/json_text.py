@@ -1,6 +1,6 @@
-"""JSON in untrusted files: how much of it there may be is checked before it is decoded.
+"""JSON in untrusted files: size and depth are checked before decoding.
 
-An empty list takes two bytes of a file and over sixty of memory.
+An empty list takes two bytes in a file and over sixty in memory.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy as np
 from judgepanel.votes import limits
 from judgepanel.votes.errors import InputError
 
-# Possessive: what was matched is never tried again, so that time is linear.
+# Possessive quantifiers never backtrack, so matching takes linear time.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _ALL_BUT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
 _BLOCK = 1 << 24
 
 
 def decoded(data: bytes) -> Any:
-    """The value of a JSON text.
+    """Return the value of a JSON text.
 
-    Raises InputError (without file and row) for text that is not JSON or beyond the limits.
+    Raises InputError (without file and row) for text that is not JSON or exceeds the limits.
     """
     check_json(data)
     try:
@@ -33,7 +33,7 @@ def decoded(data: bytes) -> Any:
 
 
 def check_json(data: bytes) -> None:
-    """Refuse JSON of more than ``MAX_VALUES`` values, or nested deeper than ``MAX_DEPTH``."""
+    """Refuse JSON with more than ``MAX_VALUES`` values or nested deeper than ``MAX_DEPTH``."""
     opening = data.count(b"[") + data.count(b"{")
     if opening <= limits.MAX_DEPTH and opening + data.count(b",") < limits.MAX_VALUES:
         return

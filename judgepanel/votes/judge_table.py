@@ -1,4 +1,4 @@
-"""A file about the judges (family, cost, ...) -> rows in the order of the votes."""
+"""A file about the judges (family, cost, ...) -> rows in the judge order of the votes."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ JUDGE_COLUMN = "judge"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatchedJudges:
-    """Rows about the judges of a vote matrix, in their order; without the ``judge`` column."""
+    """Rows about the judges of a vote matrix, in judge order, without the ``judge`` column."""
 
     frame: pd.DataFrame
     warnings: tuple[str, ...]
 
 
 def match_judges(table: RawTable, judges: tuple[str, ...]) -> MatchedJudges:
-    """The table's rows for these judges; a judge without a row gets nan and empty texts.
+    """Return the table's rows for these judges; a judge without a row gets nan and empty texts.
 
-    Raises InputError without a ``judge`` column, for an empty name and for a judge given twice.
+    Raises InputError if there is no ``judge`` column, for an empty name and for a duplicate judge.
     """
     if JUDGE_COLUMN not in table.columns:
         raise InputError(

@@ -1,4 +1,4 @@
-"""True labels in a file of their own, joined to the votes by the items' ids."""
+"""True labels from a separate file, joined to the votes by item id."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _OWN_COLUMN = "leave it out with --ignore, or on Start under Columns"
 def label_columns(
     labels: RawTable, id_column: str, label_column: str | None = None
 ) -> tuple[str, str]:
-    """The columns of ids and of labels in a label table.
+    """Return the id column and the label column of a label table.
 
-    Ids are in the column that is called as in the votes (``id_column``), else in one with a usual
-    name; labels in ``label_column``, else in one with a usual name. Of two columns, the one that
-    is left has the other role.
+    The id column has the same name as in the votes (``id_column``) or a common name for ids; the
+    label column is ``label_column`` or has a common name for labels. If one of two columns has a
+    role, the other column has the other role.
 
-    Raises InputError where a column cannot be told, or ``label_column`` is not there.
+    Raises InputError if a column cannot be determined or ``label_column`` does not exist.
     """
     names = {name.lower(): name for name in reversed(labels.columns)}
     if label_column is not None and label_column not in labels.columns:
@@ -73,24 +73,24 @@ def label_columns(
 def with_labels(
     table: RawTable, mapping: Mapping, labels: RawTable, label_column: str | None = None
 ) -> tuple[RawTable, str]:
-    """The table of votes with one more column, the labels of another file, and that column's name.
+    """Return the votes table with the labels of another file as a new column, and its name.
 
     Parameters
     ----------
     table : RawTable
         The votes, wide or long.
     mapping : Mapping
-        What their columns are; they may have no label column.
+        The roles of their columns; a label column is not needed.
     labels : RawTable
         One row per item with its id and its label; rows that repeat an item must agree.
     label_column : str, optional
-        The column of the labels in ``labels``, guessed by name where it is not given.
+        The label column in ``labels``, guessed by name if not given.
 
     Raises
     ------
     InputError
-        Votes without an id column or with labels of their own, a word that is no label, an item
-        with two labels, and ids of which none is among the votes.
+        Votes without an id column or with labels of their own, a word that is not a label, an item
+        with two labels, and ids none of which is among the votes.
     """
     id_column = mapping.item_column or mapping.id_column
     if mapping.label_column is not None:
@@ -116,7 +116,7 @@ def with_labels(
     rows_items, row_ids = names_in(labels, source.id_column, "item id")
     codes, words = distinct(labels.frame[source.column])
     given = ~np.array([is_missing(word) for word in words], dtype=bool)[codes]
-    # Words that mean the same need not be written alike.
+    # Synonyms count as the same label.
     plain = [str(verdict_of(word)) if is_verdict(word) else word.strip() for word in words]
     meanings = np.asarray(pd.factorize(np.array(plain, dtype=object))[0])
     rows = given_rows(labels, source.column, meanings[codes], given, rows_items, len(row_ids))
@@ -145,7 +145,7 @@ def with_labels(
 
 
 def _refuse_words(table: RawTable, labels: RawTable, column: str) -> None:
-    """Refuse a word that is no label, where it stands."""
+    """Refuse a word that is not a label, with its location."""
     pair = model_columns(table) or ()
     models = {word.strip() for name in pair for word in distinct(table.frame[name])[1]}
     codes, words = distinct(labels.frame[column])

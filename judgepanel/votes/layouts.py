@@ -1,4 +1,4 @@
-"""The votes of a file as an array, from one column per judge or from one row per vote."""
+"""The votes of a file as an array, from a wide (column per judge) or long (row per vote) layout."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ _PROBLEM = "not a verdict"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdicts:
-    """Votes int8 (n_items, n_judges) in {0, 1, -1}, and which item each row of the file is about.
+    """Votes int8 (n_items, n_judges) in {0, 1, -1}, and the item of each row of the file.
 
-    ``ties`` bool (n_items, n_judges) marks missing votes that were given as ties.
-    ``items`` is (n_rows,) positions in ``item_ids`` for a long file, None for a wide one (row i is
-    item i).
+    ``ties`` bool (n_items, n_judges) marks missing votes that were given as ties. ``items``
+    (n_rows,) are positions in ``item_ids`` for a long file, None for a wide one (row i is item i).
     """
 
     votes: NDArray[np.int8]
@@ -37,10 +36,10 @@ class Verdicts:
 
 
 def read_verdicts(table: RawTable, mapping: Mapping) -> Verdicts:
-    """All votes of a file.
+    """Return all votes of a file.
 
     Raises InputError for an unknown verdict word, an empty or repeated item id, an empty or
-    repeated judge name, and for two votes of one judge on one item.
+    repeated judge name, and two votes of one judge on one item.
     """
     return _wide(table, mapping) if mapping.layout == "wide" else _long(table, mapping)
 
@@ -113,6 +112,6 @@ def _long(table: RawTable, mapping: Mapping) -> Verdicts:
 def _in_order(
     codes: NDArray[np.intp], names: list[str]
 ) -> tuple[NDArray[np.intp], tuple[str, ...]]:
-    """The same names, numbered in the order in which they first occur."""
+    """Return the names renumbered in order of first occurrence."""
     ordered, first = pd.factorize(codes)
     return np.asarray(ordered, dtype=np.intp), tuple(names[code] for code in first)

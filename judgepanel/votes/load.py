@@ -1,4 +1,4 @@
-"""One call from a path or an upload to a vote matrix."""
+"""Loading a vote matrix from a path or an upload in one call."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def load_votes(  # noqa: PLR0913 - each is a column, or what a file cannot say
 ) -> Loaded:
     """Read votes from a path, from the bytes of an upload called ``name``, or from a raw table.
 
-    Columns that are not given are guessed (see ``guess_mapping``); so is the task, which is
-    pairwise unless the file says otherwise or has verdicts such as yes and no. ``labels`` is a
-    table of labels (see ``with_labels``); ``label_column`` is then one of its columns.
+    Columns that are not given are guessed (see ``guess_mapping``), and so is the task: pairwise
+    unless the file says otherwise or has verdicts such as yes and no. ``labels`` is a table of
+    labels (see ``with_labels``); ``label_column`` is then one of its columns.
 
     Raises
     ------
@@ -90,10 +90,10 @@ def map_columns(
     need_label: bool = True,
     **roles: Any,
 ) -> tuple[RawTable, Mapping]:
-    """What the columns mean, of votes with their labels or with labels from another file.
+    """Return the table and its column roles, with labels from the votes or from another file.
 
-    ``roles`` are those of ``guess_mapping``. With ``labels`` the table that is returned has them as
-    one more column, and ``label_column`` is a column of theirs.
+    ``roles`` are the arguments of ``guess_mapping``. With ``labels``, the returned table has them
+    as a new column, and ``label_column`` is a column of ``labels``.
     """
     if labels is not None:
         votes = guess_mapping(table, need_label=False, **roles)
@@ -108,11 +108,11 @@ def open_table(
     *,
     task: Task | None = None,
 ) -> RawTable:
-    """The raw table in a file, or in bytes called ``name``; outputs of judges become verdicts.
+    """Return the raw table in a file, or in bytes called ``name``; judge outputs become verdicts.
 
-    What other tools write (see ``judgepanel.votes.imports``) is recognised by its content; ``task``
-    chooses where such a file holds pairs and single responses. A folder is read where Hugging
-    Face's ``save_to_disk`` has written it.
+    Files written by other tools (see ``judgepanel.votes.imports``) are recognised by their content;
+    ``task`` selects pairs or single responses if such a file holds both. A folder is read if
+    Hugging Face's ``save_to_disk`` wrote it.
     """
     if isinstance(source, bytes):
         return _read(source, name or unnamed, task)
@@ -128,7 +128,7 @@ def open_table(
 
 
 def _bytes_of(paths: Sequence[Path], name: str) -> list[bytes]:
-    """The content of files that are one upload."""
+    """Return the content of the files of one upload."""
     try:
         check_bytes(sum(path.stat().st_size for path in paths))
         return [path.read_bytes() for path in paths]

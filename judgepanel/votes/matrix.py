@@ -1,4 +1,4 @@
-"""VoteMatrix: what a user brought, validated once and never changed."""
+"""VoteMatrix: the immutable, validated votes that all studies use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Returned = TypeVar("Returned")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VoteMatrix:
-    """Votes of ``n_judges`` judges on ``n_items`` items; equal where all that they hold is equal.
+    """Votes of ``n_judges`` judges on ``n_items`` items; equal if all their contents are equal.
 
     Attributes
     ----------
@@ -37,9 +37,8 @@ class VoteMatrix:
     groups : n_items strings, or None; items of one group never straddle a split.
     features : DataFrame of n_items rows in item order (``feat_`` prefix removed), or None.
     judge_table : DataFrame of n_judges rows in judge order (family, cost, ...), or None.
-    ties : bool (n_items, n_judges), where a missing vote was given as a tie; None where none was.
-        It tells a verdict that takes no side from no verdict; for every score a tie is a missing
-        vote.
+    ties : bool (n_items, n_judges), missing votes that were given as ties; None if there are none.
+        Distinguishes a tied verdict from no verdict; all scores treat a tie as a missing vote.
 
     Raises
     ------
@@ -102,7 +101,7 @@ class VoteMatrix:
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
-        """bool (n_items,): which items carry a label."""
+        """bool (n_items,): which items have a label."""
         return np.asarray(self.labels != MISSING)
 
     @property
@@ -125,7 +124,7 @@ class VoteMatrix:
         return min(ones, len(known) - ones) / len(known)
 
     def with_judges(self, judges: Sequence[str]) -> VoteMatrix:
-        """The same items seen by these judges only, in the order given."""
+        """Return the same items with these judges only, in the order given."""
         position = {name: index for index, name in enumerate(self.judges)}
         for name in judges:
             if name not in position:
@@ -140,7 +139,7 @@ class VoteMatrix:
         )
 
     def with_items(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> VoteMatrix:
-        """These items only (integer positions or a mask), in the order given."""
+        """Return these items only (integer positions or a mask), in the order given."""
         index = np.arange(self.n_items)[rows]
         return replace(
             self,
@@ -153,14 +152,14 @@ class VoteMatrix:
         )
 
     def with_task(self, task: Task) -> VoteMatrix:
-        """The same votes read as another task."""
+        """Return the same votes with another task."""
         return replace(self, task=task)
 
 
 def cached(
     size: int,
 ) -> Callable[[Callable[Arguments, Returned]], Callable[Arguments, Returned]]:
-    """Keep the last ``size`` results of a function; votes are told apart by their content."""
+    """Cache the last ``size`` results of a function; votes are compared by content."""
     return cast(
         "Callable[[Callable[Arguments, Returned]], Callable[Arguments, Returned]]", lru_cache(size)
     )
@@ -231,7 +230,7 @@ def _fingerprint(matrix: VoteMatrix) -> str:
     for table in (matrix.features, matrix.judge_table):
         text = "null" if table is None else table.to_json(orient="split", index=False)
         digest.update(str(text).encode())
-    # Votes without ties have the hash that they had before ties were coded.
+    # Votes without ties keep the hash that they had before ties were stored.
     if matrix.ties is not None:
         digest.update(b"ties")
         digest.update(matrix.ties.tobytes())

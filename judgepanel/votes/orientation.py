@@ -1,4 +1,4 @@
-"""Which way round are the items? Policies for the arbitrary order of a pair (docs/orientation.md).
+"""Policies for the arbitrary order of the two responses of a pair (docs/orientation.md).
 
 Swapping the two responses of a pair flips its label and every vote. A file whose labels are all 1
 therefore does not say that option 1 is always better: it says how the file was coded. Policies
@@ -49,14 +49,14 @@ class Oriented:
     Attributes
     ----------
     given : the votes as they were given, with all judges.
-    votes : the labelled items with the judges that take part, in the order of their names; under
+    votes : the labelled items with the participating judges, in order of judge name; under
         ``randomized`` items are flipped by a seeded coin.
-    unlabelled : int8 (n, n_judges), the other items' votes of the same judges, turned by a coin
-        of their own under ``randomized``.
-    policy : what ``auto`` came to.
-    aside : judges that were asked for and are left out, each with why: no vote on a labelled
-        item; where items are swapped, also one verdict on nearly every one or, if labels are
-        lopsided, mostly the wrong one.
+    unlabelled : int8 (n, n_judges), votes of the same judges on the other items, flipped by a
+        separate coin under ``randomized``.
+    policy : the policy that ``auto`` resolved to.
+    aside : requested judges that are left out, each with the reason: no vote on a labelled item; if
+        items are swapped, also the same verdict on nearly every item or, if labels are lopsided,
+        mostly wrong verdicts.
     """
 
     given: VoteMatrix
@@ -67,12 +67,12 @@ class Oriented:
 
     @property
     def one_class(self) -> bool:
-        """Whether all labels of the file are equal, as it was given."""
+        """Whether all labels of the file are equal, as given."""
         return self.given.minority_share == 0.0
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Full sentences for the user: lopsided labels, and judges that were set aside."""
+        """Sentences for the user: lopsided labels, and judges that were set aside."""
         notices = []
         if self.given.task == "pairwise" and self.given.minority_share < BALANCED_SHARE:
             notices.append(_why_lopsided(self.given, self.policy))
@@ -85,7 +85,7 @@ class Oriented:
 
     @property
     def set_aside(self) -> tuple[str, ...]:
-        """Names of the judges left out."""
+        """Names of the judges that were left out."""
         return tuple(name for name, _ in self.aside)
 
     @property
@@ -103,12 +103,12 @@ class Oriented:
 
 
 def constant_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
-    """bool (n_judges,): one verdict on (nearly) every labelled item, of ``CONSTANT_VOTES`` or more.
+    """bool (n_judges,): one verdict on (nearly) all of ``CONSTANT_VOTES`` or more labelled items.
 
-    Up to ``CONSTANT_SLIP`` of the votes may differ: a broken run that slips once leaks the order of
-    the items as well as one that never does. Fewer votes agree by chance too often to call a judge
-    broken. Items without a label are not counted: they must change no figure, and only labelled
-    ones can leak how they were ordered.
+    Up to ``CONSTANT_SLIP`` of the votes may differ: a broken run with a single slip leaks the item
+    order just as well as one without. With fewer votes, agreement by chance is too likely to call a
+    judge broken. Unlabelled items are not counted: they must not change any figure, and only
+    labelled items can leak their order.
     """
     known = votes.votes[votes.labelled]
     cast = (known != MISSING).sum(axis=0)
@@ -120,8 +120,8 @@ def constant_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
 def contrary_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
     """bool (n_judges,): wrong on ``CONTRARY`` or more of ``CONSTANT_VOTES`` or more labelled items.
 
-    Nobody who judges is wrong that often. Where labels are lopsided, such a judge (a run broken in
-    all but a few items) knows only how the file was coded: turned around, it would be an oracle.
+    No real judge is wrong that often. If labels are lopsided, such a judge (a run broken on all but
+    a few items) only encodes how the file was coded: reversed, it would be an oracle.
     """
     known = votes.votes[votes.labelled]
     cast = (known != MISSING).sum(axis=0)
@@ -130,13 +130,13 @@ def contrary_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
 
 
 def resolve(votes: VoteMatrix, policy: Policy, protocol: Protocol) -> Resolved:
-    """What a policy means for these votes.
+    """Return what a policy means for these votes.
 
     Raises
     ------
     InputError
-        An unknown policy or protocol; no labels; swapping where the order has a meaning
-        (pointwise); one-class labels where nothing honest can be said.
+        An unknown policy or protocol; no labels; swapping although the order has a meaning
+        (pointwise); one-class labels under which no honest estimate exists.
     """
     if policy not in POLICIES:
         raise InputError("unknown orientation", value=policy, allowed=", ".join(POLICIES))
@@ -176,7 +176,7 @@ def orient(
     seed: int = 0,
     judges: Sequence[str] | None = None,
 ) -> Oriented:
-    """Labelled items of ``votes`` under a policy, as ``judges`` (None: all of them) see them.
+    """Return the labelled items of ``votes`` under a policy, with ``judges`` only (None: all).
 
     See :func:`resolve` for what is refused.
     """
@@ -197,7 +197,7 @@ def orient(
 
 
 def _reasons(votes: VoteMatrix, *, swapped: bool) -> dict[str, str]:
-    """What every judge gave that is to be set aside."""
+    """Return the reason for every judge that is to be set aside."""
     lopsided = votes.minority_share < BALANCED_SHARE
     silent = (votes.votes[votes.labelled] == MISSING).all(axis=0)
     nobody = np.zeros(votes.n_judges, dtype=bool)
@@ -239,7 +239,7 @@ def _why_lopsided(votes: VoteMatrix, policy: Resolved) -> str:
 
 
 def _flipped(votes: VoteMatrix, seed: int) -> VoteMatrix:
-    """Items turned around by a fair coin; drawn again where chance left the labels lopsided."""
+    """Return the items swapped by a fair coin, redrawn if chance left the labels lopsided."""
     for attempt in range(_REDRAWS):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 4, attempt)))
         flip = rng.random(votes.n_items) < 0.5
@@ -254,5 +254,5 @@ def _flipped(votes: VoteMatrix, seed: int) -> VoteMatrix:
 
 
 def _swapped(votes: NDArray[np.int8], flip: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Verdicts with the rows in ``flip`` about the swapped pair."""
+    """Return the verdicts with the rows in ``flip`` flipped."""
     return np.where(flip[:, None] & (votes != MISSING), 1 - votes, votes).astype(np.int8)

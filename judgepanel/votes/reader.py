@@ -1,9 +1,9 @@
-"""The process that reads one untrusted file: ``python -m judgepanel.votes.reader`` and six words.
+"""The process that reads one untrusted file, ``python -m judgepanel.votes.reader`` ARGUMENTS.
 
-The words are the file's name, the task or nothing, its size in bytes, MiB of memory, seconds of
-CPU time and seconds by the clock. The file comes on standard input, the answer (see
-``judgepanel.votes.answer``) goes to standard output. See ``judgepanel.votes.apart`` for the process
-that starts it.
+The six arguments are the file's name, the task or an empty string, its size in bytes, memory in
+MiB, CPU time in seconds and wall-clock time in seconds. The file arrives on standard input; the
+answer (see ``judgepanel.votes.answer``) goes to standard output. ``judgepanel.votes.apart`` starts
+this process.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from judgepanel.votes.load import open_table
 from judgepanel.votes.matrix import TASKS
 
 VIRTUAL_MIB = 256
-"""Address space that libraries reserve and never touch (measured: 230 MiB after the imports)."""
+"""Address space that libraries reserve but never touch (measured: 230 MiB after the imports)."""
 
 
 def main(name: str, task: str, size: int, mib: int, cpu: int, wall: int) -> None:
-    """Read, and answer."""
+    """Read the file and write the answer."""
     limit(mib, cpu, wall)
-    # Whatever a library prints must not be taken for a part of the answer.
+    # Library output must not end up in the answer.
     answer = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     pieces: Iterable[bytes]
@@ -41,13 +41,13 @@ def main(name: str, task: str, size: int, mib: int, cpu: int, wall: int) -> None
     for piece in pieces:
         answer.write(piece)
     answer.flush()
-    os._exit(0)  # To free what was read takes time, and nobody waits for it.
+    os._exit(0)  # Freeing memory takes time and serves nothing here.
 
 
 def limit(mib: int, cpu: int, wall: int) -> None:
-    """Hold this process to its limits, as far as the system has them.
+    """Apply the limits to this process, as far as the operating system supports them.
 
-    Windows has none of them. macOS takes the one on memory and does not hold to it.
+    Windows supports none. macOS accepts the memory limit but does not enforce it.
     """
     try:
         import resource  # noqa: PLC0415
@@ -55,20 +55,20 @@ def limit(mib: int, cpu: int, wall: int) -> None:
         return
     for kind, most, at_last in (
         (resource.RLIMIT_AS, (mib + VIRTUAL_MIB) << 20, 0),
-        # Where both limits are one, Linux kills as if memory had run out, without SIGXCPU.
+        # If both limits are equal, Linux kills as if out of memory, without SIGXCPU.
         (resource.RLIMIT_CPU, cpu, 1),
         (resource.RLIMIT_FSIZE, 0, 0),
         (resource.RLIMIT_CORE, 0, 0),
     ):
         try:
             resource.setrlimit(kind, (most, most + at_last))
-        except (ValueError, OSError):  # The system, or who started the server, allows less.
+        except (ValueError, OSError):  # The system or the server's own limits allow less.
             continue
     signal.setitimer(signal.ITIMER_REAL, wall)
 
 
 def out_of_memory(name: str) -> InputError:
-    """The refusal of a file that takes too much memory."""
+    """The refusal of a file that needs too much memory."""
     return InputError(
         "reading it takes too much memory",
         file=name,

@@ -1,4 +1,4 @@
-"""What to do about a column that is not as it should be, as the end of an error's sentence."""
+"""Remedies for column problems, as the end of an error message."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def name_column(role: Role) -> str:
 
 
 def correct_or_name(role: Role) -> str:
-    """Correct what the column holds, or say that another one has the role."""
+    """Say to correct the column's content, or to name another column for the role."""
     return f"correct it, or name another {role} column with --{role}-column, {_IN_THE_APP}"

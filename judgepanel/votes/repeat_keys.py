@@ -1,4 +1,4 @@
-"""Copies that item ids or features give away, where votes alone cannot."""
+"""Copies of items revealed by item ids or features, where votes alone cannot show them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _RARER = 10.0
 
 
 def keyed_copies(votes: VoteMatrix, rows: Codes, units: Codes) -> Iterator[tuple[str, Codes]]:
-    """What shows copies (``ids``, ``features``), and the set of every labelled item, -1 for none.
+    """Yield kinds of evidence (``ids``, ``features``) and sets (n,) of labelled items, -1 if none.
 
-    Two items are copies when their votes, missing votes and labels are the same (``rows``) and
+    Two items are copies if their votes, missing votes and labels are the same (``rows``) and
 
-    * one's id is the other's with ``copy``, ``dup`` or ``repeat`` and a number at its end, and
-      such items have the same row nearly always, or
-    * their ids differ in a number at the end only, or all their features are the same, and such
-      items have the same row nearly always and ``_RARER`` times less often a different one than
-      any two items of the file.
+    * one's id is the other's followed by ``copy``, ``dup`` or ``repeat`` and a number, and such
+      items nearly always have the same row, or
+    * their ids differ only in a final number, or all their features are equal, and such items
+      nearly always have the same row and differ ``_RARER`` times less often than random pairs of
+      items.
     """
     stems = [_COPY.sub("", name[:_LONGEST_ID]) for name in votes.item_ids]
     marked = np.array(
@@ -56,20 +56,20 @@ def keyed_copies(votes: VoteMatrix, rows: Codes, units: Codes) -> Iterator[tuple
 
 
 def _nearly_always(keys: Codes, rows: Codes) -> bool:
-    """Whether there are some items of one key, and nearly all pairs of them have one row."""
+    """Whether enough pairs share a key and nearly all of these pairs share a row."""
     n_same_key = _n_pairs(keys)
     return n_same_key >= _FEWEST and _n_pairs(_pairs_of(keys, rows)) >= _ALIKE * n_same_key
 
 
 def _alike(keys: Codes, rows: Codes, units: Codes) -> Codes | None:
-    """Sets of one key and row; None unless items of a key have one row nearly always."""
+    """Return sets of equal key and row; None unless equal keys nearly always share a row."""
     if not _nearly_always(keys, rows):
         return None
     both = _pairs_of(keys, rows)
     chance = _n_pairs(rows) / (len(rows) * (len(rows) - 1) / 2.0)
     if 1.0 - _n_pairs(both) / _n_pairs(keys) > (1.0 - chance) / _RARER:
         return None
-    # Of a key with many items, pairs are not independent: its items but the first are.
+    # Pairs within a key are not independent, so each key counts its items minus one.
     n_keys = len(np.unique(keys))
     trials = len(keys) - n_keys
     hits = len(keys) - len(np.unique(both))
@@ -102,7 +102,7 @@ def _feature_codes(features: pd.DataFrame) -> Codes:
 
 
 def _repeated(codes: Codes) -> Codes:
-    """Codes that come up twice or more, numbered from 0; -1 for the others."""
+    """Return codes that occur twice or more renumbered from 0; -1 for the others."""
     kinds, place, count = np.unique(codes, return_inverse=True, return_counts=True)
     live = (count >= 2) & (kinds >= 0)
     return np.asarray(np.where(live, np.cumsum(live) - 1, -1)[place], dtype=np.int64)

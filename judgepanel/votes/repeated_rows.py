@@ -1,4 +1,4 @@
-"""Rows that are in a file twice and agree: they are read once."""
+"""Duplicate rows of a file that agree, which are read once."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from judgepanel.votes.table import RawTable
 
 
 def without_repeated_rows(table: RawTable, mapping: Mapping) -> tuple[RawTable, list[str]]:
-    """The table without rows that say again what a row before them says, and a note.
+    """Return the table without rows that duplicate an earlier row, and a note.
 
-    Only columns with a role are compared, so that an index column does not tell rows apart. Rows
-    without an id are items of their own, and rows with the same id that disagree stay: they are
-    refused where they are read.
+    Only columns with a role are compared, so an index column does not make rows different. Rows
+    without an id are separate items, and rows with the same id that disagree are kept: the reader
+    of their column refuses them.
     """
     key = [mapping.id_column]
     if mapping.layout == "long":

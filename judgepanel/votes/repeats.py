@@ -1,21 +1,21 @@
-"""Do items repeat? Rows of votes that come up more often than independent items would bring them.
+"""Copies of items: rows of votes that occur more often than independent items would produce.
 
-Copies of an item are no new evidence, but splits that put one copy on each side score a panel on
-what it was fitted on. Three tests, on labelled items; a row is the item's votes, which of them are
-missing, and its label.
+A copy of an item is not new evidence, but a split that puts one copy on each side scores a panel on
+an item it was fitted to. Three tests run on labelled items; a row is the item's votes, its missing
+votes and its label.
 
-* *Multiples.* Under independent items the number of times a row comes up is a multinomial count,
-  whatever the judges are like; for a Poisson count above 0 a multiple of m has a probability of at
-  most about 1/m. When nearly all rows come up a multiple of m times, the file holds m copies.
-* *Spectrum.* With f_r rows that come up r times, E f_1 · 6 E f_3 >= (2 E f_2)², since r! f_r are
-  moments of one mixing measure. Many pairs without triplets are copies.
-* *Rare rows.* A row that :func:`row_chance.log_chance` calls improbable comes up twice by chance
-  less often than ``RARE``; too many of those are copies. This finds few copies among many
-  items, where there are enough judges.
+* *Multiples.* For independent items the number of occurrences of a row is a multinomial count,
+  whatever the judges; a positive Poisson count is a multiple of m with probability at most about
+  1/m. If nearly all rows occur a multiple of m times, the file holds m copies.
+* *Spectrum.* With f_r rows that occur r times, E f_1 · 6 E f_3 >= (2 E f_2)², since r! f_r are
+  moments of one mixing measure. Many pairs without triplets indicate copies.
+* *Rare rows.* A row that :func:`row_chance.log_chance` finds improbable occurs twice by chance less
+  often than ``RARE``; too many such rows are copies. This finds a few copies among many items if
+  there are enough judges.
 
-With few judges rows repeat anyway and only the first test can tell; then item ids and features
-that repeat are evidence (:mod:`repeat_keys`).
-Cost: sorting, O(n K log n), and where rows repeat one fit of at most 20,000 of them.
+With few judges rows repeat anyway and only the first test is informative; then repeated item ids
+and features are the evidence (:mod:`repeat_keys`). Cost: sorting, O(n K log n), and if rows repeat,
+one fit to at most 20,000 of them.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Codes = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 LEVEL = 1e-4
-"""Of each test: a file of independent items is very rarely called one with copies."""
+"""Level of each test: independent items are very rarely reported as copies."""
 RARE = (0.05, 0.5)
-"""Rows with fewer chance twins than this are tested; the second is for items with few votes."""
+"""Rows with fewer expected twins are tested; the second value is for items with few votes."""
 _DOUBTED = 3.0
 _FEWEST = 4
 _FACTORS = range(2, 9)
@@ -52,14 +52,13 @@ class Repeats:
 
     Attributes
     ----------
-    n_items : labelled items looked at.
-    n_sets : sets of items that repeat each other.
-    n_repeated : items in them.
-    smallest, largest : items in a set.
-    evidence : what shows it: ``votes``, ``ids``, ``features``.
+    n_items : number of labelled items tested.
+    n_sets : number of sets of copies.
+    n_repeated : number of items in these sets.
+    smallest, largest : sizes of the smallest and largest set.
+    evidence : what reveals the copies: ``votes``, ``ids``, ``features``.
     swapped : whether some are copies with their two responses swapped.
-    told : whether the votes would show copies of some of the items; with few judges rows repeat
-        anyway.
+    told : whether the votes could reveal copies of some items; with few judges rows repeat anyway.
     apart : whether copies are counted as independent items, in groups of their own.
     """
 
@@ -76,7 +75,7 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RepeatSets:
-    """``sets`` (n_items,): which set of copies an item is in, -1 for none; and the numbers."""
+    """``sets`` (n_items,): the set of copies of each item, -1 if none; and the summary."""
 
     sets: Codes
     repeats: Repeats
@@ -84,10 +83,10 @@ class RepeatSets:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """Rows of the labelled items: ``code`` (n,) of each, ``count`` (n_rows,) of groups with it.
+    """Rows of labelled items: ``code`` (n,) per item, ``count`` (n_rows,) of groups per row.
 
-    ``chance`` (n,) is how probable the row is among items with its missing votes and label, at
-    most; ``twins`` (n,) how many other items have it by chance.
+    ``chance`` (n,) is an upper estimate of the row's probability among items with the same missing
+    votes and label; ``twins`` (n,) is the expected number of other items with this row.
     """
 
     code: Codes
@@ -98,7 +97,7 @@ class _Rows:
 
 @cached(8)
 def find_repeats(votes: VoteMatrix) -> RepeatSets:
-    """Sets of labelled items that are copies of each other; none where nothing shows them.
+    """Return the sets of labelled items that are copies of each other, if there is evidence.
 
     Items of one group are not counted against each other: copies within it are known to be alike.
     """
@@ -117,7 +116,7 @@ def find_repeats(votes: VoteMatrix) -> RepeatSets:
         swapped = bool(sets.max(initial=-1) >= 0)
     evidence = (*(["votes"] if sets.max(initial=-1) >= 0 else []), *keyed_sets)
     if not whole_file:
-        # Else the size of every set is known, and ids and features have only ordered the items.
+        # Otherwise the size of every set is known, and ids and features only ordered the items.
         for copies in hints:
             sets = _joined(sets, copies)
     whole = np.full(votes.n_items, -1, dtype=np.int64)
@@ -127,7 +126,7 @@ def find_repeats(votes: VoteMatrix) -> RepeatSets:
 
 @cached(4)
 def group_copies(votes: VoteMatrix) -> VoteMatrix:
-    """The votes with every set of copies in one group; groups that share a copy are merged."""
+    """Return the votes with each set of copies in one group; groups sharing copies are merged."""
     outcome = find_repeats(votes)
     if not outcome.repeats.apart:
         return votes
@@ -156,8 +155,9 @@ def _unit_codes(votes: VoteMatrix, labelled: Codes) -> Codes:
 def _by_votes(
     verdicts: NDArray[np.int8], labels: NDArray[np.int8], units: Codes, hints: tuple[Codes, ...]
 ) -> tuple[Codes, bool, bool]:
-    """Sets that the votes show, whether they would show copies of some items, and whether the whole
-    file is so many copies of a smaller one.
+    """Return sets revealed by votes, whether votes could reveal any, and whether the file repeats.
+
+    The file repeats if it consists of several copies of a smaller file.
     """
     nothing = np.full(len(labels), -1, dtype=np.int64)
     if len(labels) == 0:
@@ -174,7 +174,7 @@ def _by_votes(
 
 def _rows(verdicts: NDArray[np.int8], labels: NDArray[np.int8], units: Codes) -> _Rows:
     code = _codes(np.column_stack([verdicts, labels]))[0]
-    # Items of one group count once: that they are alike is known.
+    # Items of one group count once: they are known to be alike.
     pairs = np.unique(np.column_stack([code, units]), axis=0)
     count = np.bincount(pairs[:, 0])
     present, alike = _codes(np.column_stack([verdicts != MISSING, labels]))
@@ -184,7 +184,7 @@ def _rows(verdicts: NDArray[np.int8], labels: NDArray[np.int8], units: Codes) ->
 
 
 def _codes(rows: NDArray[np.int8]) -> tuple[Codes, Codes]:
-    """Code of every row among the distinct ones, and how often each of those comes up."""
+    """Return the code of every row among the distinct rows, and the distinct rows' counts."""
     content = np.ascontiguousarray(rows, dtype=np.int8)
     whole = content.view(np.dtype((np.void, content.shape[1]))).ravel()
     _, code, count = np.unique(whole, return_inverse=True, return_counts=True)
@@ -192,7 +192,7 @@ def _codes(rows: NDArray[np.int8]) -> tuple[Codes, Codes]:
 
 
 def _factor(count: Codes) -> int:
-    """How many copies of the whole file there are, 1 where that is not shown."""
+    """Return the number of copies of the whole file, 1 if there is no evidence of more."""
     best, share = 1, _NEARLY_ALL
     for factor in _FACTORS:
         hits = int((count % factor == 0).sum())
@@ -203,7 +203,7 @@ def _factor(count: Codes) -> int:
 
 
 def _too_many_pairs(count: Codes) -> bool:
-    """The spectrum test, with what chance may have added to the pairs taken off."""
+    """The spectrum test, after an allowance for chance in the number of pairs."""
     once, twice, thrice = (int((count == r).sum()) for r in (1, 2, 3))
     fewest = max(0.0, twice - 3.0 * np.sqrt(twice))
     least = (2.0 / 3.0) * fewest**2 / max(once + 3.0 * np.sqrt(once), 1.0)
@@ -224,9 +224,9 @@ def _largest(rows: _Rows) -> NDArray[np.float64]:
 
 
 def _sets_of(rows: _Rows, units: Codes, factor: int, hints: tuple[Codes, ...]) -> Codes:
-    """Sets of ``factor`` items of a row, those first that ids or features give away as copies.
+    """Return sets of ``factor`` items with equal rows, first those that ids or features reveal.
 
-    Which of the others is a copy of which makes no difference.
+    Which of the remaining items are paired makes no difference.
     """
     order = np.lexsort((units, *hints, rows.code))
     place = np.empty(len(order), dtype=np.int64)
@@ -239,13 +239,13 @@ def _sets_of(rows: _Rows, units: Codes, factor: int, hints: tuple[Codes, ...]) -
 
 
 def _repeated_sets(rows: _Rows) -> Codes:
-    """All items of every repeated row that chance alone would bring less than twice."""
+    """Return all items of repeated rows that are expected to occur less than twice by chance."""
     repeated = (rows.count >= 2) & (_largest(rows) < 1.0)
     return _numbered(np.where(repeated[rows.code], rows.code, -1))
 
 
 def _joined(left: Codes, right: Codes) -> Codes:
-    """Sets of either; items of one set in both are in one set."""
+    """Return the union of two partitions: items that share a set in either are in one set."""
     n = len(left)
     links = []
     for sets in (left, right):
@@ -263,7 +263,7 @@ def _joined(left: Codes, right: Codes) -> Codes:
 
 
 def _numbered(codes: Codes) -> Codes:
-    """Sets of two items or more numbered from 0; -1 for the others."""
+    """Return sets of at least two items, numbered from 0; -1 for the other items."""
     kinds, place, count = np.unique(codes, return_inverse=True, return_counts=True)
     live = (count >= 2) & (kinds >= 0)
     number = np.where(live, np.cumsum(live) - 1, -1)

@@ -1,4 +1,4 @@
-"""What the columns of a file are, in a file of its own (TOML): read, and written."""
+"""Files of column roles (TOML): reading and writing."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _LARGEST = 1 << 20
 
 
 def read_roles(path: str | Path) -> dict[str, Any]:
-    """Arguments of ``load_votes`` by name: its keys are those of ``judgepanel.load``.
+    """Return arguments of ``load_votes`` by name; the file's keys are those of ``judgepanel.load``.
 
     Raises
     ------
     InputError
-        A file that is not TOML, a key that is none of them, a name that is no text, another task.
+        Not TOML, an unknown key, a name that is not a text, or an unknown task.
     """
     path = Path(path)
     if path.is_file() and path.stat().st_size > _LARGEST:
@@ -47,7 +47,7 @@ def read_roles(path: str | Path) -> dict[str, Any]:
 
 
 def with_roles(path: str | Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of ``load_votes``: those of a file, where none are ``given`` in their place."""
+    """Return arguments of ``load_votes``: those of the file, overridden by ``given``."""
     roles = {} if path is None else read_roles(path)
     return roles | {name: value for name, value in given.items() if value or name not in roles}
 
@@ -75,7 +75,7 @@ def _checked(key: str, value: object) -> object:
 
 
 def roles_text(loaded: Loaded) -> str:
-    """The content of a file with which these votes are read the same way again."""
+    """Return the content of a role file that makes these votes load the same way again."""
     mapping = loaded.mapping
     label = mapping.label_column if loaded.labels is None else loaded.labels.column
     one = {
@@ -97,5 +97,5 @@ def roles_text(loaded: Loaded) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A basic string of TOML: that of JSON, but for DEL."""
+    """Return a TOML basic string: JSON's escapes, plus DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

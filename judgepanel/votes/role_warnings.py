@@ -1,4 +1,4 @@
-"""What is said of columns that are not judges although nobody said so."""
+"""Warnings about columns that were not read as judges although no option says so."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHOWN = 5
 
 
 def role_warnings(table: RawTable, mapping: Mapping) -> list[str]:
-    """Sentences on columns that were left out or became features, and on a column to group by."""
+    """Return sentences on columns left out or read as features, and on a column to group by."""
     unused = [role for role in mapping.roles if role.role in ("ignore", "text")]
     unused = [role for role in unused if role.reason != CHOSEN]
     told = [role for role in unused if mapping.layout == "wide" and _has_reason(role)]
@@ -50,7 +50,7 @@ def _has_reason(role: ColumnRole) -> bool:
 
 
 def _grouping(table: RawTable, mapping: Mapping) -> list[str]:
-    """A column of questions that several items share, where nothing groups them."""
+    """Suggest a column of questions that several items share, if the file has no groups."""
     if mapping.layout != "wide" or mapping.group_column is not None:
         return []
     for column in table.columns:

@@ -1,7 +1,7 @@
-"""The role of a column that no name gives one: a judge, a feature, or nothing that is counted.
+"""The role of a column without a role name: a judge, a feature, or ignored.
 
-A column that was computed from the judges, or that describes the items, would be a judge that
-knows the answer; a column of texts or dates is no reason to refuse the votes beside it.
+A column computed from the judges, or one that describes the items, would be a judge that knows the
+answer; a column of texts or dates is not a reason to refuse the votes beside it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MODEL_NAMES = (
     *(("model_a", "model_b"), ("model_1", "model_2"), ("model1", "model2")),
     *(("model_left", "model_right"), ("generator_1", "generator_2"), ("system_a", "system_b")),
 )
-"""Columns with the names of the models that wrote the first and the second response."""
+"""Names of columns that hold the models behind the first and the second response."""
 _TEXT_NAMES = frozenset(
     (
         *("prompt", "instruction", "input", "question", "query", "response", "response_a"),
@@ -58,13 +58,13 @@ _INDEX_NAME = re.compile(r"unnamed: ?\d+(?:_level_\d+)?|__index_level_\d+__", re
 _LONG_TEXT = 40
 _MANY_WORDS = 12
 _CONTESTED = 50
-"""Items on which the others must disagree before a judge is taken for their majority."""
+"""Items on which the others must disagree before a judge is identified as their majority."""
 _MOST_COMPARED = 200
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnRole:
-    """What a column is, and why (a clause without a full stop)."""
+    """The role of a column and the reason (a clause without a full stop)."""
 
     column: str
     role: ColumnKind
@@ -72,14 +72,14 @@ class ColumnRole:
 
 
 def is_descriptive_name(name: str) -> bool:
-    """Whether a column of this name is read as a feature or an aggregate, verdicts or not."""
+    """Whether a column of this name is a feature or an aggregate even if it holds verdicts."""
     return name in FEATURE_NAMES or name in AGGREGATE_NAMES
 
 
 def roles_of(
     table: RawTable, columns: Sequence[str], readable: Mapping[str, bool]
 ) -> tuple[ColumnRole, ...]:
-    """The roles of columns that could be judges; ``readable`` says which hold verdicts only."""
+    """Return roles of the candidate judge columns; ``readable`` tells which hold verdicts only."""
     models = model_columns(table)
     first = [_role_of(table, column, readable[column], models or ()) for column in columns]
     judges = [role.column for role in first if role.role == "judge"]
@@ -93,7 +93,7 @@ def roles_of(
 
 
 def model_columns(table: RawTable) -> tuple[str, str] | None:
-    """The columns with the names of the two models, None without them."""
+    """Return the columns with the names of the two models, None if there are none."""
     names = {name.lower(): name for name in reversed(table.columns)}
     for first, second in MODEL_NAMES:
         if first in names and second in names:
@@ -122,7 +122,7 @@ def _by_name(column: str, models: Iterable[str]) -> tuple[ColumnKind, str] | Non
 
 
 def _by_content(table: RawTable, column: str) -> tuple[ColumnKind, str]:
-    """The role of a column in which some words are not verdicts."""
+    """Return the role of a column that contains other words than verdicts."""
     name = column.strip().lower()
     words = _words(table, column)
     numbers = [word for word in words if is_number(word)]
@@ -142,13 +142,13 @@ def _by_content(table: RawTable, column: str) -> tuple[ColumnKind, str]:
 
 
 def _words(table: RawTable, column: str) -> list[str]:
-    """The distinct words of a column that are not missing, without blanks around them."""
+    """Return the distinct non-missing words of a column, stripped of blanks."""
     words = (word.strip() for word in distinct(table.frame[column])[1])
     return [word for word in words if not is_missing(word)]
 
 
 def _majorities(table: RawTable, judges: list[str]) -> frozenset[str]:
-    """Judges that equal the majority of all others on every item, and no other judge."""
+    """Return judges that equal the majority of all other judges on every item."""
     if not 4 <= len(judges) <= _MOST_COMPARED or table.n_rows < _CONTESTED:
         return frozenset()
     signs: dict[str, NDArray[np.int8]] = {}
@@ -202,7 +202,7 @@ def check_chosen(
 
 
 def repeats_across_items(values: pd.Series) -> tuple[int, int] | None:
-    """Distinct values and rows of a column whose values come on several items but seldom often."""
+    """Return the numbers of distinct values and rows if a column's values recur, but not often."""
     codes, _ = distinct(values)
     counts = np.bincount(codes[codes >= 0])
     counts = counts[counts > 0]

@@ -1,11 +1,11 @@
-"""How probable is a row of votes? An upper estimate, for rows that come up twice.
+"""An upper estimate of the probability of a row of votes, for rows that occur twice.
 
 The estimate is a pseudo-likelihood (Besag 1975, doi:10.2307/2987782): the product over judges of
-the probability of a vote given the label and all other votes of the item. On average it is larger
-than the probability of the row, since conditioning lowers entropy (the erasure entropy is at most
-the entropy: Verdu and Weissman 2008, doi:10.1109/TIT.2008.926402). Judges that copy each other and
-items that are easy for everyone make it larger still, so that rows on which a panel agrees are
-never called surprising. Which votes are missing is taken as given.
+the probability of a vote given the label and all other votes of the item. On average it exceeds the
+probability of the row, since conditioning lowers entropy (the erasure entropy is at most the
+entropy: Verdu and Weissman 2008, doi:10.1109/TIT.2008.926402). Judges that copy each other and
+items that all judges find easy increase it further, so rows on which a panel agrees are never
+improbable. The pattern of missing votes is conditioned on.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _RIDGE = 0.05
 _BIN_ITEMS = 8
 _MOST_BINS = 20
 MOST_FITTED = 20_000
-"""Rows that the probabilities are learned from, spread evenly over the file."""
+"""Number of rows, spread evenly over the file, to which the probabilities are fitted."""
 
 
 def log_chance(votes: Votes, labels: Votes) -> Floats:
-    """Log pseudo-likelihood of every row of votes given its label, (n_items,).
+    """Return the log pseudo-likelihood of every row of votes given its label, (n_items,).
 
-    The expected vote of a judge given the others is linear (one inverse of the covariance has it
-    for all judges at once); its quantile bins turn it into a probability. Cost: O(n K²) for
-    ``n`` up to ``MOST_FITTED`` rows and K judges, O(n K) numbers for each row beyond.
+    The expected vote of a judge given the others is linear (one inverse covariance matrix gives it
+    for all judges); its quantile bins turn it into a probability. Cost: O(n K²) for ``n`` up to
+    ``MOST_FITTED`` rows and K judges, O(K) for each row beyond.
 
     Parameters
     ----------
@@ -43,7 +43,8 @@ def log_chance(votes: Votes, labels: Votes) -> Floats:
     learnt = np.linspace(0, n_items - 1, min(n_items, MOST_FITTED)).astype(np.int64)
     means = _class_means(signed[learnt], cast[learnt], labels[learnt])[labels]
     centred = np.where(cast, signed - means, 0.0)
-    # Rounded, so that the order of items and judges changes no bin by a last bit.
+    # Rounded so that floating-point noise from the order of items and judges moves no value to
+    # another bin.
     expected = (means + _from_the_others(centred[learnt], cast[learnt], centred)).round(9)
     total = np.zeros(n_items)
     for j in range(n_judges):
@@ -63,9 +64,9 @@ def _class_means(signed: Floats, cast: NDArray[np.bool_], labels: Votes) -> Floa
 
 
 def _from_the_others(some: Floats, cast: NDArray[np.bool_], centred: Floats) -> Floats:
-    """Linear prediction of every centred vote from the others of its row.
+    """Return the linear prediction of every centred vote from the other votes of its row.
 
-    The ridge grows with judges for each vote of a judge: what few rows could fit is not learned.
+    The ridge penalty grows with judges per vote of a judge, so few rows cannot overfit.
     """
     covariance = some.T @ some / len(some)
     scale = float(np.mean(np.diag(covariance)))
@@ -79,7 +80,7 @@ def _from_the_others(some: Floats, cast: NDArray[np.bool_], centred: Floats) -> 
 def _log_share(
     expected: Floats, votes: Votes, rows: NDArray[np.int64], known: NDArray[np.int64]
 ) -> Floats:
-    """Log of the share of items with the same expectation on which this judge voted the same."""
+    """Return the log share of equal votes by this judge among items with the same expectation."""
     n_bins = int(np.clip(len(known) // _BIN_ITEMS, 1, _MOST_BINS))
     edges = np.quantile(expected[known], np.linspace(0.0, 1.0, n_bins + 1)[1:-1])
     place = np.searchsorted(edges, expected[known], side="right")

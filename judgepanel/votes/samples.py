@@ -1,4 +1,4 @@
-"""The samples that come with judgepanel: what each shows, where it lives, how it was made."""
+"""The sample data sets: what each shows, its files, and how it was made."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Sample:
 
     Attributes
     ----------
-    name : how the command line and the app call it.
+    name : its name on the command line and in the app.
     title, what_it_shows : a short title, and one sentence.
     file, judge_file : file names in the sample folder: the votes, and one row per judge.
-    spec : the simulation it comes from; None for real votes, which cannot be made again.
+    spec : the simulation that produced it; None for real votes.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Sample:
 
     @property
     def command(self) -> str:
-        """The command that brings both files back: simulated again, or from the repository."""
+        """The command that restores both files: by simulation, or from the repository."""
         if self.spec is None:
             return f"git checkout sample_data/{self.file} sample_data/{self.judge_file}"
         return f"./run cli simulate --sample {self.name} --out sample_data/{self.file}"
@@ -152,7 +152,7 @@ SIMULATED = tuple(sample for sample in SAMPLES if sample.spec is not None)
 
 
 def find_sample(name: str) -> Sample:
-    """The sample of that name.
+    """Return the sample of that name.
 
     Raises
     ------
@@ -167,36 +167,36 @@ def find_sample(name: str) -> Sample:
 
 
 def sample_bytes(name: str) -> bytes:
-    """The votes file of a sample as it stands in the sample folder (CSV, UTF-8).
+    """Return the votes file of a sample as stored in the sample folder (CSV, UTF-8).
 
     Raises
     ------
     InputError
-        There is no such sample, or its file is not there.
+        There is no such sample, or its file is missing.
     """
     sample = find_sample(name)
     return _read(sample, sample.file)
 
 
 def sample_judge_bytes(name: str) -> bytes:
-    """The judge table of a sample as it stands in the sample folder (CSV, UTF-8).
+    """Return the judge table of a sample as stored in the sample folder (CSV, UTF-8).
 
     Raises
     ------
     InputError
-        There is no such sample, or its file is not there.
+        There is no such sample, or its file is missing.
     """
     sample = find_sample(name)
     return _read(sample, sample.judge_file)
 
 
 def sample_votes(name: str) -> VoteMatrix:
-    """The votes of a sample with its judge table: simulated again, or read where they are real.
+    """Return the votes of a sample with its judge table: simulated, or read if they are real.
 
     Raises
     ------
     InputError
-        There is no such sample, or the file of real votes is not there.
+        There is no such sample, or the file of real votes is missing.
     """
     sample = find_sample(name)
     if sample.spec is not None:
@@ -206,16 +206,16 @@ def sample_votes(name: str) -> VoteMatrix:
 
 
 def write_panel(votes: VoteMatrix, path: Path) -> Path:
-    """Write simulated votes to ``path`` and their judge table beside them.
+    """Write simulated votes to ``path`` and their judge table to a second file in the same folder.
 
     Returns
     -------
-    Where the judge table is: ``NAME_judges.csv`` for ``NAME_votes.csv`` (or ``NAME.csv``).
+    Path of the judge table: ``NAME_judges.csv`` for ``NAME_votes.csv`` (or ``NAME.csv``).
 
     Raises
     ------
     InputError
-        Another extension than ``write_votes`` knows.
+        An extension that ``write_votes`` does not support.
     """
     extension = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
     name = path.name.removesuffix(extension).removesuffix("_votes")

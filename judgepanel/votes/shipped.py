@@ -1,4 +1,4 @@
-"""Where the dashboard's files and the samples are: in the installed wheel, or in a checkout."""
+"""The location of the dashboard's files and the samples, in an installed wheel or a checkout."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Simulated panels whose truth is known: for samples, tests and coverage studies.
+"""Simulated panels with known truth, for samples, tests and coverage studies.
 
-An item of difficulty d is judged correctly by a judge of ability a with probability
-sigmoid(a - d) (Rasch, 1960); errors within a family are correlated through a Gaussian copula.
+A judge of ability a judges an item of difficulty d correctly with probability sigmoid(a - d)
+(Rasch, 1960); errors within a family are correlated through a Gaussian copula.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Simulated:
 
     Attributes
     ----------
-    votes : the VoteMatrix that a user would bring.
+    votes : the VoteMatrix that a user would upload.
     accuracies : float (n_judges,): expected accuracy of each judge's votes on new items.
     difficulty : float (n_items,): difficulty of each item on the logit scale.
-    families : n_judges family names; a judge without a family is its own.
-    truth : int8 (n_items,) in {0, 1}: labels, those of unlabelled items included.
-    spec : what was simulated.
+    families : n_judges family names; a judge without a family is a family of one.
+    truth : int8 (n_items,) in {0, 1}: labels, including those of unlabelled items.
+    spec : the specification of the simulation.
     """
 
     votes: VoteMatrix
@@ -47,7 +47,7 @@ class Simulated:
     spec: SimulationSpec
 
     def exact_logits(self) -> NDArray[np.float64]:
-        """Logit P(label = 1 | votes), float (n_items,): known where votes are independent.
+        """Return logit P(label = 1 | votes), float (n_items,), for independent votes.
 
         Raises
         ------
@@ -86,15 +86,15 @@ class _Panel:
 
 
 def simulate(spec: SimulationSpec) -> VoteMatrix:
-    """The votes of a simulated panel; the same spec gives the same matrix."""
+    """Return the votes of a simulated panel; the same spec gives the same matrix."""
     return simulate_with_truth(spec).votes
 
 
 def simulate_with_truth(spec: SimulationSpec) -> Simulated:
-    """A simulated panel and the truth behind it; the same spec gives the same result.
+    """Return a simulated panel and the truth behind it; the same spec gives the same result.
 
-    Items, panel, verdicts and missing votes draw from streams of their own, so that for example
-    another parse rate leaves the verdicts that remain as they were.
+    Items, panel, verdicts and missing votes use separate random streams, so that for example a
+    different parse rate does not change the remaining verdicts.
     """
     streams = [np.random.default_rng(s) for s in np.random.SeedSequence(spec.seed).spawn(4)]
     item_stream, panel_stream, verdict_stream, missing_stream = streams
@@ -128,15 +128,15 @@ def simulate_with_truth(spec: SimulationSpec) -> Simulated:
 
 
 def one_class(votes: VoteMatrix) -> VoteMatrix:
-    """The same pairs with the better answer always first: every label becomes 1.
+    """Return the same pairs with the better response always first, so every label is 1.
 
-    Items with label 0 are swapped, which flips their votes; a vote stays right or wrong.
-    Unlabelled items stay as they are, since nobody knows which answer to put first.
+    Items with label 0 are swapped, which flips their votes; a vote stays right or wrong. Unlabelled
+    items are unchanged, since their better response is unknown.
 
     Raises
     ------
     InputError
-        The task is not pairwise: an answer that is judged alone cannot be swapped.
+        The task is not pairwise: a response that is judged alone cannot be swapped.
     """
     if votes.task != "pairwise":
         raise InputError("only pairs can be swapped", value=votes.task, allowed="pairwise")
@@ -196,7 +196,7 @@ def _draw_panel(spec: SimulationSpec, rng: np.random.Generator) -> _Panel:
     n_free = spec.n_independent
     drawn = rng.uniform(spec.accuracy_low, spec.accuracy_high, n_free)
     free = drawn if spec.accuracies is None else np.array(spec.accuracies, dtype=float)
-    # A broken judge needs no ability: .5 stands in.
+    # The ability of a broken judge has no effect: .5 is a placeholder.
     targets = np.concatenate(
         [
             free,
@@ -232,7 +232,7 @@ def _judge_table(
         names = tuple(f"{fam}-{name}" for fam, name in zip(families, names, strict=True))
     columns["kind"] = list(kinds)
     if spec.costs:
-        # Better judges tend to be larger: about ten times the price for .2 more accuracy.
+        # More accurate judges tend to be larger: about ten times the price for .2 more accuracy.
         size = np.maximum(targets, 0.55) - 0.7
         log_cost = np.log(0.001) + 11.5 * size + 0.5 * rng.standard_normal(len(names))
         log_latency = np.log(1.5) + 4.0 * size + 0.4 * rng.standard_normal(len(names))
@@ -242,7 +242,7 @@ def _judge_table(
 
 
 def _abilities(spec: SimulationSpec, targets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Abilities (n_judges,) at which E over items of sigmoid(ability - d) is the target."""
+    """Return abilities (n_judges,) with mean over items of sigmoid(ability - d) at the target."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(QUADRATURE_NODES)
     shifts = _shifts(spec)
     difficulty = (spec.difficulty_sd * nodes[None, :] + shifts[:, None]).ravel()
@@ -260,7 +260,7 @@ def _abilities(spec: SimulationSpec, targets: NDArray[np.float64]) -> NDArray[np
 def _draw_votes(
     spec: SimulationSpec, items: _Items, panel: _Panel, rng: np.random.Generator
 ) -> NDArray[np.int8]:
-    """All verdicts int8 (n_items, n_judges), none missing; a few rows at a time for memory."""
+    """Return all verdicts int8 (n_items, n_judges), none missing, drawn in blocks of rows."""
     votes = np.empty((spec.n_items, spec.n_judges), dtype=np.int8)
     rho = spec.family_rho if spec.n_families else 0.0
     copies = np.array([kind == "copy" for kind in panel.kinds])
@@ -289,7 +289,7 @@ def _blocks(spec: SimulationSpec) -> list[slice]:
 def _remove_unseen(
     votes: NDArray[np.int8], spec: SimulationSpec, items: _Items, rng: np.random.Generator
 ) -> None:
-    """Blank, in place, what a judge was not asked, could not do, or said illegibly."""
+    """Blank, in place, votes that were not requested, not possible or not parsed."""
     m = spec.votes_per_item
     activity = spec.activity_sd * rng.standard_normal(spec.n_judges)
     absent = rng.permutation(spec.n_judges)[: spec.structural_judges]

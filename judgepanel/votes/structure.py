@@ -1,7 +1,7 @@
-"""Is this text a table? One streaming pass over the bytes of a CSV, before anything is parsed.
+"""Validation of a CSV's structure in one streaming pass over the bytes before parsing.
 
-CSV parsers forgive what must not be forgiven here: they pad short rows, close open quotes and drop
-NUL bytes. This pass refuses those, and finds the line on which each record starts.
+CSV parsers are too tolerant for votes: they pad short rows, close open quotes and drop NUL bytes.
+This pass refuses those, and records the line on which each record starts.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Structure:
     header : the names in the first record, as written.
     header_line : line of the file (from 1) on which the header starts.
     body : byte offset of the first record after the header.
-    n_records : records after the header, blank lines not counted.
-    lines : int32 (n_records,), the line on which each record starts; None when record i is simply
-        on line ``first_line + i``.
+    n_records : number of records after the header, blank lines not counted.
+    lines : int32 (n_records,), the line on which each record starts; None if record i is on line
+        ``first_line + i``.
     first_line : line of the first record.
-    longest : bytes of the longest record.
+    longest : length of the longest record in bytes.
     """
 
     header: tuple[str, ...]
@@ -60,7 +60,7 @@ class _Records:
 
 @dataclass(slots=True)
 class _Scan:
-    """What one block leaves for the next: the record and the quote that are still open."""
+    """State carried from one block to the next: the open record and the open quote."""
 
     inside: bool = False
     quote_line: int = 1
@@ -96,14 +96,14 @@ def check_text(data: bytes) -> None:
 
 
 def line_at(data: bytes, offset: int) -> int:
-    """Line (from 1) of a byte offset."""
+    """Return the line (from 1) of a byte offset."""
     return data.count(b"\n", 0, offset) + 1
 
 
 def delimiter_of(header: str) -> str:
-    """The delimiter of a header line: the most frequent of , ; tab and | outside quotes.
+    """Return the delimiter of a header line: the most frequent of , ; tab and | outside quotes.
 
-    Raises InputError when there is none.
+    Raises InputError if there is none.
     """
     bare = "".join(header.split('"')[::2])
     best = max(",;\t|", key=bare.count)
@@ -150,7 +150,7 @@ def scan(data: bytes, delimiter: str) -> Structure:
 
 
 def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Blocks that end with a line feed, so that no CR LF and no closing quote is cut in two."""
+    """Yield blocks that end with a line feed, so that no CR LF or closing quote is split."""
     start = 0
     while start < len(data):
         end = data.find(b"\n", min(start + _BLOCK, len(data)))
@@ -185,7 +185,7 @@ def _inside_quotes(
     line_ends: NDArray[np.int64],
     state: _Scan,
 ) -> NDArray[np.bool_]:
-    """Which bytes lie between quotation marks; refuses marks in the middle of a cell."""
+    """Return which bytes lie inside quotes; refuse quotes in the middle of a cell."""
     marks = codes == _QUOTE
     inside: NDArray[np.bool_] = np.bitwise_xor.accumulate(marks) ^ state.inside
     places = np.flatnonzero(marks)
@@ -219,7 +219,7 @@ def _locate(
     line_ends: NDArray[np.int64],
     state: _Scan,
 ) -> _Records:
-    """Records that end in this block, blank lines left out; offsets within the block."""
+    """Return the records that end in this block without blank lines; offsets within the block."""
     if len(ends) == 0:
         state.record_cuts += len(cuts)
         state.record_start -= len(codes)
@@ -242,7 +242,7 @@ def _header(raw: bytes, delimiter: str, line: int) -> tuple[str, ...]:
     text = raw.decode().rstrip("\r")
     try:
         return tuple(next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
-    except csv.Error:  # The module's own limit for one cell.
+    except csv.Error:  # The csv module's own limit on the size of a cell.
         raise InputError(
             "the name of a column is too long",
             row=line,

@@ -1,4 +1,4 @@
-"""RawTable: a file as text cells, before anything is known about what they mean."""
+"""RawTable: a file as text cells, before columns have roles."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Format = Literal["csv", "parquet", "arrow", "jsonl", "excel", "frame"]
 
 @dataclass(frozen=True, slots=True)
 class LabelSource:
-    """Where labels come from that are not with the votes: a file, its columns of ids and labels."""
+    """The source of labels outside the votes file: a file, its id column and label column."""
 
     file: str
     id_column: str
@@ -34,19 +34,19 @@ class RawTable:
 
     Attributes
     ----------
-    frame : one row per record; every column is categorical over the texts in it, and a missing
-        cell is "".
-    name : the file's name, as messages show it.
-    format : what the content turned out to be (a .csv.gz is a ``csv``), or ``frame``.
+    frame : one row per record; every column is categorical over the texts in it, and a missing cell
+        is "".
+    name : the file's name for messages.
+    format : the format detected from the content (a .csv.gz is a ``csv``), or ``frame``.
     first_row : line of the file (from 1) with the first record; 1 for Parquet, Arrow and frames,
         which have no lines.
-    lines : int32 (n_rows,), the line of each record, or None when record i is on line
-        ``first_row + i``.
-    header_row : line of the header; None where the format has no header line.
-    coverage : what was read of the judges' outputs, where the file holds those.
+    lines : int32 (n_rows,), the line of each record, or None if record i is on line ``first_row +
+        i``.
+    header_row : line of the header; None if the format has no header line.
+    coverage : coverage of the judges' outputs, if the file holds outputs.
     notes : sentences about how the file was read.
-    task : what an item is, where the file tells; None where it does not.
-    labels : where the labels in it were read from, where that is another file.
+    task : what an item is, if the file says so; otherwise None.
+    labels : the source of its labels, if that is another file.
     """
 
     frame: pd.DataFrame
@@ -69,17 +69,17 @@ class RawTable:
         return len(self.frame)
 
     def row(self, index: int) -> int:
-        """Line of the file with record ``index`` (from 0)."""
+        """Return the line of the file with record ``index`` (from 0)."""
         return self.first_row + index if self.lines is None else int(self.lines[index])
 
 
 def column_names(raw: Sequence[str], header_row: int | None) -> list[str]:
-    """The names of the columns without the blanks around them.
+    """Return the column names stripped of blanks.
 
-    A name with an apostrophe in front is left as it is: see ``judgepanel.votes.cells``. A first
+    A name with a leading apostrophe is kept as it is: see ``judgepanel.votes.cells``. A first
     column without a name is the index that spreadsheets and data frames write.
 
-    Raises InputError for an empty name, a name given twice and too many columns.
+    Raises InputError for an empty name, a duplicate name and too many columns.
     """
     check_columns(len(raw), header_row)
     for name in raw:
@@ -116,7 +116,7 @@ def no_column(
     file: str | None = None,
     row: int | None = None,
 ) -> InputError:
-    """The refusal of a column that is not there."""
+    """The refusal of a column that does not exist."""
     return InputError(
         "there is no such column",
         file=file,
@@ -160,7 +160,7 @@ def too_large_unpacked() -> TooLarge:
 def check_length(
     text: str, most: int, what: str, *, row: int | None = None, column: str | None = None
 ) -> None:
-    """Refuse a text of more than ``most`` characters."""
+    """Refuse a text with more than ``most`` characters."""
     if len(text) > most:
         raise InputError(
             f"{what} has {len(text):,} characters",
@@ -173,7 +173,7 @@ def check_length(
 
 
 def text_column(codes: NDArray[np.integer], texts: Sequence[str]) -> pd.Categorical:
-    """A column from codes (n,) into ``texts``, in which a text may occur twice or not be used."""
+    """Return a column from codes (n,) into ``texts``, which may have duplicate or unused texts."""
     used = np.flatnonzero(np.bincount(codes, minlength=len(texts)))
     place: dict[str, int] = {}
     target = np.zeros(len(texts), dtype=np.min_scalar_type(-max(len(used), 1)))

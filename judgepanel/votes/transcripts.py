@@ -1,4 +1,4 @@
-"""What judges wrote, one output a row -> one verdict a row, as any long file of votes has it."""
+"""Judge outputs (one per row) -> verdicts (one per row), in the long layout of votes files."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ OF_A_CALL = frozenset(
         *("asked", UNUSABLE),
     )
 )
-"""What `collect` keeps of a call beside its output; ``UNUSABLE`` says why an output is not read."""
+"""Fields that `collect` stores with an output; ``UNUSABLE`` says why an output is not read."""
 
 _ORDERS = {
     **dict.fromkeys(("original", "original order", "as given", "not swapped", "unswapped"), True),
@@ -79,9 +79,9 @@ _LETTERED = str.maketrans("12", "ab")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a file of outputs: texts, or scores of what was shown as A and B, or both.
+    """The columns of a file of outputs: texts, scores of the responses shown as A and B, or both.
 
-    Without ``order`` A is always the item's first output.
+    Without ``order``, A is always the item's first output.
     """
 
     item: str
@@ -93,13 +93,13 @@ class Columns:
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """Columns that have no part in the votes."""
+        """Columns that are not needed for the votes."""
         single = (self.text, *(self.scores or ()), self.order, self.stage)
         return tuple(name for name in single if name is not None)
 
 
 def columns_of(table: RawTable) -> Columns | None:
-    """Which columns hold outputs; None where a file has no such, or has verdicts already."""
+    """Return the columns that hold outputs; None if there are none or the file has verdicts."""
     free = {name.lower(): name for name in reversed(table.columns)}
 
     def find(names: tuple[str, ...]) -> str | None:
@@ -117,15 +117,15 @@ def columns_of(table: RawTable) -> Columns | None:
     if not table.frame[item].duplicated().any() and all(
         holds_verdicts(table.frame[name]) for name in written
     ):
-        return None  # One row per item and verdicts alone: judges who are called that.
+        return None  # One row per item and only verdicts: these are judges with such names.
     others = {*columns.dropped, *(name for name in table.columns if name in OF_A_CALL)}
-    # One response per row and a column per judge: the text is what was judged, and no verdict.
+    # One response per row and a column per judge: the text is what was judged, not a verdict.
     return None if len(judges_beside(table, item, others)) > 1 else columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Outputs:
-    """The outputs that count, (n,) each: row in the table, item, judge, order, reading, vote."""
+    """The outputs that count, (n,) each: table row, item, judge, order, reading, vote."""
 
     row: Ints
     item: Ints
@@ -137,23 +137,23 @@ class _Outputs:
 
     @property
     def cell(self) -> Ints:
-        """(n,) one number for each item and judge."""
+        """(n,) one code for each combination of item and judge."""
         return self.item * len(self.judges) + self.judge
 
 
 def transcribed(table: RawTable) -> RawTable:
-    """The same file with one verdict for each item and judge, where it holds outputs of judges.
+    """Return the file with one verdict per item and judge if it holds outputs of judges.
 
-    Each distinct output is read once. Of outputs in several stages the last counts. Where a judge
-    saw an item in both orders, its vote is what it says in both, and missing where it contradicts
-    itself; where only one of the two is read, that one counts. Outputs whose order is none of the
-    known words are left out, with a note.
+    Each distinct output is parsed once. Of outputs in several stages the last counts. If a judge
+    saw an item in both orders, its vote is the verdict that both give, or missing if they
+    contradict each other; if only one of the two is readable, that one counts. Outputs with an
+    unknown order are left out, with a note.
 
     Raises
     ------
     InputError
-        An empty item or judge, a stage that is no number, or two outputs of one judge on one item
-        in the same order and stage.
+        An empty item or judge, a stage that is not a number, or two outputs of one judge on one
+        item in the same order and stage.
     """
     columns = columns_of(table)
     if columns is None:
@@ -211,7 +211,7 @@ def _transcribed(table: RawTable, columns: Columns) -> RawTable:
 
 
 def _readings(table: RawTable, columns: Columns, rows: Ints) -> NDArray[np.object_]:
-    """What each of these rows says; each distinct text is read once, scores come first."""
+    """Return the reading of each of these rows; each distinct text is parsed once, scores first."""
     readings = np.full(len(rows), None, dtype=object)
     if columns.text is not None:
         codes, texts = distinct(table.frame[columns.text])
@@ -253,7 +253,7 @@ def _scores(table: RawTable, column: str, rows: Ints) -> NDArray[np.float64]:
 
 
 def _orders(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], list[str]]:
-    """1 where the item's first output was shown as A, 0 where as B, -1 where that is not known."""
+    """Return 1 if the item's first output was shown as A, 0 if as B, -1 if unknown."""
     if column is None:
         note = "There is no column for the order: A is read as the item's first output everywhere."
         return np.ones(table.n_rows, dtype=np.int8), [note]
@@ -283,9 +283,9 @@ def _orders(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], list
 
 
 def order_of(word: str) -> int:
-    """1 where the item's first output was shown as A, 0 where as B, -1 for an unknown word.
+    """Return 1 if the item's first output was shown as A, 0 if as B, -1 for an unknown word.
 
-    'A first', 'output_1 first', 'AB' and '1,2' say the same; 'order:' may stand before any of them.
+    'A first', 'output_1 first', 'AB' and '1,2' mean the same; 'order:' may precede any of them.
     """
     if len(word) > _LONGEST_ORDER:
         return MISSING
@@ -300,7 +300,7 @@ def order_of(word: str) -> int:
 
 
 def _last_stage(table: RawTable, column: str | None, cells: Ints, rows: Ints) -> NDArray[np.bool_]:
-    """Which rows are of the last stage of their item and judge."""
+    """Return which rows belong to the last stage of their item and judge."""
     if column is None:
         return np.ones(len(rows), dtype=bool)
     codes, words = distinct(table.frame[column])
@@ -346,7 +346,7 @@ def _refuse_twice(table: RawTable, columns: Columns, outputs: _Outputs) -> None:
 
 
 def _merged(votes: NDArray[np.int8], pair: Ints, n_pairs: int) -> NDArray[np.int8]:
-    """The vote of each item and judge: what its outputs agree on, or missing."""
+    """Return the vote of each item and judge: the verdict its outputs agree on, or missing."""
     ones = np.bincount(pair, votes == 1, n_pairs)
     zeros = np.bincount(pair, votes == 0, n_pairs)
     return np.where(
@@ -394,7 +394,7 @@ def _crossed(rows: Ints, columns: Ints, n_rows: int, n_columns: int) -> list[tup
 def _unread(
     table: RawTable, outputs: _Outputs, ids: list[str], column: str | None
 ) -> tuple[Unread, ...]:
-    """The first outputs without a verdict, a few of each judge, that have something to look at."""
+    """Return examples of outputs without a verdict: the first few non-empty ones of each judge."""
     taken = np.zeros(len(outputs.judges), dtype=int)
     unreads: list[Unread] = []
     for k in range(len(outputs.row)):
@@ -412,7 +412,7 @@ def _unread(
 
 
 def _excerpt(text: str) -> str:
-    """The beginning and, since verdicts stand there, more of the end."""
+    """Return the start and a longer part of the end, where verdicts are."""
     text = text.strip()
     if len(text) <= _HEAD + _TAIL:
         return text

@@ -1,11 +1,11 @@
-"""What a judge wrote, read as a verdict: which of the two it was shown it calls the better one.
+"""Parsing of judge outputs: which of the two responses does the judge call better?
 
-Forms are tried from strict to loose; the first that is there decides. What speaks for both sides,
-for neither or not at all is no verdict, with the reason: nothing is guessed. The order in which
-the two were shown turns the side into a vote on the item, see :func:`vote_of`.
+Forms are tried from strict to loose; the first that matches decides. An output that supports both
+sides, neither side or is unreadable has no verdict, with the reason: nothing is guessed. The order
+in which the two were shown turns the side into a vote on the item, see :func:`vote_of`.
 
 Sources: the four forms of arXiv 2605.09702 (appendix on judge panels) are ``bracket``, ``bold``,
-``closing`` and ``letter``; ``field``, ``stated`` and ``opening`` are forms seen in the wild.
+``closing`` and ``letter``; ``field``, ``stated`` and ``opening`` occur in real outputs.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Reason = Literal["empty", "only reasoning", "tie", "contradiction", "no verdict"
 LEVELS: tuple[Level, ...] = get_args(Level)
 REASONS: tuple[Reason, ...] = get_args(Reason)
 CLOSING = 80
-"""Characters at the end of an output in which a side that is named alone is its verdict."""
+"""Number of final characters in which a side named alone is the verdict."""
 
 _TIE = "tie"
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read: a side with the form it had, or None with the reason."""
+    """A parsed output: a side and its form, or None and the reason."""
 
     side: Side | None
     level: Level | None = None
@@ -41,10 +41,10 @@ class Reading:
 
 
 def read_verdict(text: str) -> Reading:
-    """The verdict in one output of a judge.
+    """Return the verdict in one judge output.
 
-    Reasoning blocks, code, block quotes and what stands in quotation marks are not the judge's own
-    verdict and are left out. Time grows linearly with the length of the text.
+    Reasoning blocks, code, block quotes and text in quotation marks are not the judge's own verdict
+    and are skipped. Time is linear in the length of the text.
     """
     if not text.strip():
         return Reading(None, reason="empty")
@@ -63,7 +63,7 @@ def read_verdict(text: str) -> Reading:
 
 
 def read_scores(first: float, second: float) -> Reading:
-    """The verdict in two scores: the higher one; equal ones, and none, are no verdict."""
+    """Return the verdict in two scores: the higher one; equal or missing scores have no verdict."""
     if first == second:
         return Reading(None, "score", "tie")
     if not (math.isfinite(first) and math.isfinite(second)):
@@ -72,9 +72,9 @@ def read_scores(first: float, second: float) -> Reading:
 
 
 def vote_of(side: Side | None, first_shown_first: bool) -> int:
-    """The vote on the item: 1 where the item's first output is the better, 0 the second, -1 none.
+    """Return the vote on the item: 1 if its first output is better, 0 the second, -1 no verdict.
 
-    ``first_shown_first`` says whether the judge was shown the item's first output as A.
+    ``first_shown_first`` tells whether the judge was shown the item's first output as A.
     """
     if side is None:
         return MISSING
@@ -82,7 +82,7 @@ def vote_of(side: Side | None, first_shown_first: bool) -> int:
 
 
 def _forms(sentence: str) -> Iterator[tuple[Level, set[str]]]:
-    """Forms from strict to loose with the sides that each speaks for."""
+    """Yield forms from strict to loose with the sides that each supports."""
     own = _unquoted(sentence)
     yield "bracket", _brackets(own)
     yield "field", _fields(sentence)
@@ -111,10 +111,9 @@ _TOKEN = re.compile(r"<\|[a-z_]{1,32}\|>(?:final)?")
 
 
 def _without_reasoning(text: str) -> str:
-    """The text after its reasoning; full-width forms as plain ones.
+    """Return the text after its reasoning, with full-width characters normalised.
 
-    A block that was never closed hides the rest, and one whose opening belonged to the prompt
-    ends with its closing mark.
+    An unclosed block hides the rest; a block opened in the prompt ends at its closing mark.
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
@@ -128,7 +127,7 @@ def _without_reasoning(text: str) -> str:
 
 _FENCED = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
 _BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
-# Every branch begins with its quotation mark, which lets the search skip to the next one.
+# Every alternative begins with its quotation mark, so the search can skip to the next mark.
 _QUOTED = re.compile(
     r"\"[^\"\n]{1,400}\"|“[^“”\n]{1,400}”|`[^`\n]{1,400}`|'(?<![\w\])]')[^'\n]{1,400}'(?!\w)"
 )
@@ -147,7 +146,7 @@ def _plain(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """The text without what it quotes; a verdict in quotation marks at its end stays."""
+    """Return the text without quotations; a verdict in quotation marks at its end is kept."""
     if "```" in text:
         text = _FENCED.sub("\n", text)
     if ">" in text:
@@ -156,11 +155,11 @@ def _unquoted(text: str) -> str:
     last = _LAST_QUOTED.search(text, max(0, len(text) - 200)) if ends_quoted else None
     if last:
         text = f"{text[: last.start('open')]} {last['said']}"
-    # An ASCII mark: a wider one would make every search of the text slower.
+    # An ASCII mark: a non-ASCII one would slow down every search of the text.
     return _QUOTED.sub("~", text).strip()
 
 
-# '[[A]] if assistant A is better' repeats the question and answers nothing.
+# '[[A]] if assistant A is better' repeats the instructions and is not a verdict.
 _BRACKET = re.compile(
     r"\[\[\s*(?:(a|b)|(tie|c|a\s*=\s*b)|(a\s*>+\s*b)|(b\s*>+\s*a))\s*\]\]"
     r"(?!\s+(?:if|when|means)\b)",
@@ -192,7 +191,7 @@ _WORD = re.compile(
 
 
 def _fields(text: str) -> set[str]:
-    """Named fields of JSON, {"winner": "A"}, that the output is or ends with, in a fence or not.
+    """Return the side in JSON fields, {"winner": "A"}, that are or end the output, fenced or not.
 
     JSON elsewhere may be quoted from a response.
     """
@@ -215,7 +214,7 @@ _BOLD = re.compile(r"\*\*\s*[\[(]?([AB])[\])]?\s*[.:]?\s*\*\*")
 
 
 def _bold(text: str) -> set[str]:
-    """**A** or **B**; where both are bold they are headings, and speak for none."""
+    """Match **A** or **B**; if both are bold they are headings and support neither."""
     phrases = set(_BOLD.findall(text)) if "**" in text else set()
     return phrases if len(phrases) == 1 else set()
 
@@ -234,7 +233,7 @@ _STEMS = (
     *("better", "best", "superior", "prefer", "stronger", "win", "verdict", "choice", "decision"),
     *("conclusion", "final answer", "judg"),
 )
-"""Every statement holds one of them, or a verb in the first person."""
+"""Every statement contains one of these stems, or a verb in the first person."""
 _IS_BETTER = re.compile(
     rf"{_SIDE}\s{{1,3}}(?:is|was|seems|appears|would be|should be|remains)\s{{1,3}}"
     rf"(?:(?:{_ADVERBS})\s{{1,3}}){{0,4}}\Z"
@@ -276,7 +275,7 @@ _NEAR, _AROUND = 20, 60
 
 
 def _stated(text: str) -> set[str]:
-    """'Output (a) is better', 'I prefer B', 'Verdict: A', where nothing puts it in doubt."""
+    """Match 'Output (a) is better', 'I prefer B', 'Verdict: A', unless the context casts doubt."""
     low = text.lower()
     sides: set[str] = set()
     for statement in _statements(low):
@@ -292,12 +291,12 @@ def _stated(text: str) -> set[str]:
 
 
 def _statements(low: str) -> Iterator[re.Match[str]]:
-    """Every statement that prefers a side."""
+    """Yield every statement that prefers a side."""
     for at in _places(low, _STEMS):
         search = _NAMED.match(low, at)
         if search is None and _AFTER_BETTER.match(low, at):
             form = _WINS if low.startswith("wins", at) else _IS_BETTER
-            # Most often the side stands right before, and a short window is searched faster.
+            # The side usually stands right before, and a short window is faster to search.
             search = form.search(low, max(0, at - _NEAR), at)
             search = search or form.search(low, max(0, at - _AROUND), at)
         if search:
@@ -310,7 +309,7 @@ def _statements(low: str) -> Iterator[re.Match[str]]:
 
 
 def _in_doubt(low: str, at: int) -> bool:
-    """Whether something in the sentence before makes it less than the judge's own statement."""
+    """Whether the preceding text of the sentence makes it less than the judge's own statement."""
     before = low[max(0, at - _BEFORE) : at]
     sentence = before[1 + max(before.rfind(end) for end in _ENDS) :].replace(";", ",")
     split = sentence.replace(",", " ").split()
@@ -322,7 +321,7 @@ def _in_doubt(low: str, at: int) -> bool:
 
 
 def _places(text: str, words: tuple[str, ...]) -> Iterator[int]:
-    """Where any of the words stands: a plain search for each is faster than one for all."""
+    """Yield where any of the words occurs; plain searches are faster than one regex."""
     for word in words:
         at = text.find(word)
         while at >= 0:
@@ -343,8 +342,9 @@ _COMPARED = re.compile(r"\b(?:than|not|unlike|neither|nor|versus|vs|or|and|of|in
 
 
 def _closing(text: str) -> set[str]:
-    """One side named at the very end: alone on its line, or as the last word of a sentence near
-    which the other is not named.
+    """Match one side named at the very end, alone on its line or as the last word of a sentence.
+
+    The other side must not be named nearby.
     """
     end = text[-CLOSING:].lower()
     if _LAST_LINE.search(end):
@@ -359,7 +359,7 @@ _FIRST_LINE = re.compile(rf"\A[^\n\w(]*{_SIDE}[^\w:]*(?:\n|\Z)")
 
 
 def _opening(text: str) -> set[str]:
-    """One side alone on the first line, and not as a heading."""
+    """Match one side alone on the first line, but not as a heading."""
     match = _FIRST_LINE.match(text[:CLOSING].lower())
     return {_letter_of(match)} if match else set()
 
@@ -368,6 +368,6 @@ _BARE = re.compile(r"(?:\A|\n|[.:!?]\s)\s*[\[(]?([AB])[\])]?[\s.!]*\Z")
 
 
 def _letter(text: str) -> set[str]:
-    """A bare capital letter at the very end."""
+    """Match a bare capital letter at the very end."""
     search = _BARE.search(text[-CLOSING:])
     return {search[1]} if search else set()

@@ -1,4 +1,4 @@
-"""Verdict words: what people write for "the first is better", "the second", and "no verdict"."""
+"""Verdict words: how people write "the first is better", "the second" and "no verdict"."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ _FORMS: dict[str, frozenset[str]] = {
 
 
 def verdict_of(word: str) -> int:
-    """1 (the first, A, or true), 0, -1 (no verdict: missing or a tie) or ``UNKNOWN`` (-2).
+    """Return 1 (the first, A, or true), 0, -1 (no verdict: missing or a tie) or ``UNKNOWN`` (-2).
 
-    Case and blanks around the word do not matter.
+    Case and surrounding blanks are ignored.
     """
     plain = word.strip().lower()
     code = _CODES.get(plain)
@@ -72,17 +72,17 @@ def verdict_of(word: str) -> int:
 
 
 def is_verdict(word: str) -> bool:
-    """Whether the word is a verdict, a tie or a missing one."""
+    """Whether the word is a verdict, a tie or a missing-value word."""
     return verdict_of(word) != UNKNOWN
 
 
 def is_missing(word: str) -> bool:
-    """Whether the word stands for a cell without content."""
+    """Whether the word stands for an empty cell."""
     return word.strip().lower() in MISSING_WORDS
 
 
 def mixed_words(words: Iterable[str]) -> tuple[str, str] | None:
-    """A word about which response is better and one about whether it is good, if both are there."""
+    """Return a better-or-worse word and a good-or-bad word, if both occur."""
     plain = sorted({word.strip().lower() for word in words})
     better = next((word for word in plain if word in _FIRST + _SECOND), None)
     good = next((word for word in plain if word in _GOOD + _BAD), None)
@@ -90,12 +90,12 @@ def mixed_words(words: Iterable[str]) -> tuple[str, str] | None:
 
 
 def is_good_or_bad(word: str) -> bool:
-    """Whether a word says that one response is good or bad, and not which of two is better."""
+    """Whether a word says that a single response is good or bad."""
     return word.strip().lower() in _GOOD + _BAD
 
 
 def form_of(words: Iterable[str]) -> str:
-    """How verdicts are written, as people read it: ``0/1``, ``A/B``, ``yes/no``, ..."""
+    """Return how verdicts are written, for people: ``0/1``, ``A/B``, ``yes/no``, ..."""
     plain = {word.strip().lower() for word in words}
     if plain & _TWOS:
         return "1/2"
@@ -106,28 +106,28 @@ def form_of(words: Iterable[str]) -> str:
 
 
 def verdicts_of(cells: pd.Series) -> NDArray[np.int8]:
-    """int8 (n,) in {0, 1, -1 missing, -2 unknown word}; each distinct word is read once."""
+    """Return int8 (n,) in {0, 1, -1 missing, -2 unknown word}; parses each distinct word once."""
     codes, words = distinct(cells)
     table = np.array([verdict_of(word) for word in words] or [MISSING], dtype=np.int8)
     return np.asarray(table[codes], dtype=np.int8)
 
 
 def ties_in(cells: pd.Series) -> NDArray[np.bool_]:
-    """Which cells say tie, both or draw."""
+    """Return which cells say tie, both or draw."""
     codes, words = distinct(cells)
     table = np.array([word.strip().lower() in _TIES for word in words] or [False], dtype=bool)
     return np.asarray(table[codes], dtype=bool)
 
 
 def abstentions_in(cells: pd.Series) -> int:
-    """How many cells say that there is no verdict (unsure, abstained, skipped, ...)."""
+    """Return how many cells say that there is no verdict (unsure, abstained, skipped, ...)."""
     codes, words = distinct(cells)
     table = np.array([word.strip().lower() in _ABSTENTIONS for word in words] or [False])
     return int(table[codes].sum())
 
 
 def distinct(cells: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
-    """Codes (n,) into the list of the words that occur in the cells."""
+    """Return codes (n,) into the list of distinct words in the cells."""
     if isinstance(cells.dtype, pd.CategoricalDtype):
         return np.asarray(cells.cat.codes), [str(word) for word in cells.cat.categories]
     codes, words = pd.factorize(cells)

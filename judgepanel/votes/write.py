@@ -1,4 +1,4 @@
-"""VoteMatrix -> a wide file that reads back to the same SHA-256."""
+"""VoteMatrix -> a wide file that loads with the same SHA-256."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WORDS = {0: "0", 1: "1", MISSING: "", _TIE: "tie"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Column:
-    """A column before the votes (texts or floats), under the name it has in the file."""
+    """A column before the votes (texts or floats), with its name in the file."""
 
     name: str
     values: list[str] | list[float | None] | list[int | None]
@@ -40,16 +40,16 @@ class _Column:
 def write_votes(votes: VoteMatrix, path: str | Path) -> None:
     """Write a wide file: item_id, label, group_id, feat_*, one column per judge.
 
-    The format follows the name: .csv, .csv.gz, .parquet or .jsonl. ``load_votes`` with the same
+    The extension sets the format: .csv, .csv.gz, .parquet or .jsonl. ``load_votes`` with the same
     task gives the same SHA-256, ties included, if features are floats (nan for missing) or texts,
-    as the readers make them; the judge table goes to a file of its own (``write_judges``). Names
+    as the readers produce them; ``write_judges`` writes the judge table to a separate file. Names
     and texts that a spreadsheet would run as a formula, or that would be read as something else,
-    get an apostrophe in front, which the readers take away (``judgepanel.votes.cells``).
+    get a leading apostrophe, which the readers remove (``judgepanel.votes.cells``).
 
     Raises
     ------
     InputError
-        Another extension, or a text or number that no file can hold (NUL, infinity).
+        An unsupported extension, or a text or number that no file can hold (NUL, infinity).
     """
     names = [_checked(shield(judge, is_role_name)) for judge in votes.judges]
     cells = votes.votes if votes.ties is None else np.where(votes.ties, _TIE, votes.votes)
