@@ -1,1 +1,1 @@
-"""Batched array code: thousands of small fits at once, no estimator objects, no pandas."""
+"""Batched array code: thousands of small fits at once, without estimator objects or pandas."""

@@ -1,9 +1,9 @@
-"""Scores new votes with a fitted panel: one fixed order of additions, one set of functions.
+"""Scoring of new votes with a fitted panel, with one fixed order of additions.
 
 Sums run over judges in panel order, one judge at a time, and the last steps use the platform's
-scalar ``exp`` and ``log``. An exported panel, the library and the command line therefore agree
-to the bit, and so can twenty lines of plain Python. Every step but a map with c != 0 or a != -b is
-exactly odd in the votes, so that under ``symmetric`` p and p(swap) add up to exactly 1.
+scalar ``exp`` and ``log``. An exported panel, the library and the command line therefore agree to
+the bit, and so can twenty lines of plain Python. Every step except a map with c != 0 or a != -b is
+exactly odd in the votes, so under ``symmetric`` p and p(swap) sum to exactly 1.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def fraction_logits(votes: Votes, weights: Floats) -> Floats:
 
 
 def likeness_logits(votes: Votes, shares: Floats, past: Votes, pull: Floats) -> Floats:
-    """What likeness to past items adds, (n_items,): sum over them of pull (d^3 + d^5) / 2.
+    """Contribution of similarity to past items, (n_items,): sum over them of pull (d^3 + d^5) / 2.
 
     d = sum_j shares_j V_j P_j in panel order compares an item with a past one; ``past`` (m,
-    n_judges) holds their signed votes P, ``pull`` (m,) what each adds.
+    n_judges) holds their signed votes P, ``pull`` (m,) the contribution of each.
     """
     total = np.zeros(len(votes))
     for start in range(0, len(votes), _ROWS):
@@ -70,7 +70,7 @@ def likeness_logits(votes: Votes, shares: Floats, past: Votes, pull: Floats) -> 
 
 
 def knot_logits(logits: Floats, at: Floats, p: Floats, *, odd: bool, clip: float) -> Floats:
-    """Logits of a piecewise linear p: ``p`` (K,) at the knots ``at`` (K,), flat beyond them.
+    """Logits of a piecewise linear p: ``p`` (K,) at the knots ``at`` (K,), constant beyond them.
 
     Under ``odd`` the knots are those of |l|, and p(-l) = 1 - p(l).
     """
@@ -92,7 +92,7 @@ def _between(x: float, at: list[float], p: list[float]) -> float:
 
 
 def map_logits(logits: Floats, a: float, b: float, c: float) -> Floats:
-    """m = a log p + b log(1 - p) + c of each logit; a l + c where a = -b."""
+    """Return m = a log p + b log(1 - p) + c of each logit; a l + c if a = -b."""
     if a == -b:
         return np.array([a * logit + c for logit in logits.tolist()])
     return np.array(
@@ -107,7 +107,7 @@ def probabilities(logits: Floats, clip: float) -> Floats:
 
 
 def _sigmoid(x: float) -> float:
-    """1 / (1 + exp(-x)), the larger of the two as 1 minus the smaller."""
+    """1 / (1 + exp(-x)), the larger of p and 1 - p computed as 1 minus the smaller."""
     tail = math.exp(-abs(x))
     small = tail / (1.0 + tail)
     return small if x < 0.0 else 1.0 - small

@@ -1,1 +1,1 @@
-"""Votes to raw logits: closed forms, Dawid-Skene, stacking and joint, many panels at once."""
+"""Votes to raw logits: closed forms, Dawid-Skene, stacking and joint, for many panels at once."""

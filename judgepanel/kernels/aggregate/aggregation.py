@@ -1,7 +1,7 @@
-"""Every aggregator by name, from ballots to raw logits that calibrators may see.
+"""All aggregators by name, from ballots to raw logits that calibrators may see.
 
-Closed forms take left-out counts (:mod:`kernels.aggregate.prefixes`); the others are cross-fitted
-(:mod:`kernels.aggregate.crossfit`).
+Closed forms use leave-out counts (:mod:`kernels.aggregate.prefixes`); the other aggregators are
+cross-fitted (:mod:`kernels.aggregate.crossfit`).
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ RIDGES: Mapping[str, Form] = MappingProxyType(
         "joint_monotone": joint_monotone,
     }
 )
-"""Aggregators that weigh judges together by ridge regression."""
+"""Aggregators that weight judges jointly by ridge regression."""
 KERNELS: Mapping[str, Kernel] = MappingProxyType(
     {"dawid_skene": dawid_skene, "dawid_skene_semi": dawid_skene_semi, **RIDGES}
 )
 
 
 def cross_fits(aggregator: Aggregator) -> bool:
-    """Whether it is cross-fitted: its panels cost a fit each, so studies take fewer sizes."""
+    """Whether the aggregator is cross-fitted: a panel costs a fit, so studies use fewer sizes."""
     return aggregator in KERNELS
 
 
@@ -76,7 +76,7 @@ def panel_scores(
 ) -> PrefixScores:
     """Score both sides of a split under the ``ks`` best judges (sorted, in 1..n_judges).
 
-    ``seed`` and ``key`` draw the folds of aggregators that are cross-fitted.
+    ``seed`` and ``key`` determine the folds of cross-fitted aggregators.
     """
     if not cross_fits(aggregator):
         return prefix_scores(

@@ -1,8 +1,8 @@
-"""Dawid-Skene of every ranked panel: ballots and fits in, raw logits out.
+"""Dawid-Skene fits of all ranked panels: from ballots and fits to raw logits.
 
-Each judge has two error rates, learned by EM (:mod:`kernels.aggregate.dawid_skene_em`). Under
-``symmetric`` they are tied and the class prior is 1/2; every step is then odd, so that swapping
-the responses of an item changes the sign of its logit and no other bit.
+Each judge has two error rates, fitted by EM (:mod:`kernels.aggregate.dawid_skene_em`). Under
+``symmetric`` they are tied and the class prior is 1/2; every step is then odd, so that swapping the
+responses of an item changes the sign of its logit and no other bit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BLOCK = 1 << 18
 
 
 def dawid_skene(ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking) -> list[Floats]:
-    """Unsupervised, as in the paper: labels rank the judges and do nothing else."""
+    """Unsupervised, as in the paper: labels only rank the judges."""
     rules = Rules(symmetric=ballots.symmetric)
     return [fit_and_score(ballots, fit, ks, ranking, clamp=False, rules=rules) for fit in fits]
 
@@ -39,7 +39,7 @@ def dawid_skene(ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranki
 def dawid_skene_semi(
     ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking
 ) -> list[Floats]:
-    """Semi-supervised: learn rows are clamped to their labels, unlabelled items join the EM."""
+    """Semi-supervised: learn rows are clamped to their labels; unlabelled items enter the EM."""
     rules = Rules(symmetric=ballots.symmetric)
     return [fit_and_score(ballots, fit, ks, ranking, clamp=True, rules=rules) for fit in fits]
 
@@ -50,7 +50,7 @@ def fit_and_score(
     """Logits (n_k, n_score) of one fit's score rows under its ``ks`` best judges.
 
     The panels of a fit are nested, so they run as one EM over its learn rows and the unlabelled
-    items; score rows take no part in it.
+    items, without the score rows.
     """
     order = rank(ballots, fit.learn, ranking)
     judges = order[: int(ks.max())]
@@ -65,7 +65,7 @@ def fit_and_score(
 def training(
     ballots: Ballots, learn: Index, judges: Index, *, clamp: bool
 ) -> tuple[Votes, NDArray[np.int8]]:
-    """What an EM learns from: votes (n, n_judges) and clamping labels (n,), unlabelled last."""
+    """Return the EM's training votes (n, n_judges) and clamped labels (n,), unlabelled last."""
     votes = ballots.votes[learn][:, judges]
     labels = ballots.signs[learn] if clamp else np.zeros(len(votes), dtype=np.int8)
     if ballots.unlabelled is None:
@@ -82,19 +82,20 @@ def fit_many(
     labels: NDArray[np.int8] | None = None,
     rules: Rules | None = None,
 ) -> DawidSkeneFit:
-    """Run B problems as one EM, O(n K B) a step, posteriors in memory bounded by ``BLOCK``.
+    """Run B problems as one EM in O(n K B) per step, with posteriors in memory bounded by
+    ``BLOCK``.
 
     Parameters
     ----------
     votes : int8 (n, K) in {-1, +1}, 0 where the vote is missing.
     panels : bool (K, B), the judges of each problem.
     rows : bool (n, B), the items of each problem; None for all.
-    labels : int8 (n,), +1 or -1 clamps an item to label 1 or 0 in every problem, 0 leaves it to
-        the EM; None for no label at all.
+    labels : int8 (n,), +1 or -1 clamps an item to label 1 or 0 in every problem, 0 leaves it to the
+        EM; None for no labels.
 
-    A problem with labels starts from what they say of the judges, one without from the smoothed
-    majority. Without labels, the error rates of fewer than three judges cannot be told from their
-    votes: such a problem stops after one step, where more would only follow the prior.
+    A problem with labels starts from the judges' error rates on them, one without from the smoothed
+    majority. Without labels, the error rates of fewer than three judges are not identified by their
+    votes: such a problem stops after one step, since further steps would only follow the prior.
     """
     rules = rules or Rules()
     n_items, n_judges = votes.shape
@@ -134,7 +135,7 @@ def _blocks(height: int, n_problems: int) -> Iterator[slice]:
 
 
 def _spread(fit: DawidSkeneFit, present: Index, n_judges: int) -> DawidSkeneFit:
-    """The same fit with columns for judges that are in none of its panels."""
+    """Return the same fit with columns added for judges that are in none of its panels."""
     if len(present) == n_judges:
         return fit
 

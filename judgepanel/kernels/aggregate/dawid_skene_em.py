@@ -1,8 +1,8 @@
-"""EM of the Dawid-Skene model, for many problems that share one vote matrix.
+"""EM for the Dawid-Skene model, for many problems that share one vote matrix.
 
-Problems are the columns of (n, B) and (K, B) arrays, so that a step is one matrix product from
-weights to logits and one back. A posterior is held as t = 2 P(z = 1) - 1: 0 where an item does not
-count, and odd by itself. Dawid and Skene 1979, doi:10.2307/2346806.
+Problems are the columns of (n, B) and (K, B) arrays, so a step is one matrix product from weights
+to logits and one back. Posteriors are stored as t = 2 P(z = 1) - 1, which is 0 for items that do
+not count and odd under a swap. Dawid and Skene 1979, doi:10.2307/2346806.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Votes = NDArray[np.int8]
-Design = Any  # float (n, F), dense or CSR; SciPy brings no types
+Design = Any  # float (n, F), dense or CSR; SciPy has no types
 
 SMOOTHING = 1.0
 MAX_ITER = 500
@@ -33,16 +33,17 @@ IDENTIFIED_FROM = 3
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How an EM runs.
+    """Settings of an EM run.
 
     Attributes
     ----------
     smoothing : pseudo-votes added to each of a judge's four cells (vote x label) and pseudo-items
         added to each class, at least 0. 1 is a uniform prior on every rate, as in one-coin; 0 is
-        maximum likelihood, where cells are floored at 1e-10 so that logits stay finite.
+        maximum likelihood, with cells floored at 1e-10 so that logits stay finite.
     symmetric : tie the confusions (pi0 = 1 - pi1) and hold the class prior at 1/2.
-    max_iter : steps at most (an M-step and an E-step each), at least 1.
-    tol : a problem has converged when no posterior probability moves by more, at least 0.
+    max_iter : maximum number of steps (an M-step and an E-step each), at least 1.
+    tol : a problem has converged when no posterior probability changes by more than this, at least
+        0.
 
     Raises
     ------
@@ -71,10 +72,10 @@ class DawidSkeneFit:
     ----------
     pi1, pi0 : float (K, B) in [0, 1], P(vote 1 | z = 1) and P(vote 1 | z = 0); 1/2 outside the
         panel.
-    ones, zeros : float (K, B), what a vote for 1 and a vote for 0 add to the logit of label 1:
-        log(pi1 / pi0) and log((1 - pi1) / (1 - pi0)); 0 outside the panel.
+    ones, zeros : float (K, B), contributions of a vote for 1 and a vote for 0 to the logit of label
+        1: log(pi1 / pi0) and log((1 - pi1) / (1 - pi0)); 0 outside the panel.
     prior : float (B,), logit of the class prior; 0 under ``symmetric``.
-    n_iter : int (B,), steps that were run; ``converged`` : bool (B,).
+    n_iter : int (B,), number of steps; ``converged`` : bool (B,).
     """
 
     pi1: Floats
@@ -93,12 +94,12 @@ class DawidSkeneFit:
 
 
 def design_of(votes: Votes, *, tied: bool) -> Design:
-    """Signed votes V as features: [V] (n, K) where confusions are tied, else [V > 0, V < 0]."""
+    """Return signed votes V as features: [V] (n, K) if confusions are tied, else [V > 0, V < 0]."""
     sparse = np.count_nonzero(votes) < SPARSE_BELOW * votes.size
     features = votes if tied else np.concatenate([votes > 0, votes < 0], axis=1)
     if sparse:
         return scipy.sparse.csr_array(features).astype(np.float64)
-    return np.ascontiguousarray(features, dtype=np.float64)  # one layout, one order of additions
+    return np.ascontiguousarray(features, dtype=np.float64)  # fixes the order of additions
 
 
 def run(
@@ -108,7 +109,7 @@ def run(
 
     Parameters
     ----------
-    design : what :func:`design_of` makes of the votes, float (n, F).
+    design : the result of :func:`design_of`, float (n, F).
     panels : bool (K, B), the judges of each problem; rows : bool (n, B), or (n, 1), its items.
     labels : int8 (n,), +1 or -1 clamps an item, 0 leaves it to the EM.
     """
@@ -133,7 +134,7 @@ def run(
 
 @dataclass(slots=True, eq=False)
 class _Estimate:
-    """One M-step: ``given1``, ``given0`` (F, B) smoothed cells, what a vote adds, the prior."""
+    """One M-step: smoothed cells ``given1``, ``given0`` (F, B), vote contributions, the prior."""
 
     given1: Floats
     given0: Floats
@@ -141,7 +142,7 @@ class _Estimate:
     prior: Floats
 
     def record(self, fit: DawidSkeneFit, at: Index, chosen: Mask, panels: Mask) -> None:
-        """Write these problems' columns."""
+        """Write the columns of these problems."""
         n_judges, panel = len(fit.pi1), panels[:, chosen]
         weights, given1, given0 = (
             values[:, chosen] for values in (self.weights, self.given1, self.given0)
@@ -162,10 +163,10 @@ class _Estimate:
 
 @dataclass(slots=True, eq=False)
 class _Live:
-    """The problems that still run: what is fixed of each, and its posteriors ``t`` (n_free, B).
+    """The problems that have not converged: their data and posteriors ``t`` (n_free, B).
 
     ``known`` (F, B) and ``known_class`` (B,) are signed sums over clamped items; ``cast`` (F, B)
-    and ``items`` (B,) count votes and items, clamped ones included.
+    and ``items`` (B,) count votes and items, including clamped ones.
     """
 
     design: Design
@@ -223,9 +224,9 @@ class _Live:
         return live
 
     def estimate(self, rules: Rules) -> _Estimate:
-        """M-step: cells and prior from the posteriors and the clamped items."""
+        """M-step: return cells and prior from the posteriors and the clamped items."""
         signed = self.known + self.design.T @ self.t
-        # A verdict a judge never gave must not take from the rate of the one it gave.
+        # A verdict that a judge never gave must not reduce the rate of the one it gave.
         floor = np.where(self.cast > 0, FLOOR, NEVER_CAST)
         given1 = np.maximum((self.cast + signed) / 2.0 + rules.smoothing, floor)
         given0 = np.maximum((self.cast - signed) / 2.0 + rules.smoothing, floor)
@@ -244,7 +245,7 @@ class _Live:
         return _Estimate(given1, given0, weights, prior)
 
     def expect(self, estimate: _Estimate) -> Floats:
-        """E-step: new posteriors; the largest change of a probability in each problem, (B,)."""
+        """E-step: update posteriors; return each problem's largest probability change, (B,)."""
         t = np.asarray(self.design @ estimate.weights)
         t += estimate.prior
         t *= 0.5
@@ -255,7 +256,7 @@ class _Live:
         return np.asarray(np.abs(before, out=before).max(axis=0, initial=0.0)) / 2.0
 
     def keep(self, chosen: Mask) -> None:
-        """Only these problems run on."""
+        """Continue with these problems only."""
         self.problem, self.identified = self.problem[chosen], self.identified[chosen]
         self.known_class, self.items = self.known_class[chosen], self.items[chosen]
         self.panels, self.counts = self.panels[:, chosen], self.counts[:, chosen]

@@ -1,12 +1,12 @@
 """Raw logits of every ranked prefix k of a panel, from one cumulative pass over the judges.
 
 For one split, judges are ranked on the calibration rows and the score of the first k judges is a
-cumulative sum, so that all k cost what the full panel costs: O(n K log K) time, memory bounded by
-``BLOCK`` cells at a time plus the result.
+cumulative sum, so all k together cost as much as the full panel: O(n K log K) time, and memory
+bounded by ``BLOCK`` cells at a time plus the result.
 
-Calibrators must never see a score that knows the item's own label (docs/aggregators.md): with
-``own_label="removed"`` each calibration item is scored by weights *and a ranking* from which its
-own unit (the item, or its group) has been removed. Counts make that exact and cheap.
+A calibrator must never see a score that was fitted to the item's own label (docs/aggregators.md):
+with ``own_label="removed"`` each calibration item is scored by weights *and a ranking* computed
+without its own unit (the item, or its group). Counts make that exact and cheap.
 """
 
 from __future__ import annotations
@@ -36,10 +36,9 @@ BLOCK = 32_768
 class PrefixScores:
     """Raw logits by panel size: ``ks`` (n_k,), ``order`` (n_judges,) best judge first.
 
-    ``calibration`` (n_k, n_cal) and ``evaluation`` (n_k, n_eval) hold logits; the ``_empty``
-    masks of the same shapes say where none of the first k judges voted (the logit is then 0).
-    ``fold`` (n_cal,) is the fold that scored a calibration row, None where scores are left-out
-    counts.
+    ``calibration`` (n_k, n_cal) and ``evaluation`` (n_k, n_eval) hold logits; the ``_empty`` masks
+    of the same shapes mark items on which none of the first k judges voted (logit 0). ``fold``
+    (n_cal,) is the fold that scored a calibration row, None if scores come from leave-out counts.
     """
 
     ks: Index
@@ -57,9 +56,9 @@ def one_coin_weight(correct: Floats, voted: Floats) -> Floats:
 
 
 def closed_form_weights(aggregator: ClosedForm, correct: Floats, voted: Floats) -> Floats:
-    """What a vote weighs: 1; (c + 1) / (n + 2); log(c / (n - c)); log((c + 1) / (n - c + 1)).
+    """Vote weights by form: 1; (c + 1) / (n + 2); log(c / (n - c)); log((c + 1) / (n - c + 1)).
 
-    Log-odds keep c half a vote away from 0 and n; a judge without votes weighs 0 there.
+    The log-odds keep c half a vote away from 0 and n; a judge without votes has weight 0 there.
     """
     if aggregator == "one_coin":
         return one_coin_weight(correct, voted)
@@ -72,7 +71,7 @@ def closed_form_weights(aggregator: ClosedForm, correct: Floats, voted: Floats) 
 
 
 def prior_logit(ballots: Ballots, rows: Index) -> float:
-    """Log-odds of label 1 on these rows, each class one more; 0 under ``symmetric``."""
+    """Log-odds of label 1 on these rows with one pseudo-item per class; 0 under ``symmetric``."""
     if ballots.symmetric:
         return 0.0
     ones = float(np.count_nonzero(ballots.signs[rows] > 0))
@@ -85,14 +84,14 @@ def posterior_mean(correct: Floats, voted: Floats) -> Floats:
 
 
 def ranking_key(correct: Floats, voted: Floats, ranking: Ranking) -> Floats:
-    """What a ranking sorts in descending order; exact integers inside, so ties are exact."""
+    """Sort key of a ranking, in descending order; made of exact integers, so ties are exact."""
     if ranking == "accuracy":
         return posterior_mean(correct, voted)
     return np.asarray(np.abs(2.0 * correct - voted) / (voted + 2.0))
 
 
 def counts(ballots: Ballots, rows: Index) -> tuple[Floats, Floats]:
-    """Correct votes c and votes n of every judge on these rows, each float (n_judges,)."""
+    """Return correct votes c and votes n of every judge on these rows, each float (n_judges,)."""
     votes = ballots.votes[rows]
     agreement = ballots.signs[rows].astype(np.float64) @ votes
     voted = np.count_nonzero(votes, axis=0).astype(np.float64)
@@ -100,13 +99,13 @@ def counts(ballots: Ballots, rows: Index) -> tuple[Floats, Floats]:
 
 
 def rank(ballots: Ballots, rows: Index, ranking: Ranking = "accuracy") -> Index:
-    """Judges in descending order of the ranking on these rows, ties in column order."""
+    """Return judges in descending order of the ranking on these rows, ties in column order."""
     correct, voted = counts(ballots, rows)
     return np.argsort(-ranking_key(correct, voted, ranking), kind="stable")
 
 
 def without_votes(ballots: Ballots, rows: Index, order: Index, ks: Index) -> NDArray[np.bool_]:
-    """Where none of the first k judges of an order voted, (n_k, n_rows)."""
+    """Mask (n_k, n_rows) of items on which none of the first k judges voted."""
     voted = ballots.votes[rows][:, order] != 0
     leading = np.where(voted.any(axis=1), voted.argmax(axis=1), ballots.n_judges)
     return np.asarray(ks[:, None] <= leading[None, :])
@@ -149,7 +148,7 @@ def prefix_scores(
 
         calibration_scores = _cumulate(ballots, calibration, ks, aggregator, reranked)
     if aggregator == "log_odds":
-        # One prior for all rows: it tells no item from another, so no label leaks through it.
+        # One prior for all rows does not distinguish items, so it leaks no label.
         prior = prior_logit(ballots, calibration)
         calibration_scores, evaluation_scores = (
             (np.where(empty, 0.0, logits + prior), empty)
@@ -161,11 +160,11 @@ def prefix_scores(
 def own_counts(
     ballots: Ballots, calibration: Index
 ) -> tuple[Floats, Floats, Callable[[Index], Index]]:
-    """What an item's own unit adds to the counts c and n: two tables (n_cases, n_judges).
+    """Return the contribution of an item's own unit to the counts c and n: two (n_cases, n_judges).
 
-    The third is a function of rows: which case each cell is, (n, n_judges) or (n, 1). A single
-    item has three cases per judge (wrong, silent, right); with groups each group is one. Cases that
-    no cell is in may hold counts that the panel does not have.
+    The third value is a function of rows that returns the case of each cell, (n, n_judges) or (n,
+    1). A single item has three cases per judge (wrong, missing, right); with groups, each group is
+    a case. Unused cases may hold counts that the panel does not have.
     """
     units = ballots.units[calibration]
     signed = ballots.votes[calibration] * ballots.signs[calibration, None]
@@ -200,7 +199,7 @@ def _cumulate(
     aggregator: ClosedForm,
     ranked: Callable[[Index], tuple[Floats, NDArray[np.int8]]],
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Logits (n_k, n) and emptiness of every prefix, a block of items at a time."""
+    """Return logits (n_k, n) and the empty mask of every prefix, computed in blocks of items."""
     logits = np.empty((len(ks), len(rows)))
     leading = np.empty(len(rows), dtype=np.int64)
     step = max(1, BLOCK // max(1, ballots.n_judges))

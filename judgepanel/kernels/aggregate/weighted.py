@@ -1,8 +1,7 @@
-"""One-coin scores of all judges where some comparisons count for more than others.
+"""One-coin scores of all judges with importance weights on comparisons.
 
-A comparison that counts w adds w in place of 1 to the counts c and n that weigh a judge
-(:func:`one_coin_weight`). With w = 1 everywhere this is the full panel of
-:func:`prefix_scores`.
+A comparison with weight w adds w instead of 1 to the counts c and n that determine a judge's weight
+(:func:`one_coin_weight`). With w = 1 everywhere this is the full panel of :func:`prefix_scores`.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ def weighted_one_coin(
 ) -> PrefixScores:
     """Score both sides of a split; ``importance`` (n_cal,), at least 0, mean 1.
 
-    The one column (1, n) holds all judges. Calibration rows are scored by counts from which their
-    own unit (the item, or its group) has been removed, unless ``own_label`` is ``seen``.
+    The one column (1, n) holds all judges. Calibration rows are scored by counts without their own
+    unit (the item, or its group), unless ``own_label`` is ``seen``.
     """
     rows = split.calibration
     votes, signs = ballots.votes[rows], ballots.signs[rows, None]
@@ -59,7 +58,7 @@ def _left_out(
     right: Floats,
     voted: Floats,
 ) -> Floats:
-    """Scores (n_cal,) by counts without the item's unit, a block of whole units at a time."""
+    """Return scores (n_cal,) by counts without the item's unit, in blocks of whole units."""
     _, codes = np.unique(ballots.units[rows], return_inverse=True)
     order = np.argsort(codes, kind="stable")
     out = np.empty(len(rows))

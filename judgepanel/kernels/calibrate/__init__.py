@@ -1,1 +1,1 @@
-"""Raw logits to probabilities: calibrators and the residual correction, many columns at once."""
+"""Raw logits to probabilities: calibrators and residual correction, for many columns at once."""

@@ -1,8 +1,8 @@
 """Calibrators by name, fitted to many score columns at once.
 
-Scores are (B, n), one column per panel. The maps are fitted in :mod:`kernels.calibrate.maps`, steps
-in :mod:`kernels.calibrate.isotonic`; :mod:`kernels.calibrate.selection` chooses a penalty or a
-calibrator; :mod:`kernels.calibrate.fits` has what comes out.
+Scores are (B, n), one column per panel. :mod:`kernels.calibrate.maps` fits maps,
+:mod:`kernels.calibrate.isotonic` steps; :mod:`kernels.calibrate.selection` chooses a penalty or a
+calibrator; :mod:`kernels.calibrate.fits` defines the results.
 """
 
 from __future__ import annotations
@@ -104,20 +104,20 @@ def fit(
 
     Parameters
     ----------
-    logits : float (B, n), raw logits that do not know the item's own label.
+    logits : float (B, n), raw logits not fitted to the item's own label.
     signs : float (n,) or (B, n), +1 for label 1 and -1 for label 0.
     weights : float (B, n), at least 0, or None for ones; 0 leaves an item out.
     symmetric : fit on every item and its swap; p(-l) = 1 - p(l) then holds for every calibrator,
         and c = 0 and a = -b for every map.
-    fold : int (n,), folds of the inner cross-validation of ``beta_cv`` and ``auto``, so that
-        groups stay whole; without it items are dealt by label and score.
-    near : float (B, 3), maps near which these fits lie, say those of almost the same panels: it
-        saves Newton steps and moves nothing but rounding.
+    fold : int (n,), folds of the inner cross-validation of ``beta_cv`` and ``auto``, which keep
+        groups whole; without it items are stratified by label and score.
+    near : float (B, 3), maps close to these fits, such as those of similar panels; saves Newton
+        steps and changes results only by rounding.
 
     Raises
     ------
     InputError
-        An unknown calibrator, or folds of another shape or type.
+        An unknown calibrator, or folds of the wrong shape or type.
     """
     for name in names:
         if name not in CALIBRATORS:
@@ -147,10 +147,10 @@ def _checked(fold: ArrayLike | None, n: int) -> Index | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Family:
-    """Fits of several calibrators to the same columns, each made once.
+    """Fits of several calibrators to the same columns, each computed once.
 
-    ``temperature`` (B, 3) is where other fits start, and what stands in for them; where there are
-    maps ``near``, Platt and beta start there.
+    ``temperature`` (B, 3) is the starting point of the other fits and their fallback; if maps
+    ``near`` are given, Platt and beta start there.
     """
 
     columns: Columns
@@ -227,7 +227,7 @@ def _beta_clipped(family: _Family) -> CalibrationFit:
             logits, columns.signs, columns.weights, start=family.temperature, bounded=False
         )
         stands_in = family.temperature
-        if not fitted.all():  # it must see the clipped input, too
+        if not fitted.all():  # the fallback must see the clipped input, too
             stands_in = tied(fit_scale(logits, columns.signs, columns.weights))
         map_fit = replace(family, temperature=stands_in).or_temperature(
             "beta_clipped", params, fitted
@@ -254,7 +254,7 @@ def _beta_cv(family: _Family) -> CalibrationFit:
 
 
 def _path(columns: Columns, start: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Maps (L, B, 3) under every penalty of the grid, in one batch, and which converged (L, B)."""
+    """Return maps (L, B, 3) for all penalties of the grid, and which converged (L, B)."""
     shape = start.shape
     params, fitted = _penalised(
         columns.repeated(len(GRID)),
@@ -310,7 +310,7 @@ def _auto(family: _Family) -> CalibrationFit:
 def _penalised(
     columns: Columns, penalty: float | Floats, alpha: float, start: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Monotone beta maps (B, 3) under a penalty, and which converged (B,)."""
+    """Return monotone beta maps (B, 3) under a penalty, and which converged (B,)."""
     if columns.symmetric:
         slope = fit_scale(
             columns.logits,

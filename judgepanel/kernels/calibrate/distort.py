@@ -1,8 +1,9 @@
 """Distortions of a raw score r = sigma(l), on the logit scale.
 
 The paper's seven (appendix on scope diagnostics): r^2, sqrt(r), r plus normal noise at two levels,
-binary noise, inversion, and shuffling. It gives no levels of noise; those here are ours. Powers are
-computed from log r, so that they stay strictly monotone where r itself rounds to 0 or 1.
+binary noise, inversion, and shuffling. The paper gives no noise levels; the levels here are our
+choice. Powers are computed from log r, so they stay strictly monotone where r itself rounds to 0 or
+1.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ INVERSION, SHUFFLE = "inversion", "shuffle"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
-    """``weak`` and ``strong`` are standard deviations of noise on r in [0, 1], ``turned`` the share
-    of scores that binary noise turns round; ``donors`` (n,) says whose score an item gets when
+    """Noise parameters of the distortions.
+
+    ``weak`` and ``strong`` are standard deviations of noise on r in [0, 1], ``turned`` is the share
+    of scores that binary noise inverts; ``donors`` (n,) is the item whose score each item gets when
     scores are shuffled.
     """
 
@@ -59,7 +62,7 @@ def noisy(logits: Floats, sd: float, rng: np.random.Generator) -> Floats:
 
 
 def turned_round(logits: Floats, share: float, rng: np.random.Generator) -> Floats:
-    """A share of the scores, drawn item by item, become 1 - r."""
+    """Logit of r after a random share of the scores, drawn per item, becomes 1 - r."""
     return np.where(rng.random(logits.shape) < share, -logits, logits)
 
 

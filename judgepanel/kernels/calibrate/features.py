@@ -1,4 +1,4 @@
-"""Item features as numbers: standardised, one-hot, and the fitted state that repeats it later."""
+"""Item features as numbers: standardised or one-hot, with the fitted state to encode new items."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ FARTHEST = 10.0
 
 @dataclass(frozen=True, slots=True)
 class FeatureEncoder:
-    """How features of items become columns of numbers; plain values, so that it can be exported.
+    """The encoding of item features as numeric columns; plain values, so it can be exported.
 
     Attributes
     ----------
     names : the features, in order.
     kinds : ``numeric`` or ``categorical``.
-    means, sds : of the fit rows that have a value; 0 and 1 for categorical features, and an sd of
-        1 for constant ones, whose column is then 0 on the fit rows.
-    flagged : whether a column says where a number is missing: some were in the fit, but not all.
-    categories : those with a column, sorted; () for numeric features. They occurred at least
-        twice, and at most the 100 most frequent of a feature have one.
+    means, sds : over the fit rows with a value; 0 and 1 for categorical features. Constant features
+        have an sd of 1, so their column is 0 on the fit rows.
+    flagged : whether a column indicates missing numbers: some but not all were missing in the fit.
+    categories : categories with a column, sorted; () for numeric features. A category needs at
+        least two occurrences, and a feature has columns for its 100 most frequent categories at
+        most.
     """
 
     names: tuple[str, ...] = ()
@@ -45,7 +46,7 @@ class FeatureEncoder:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What each encoded column says."""
+        """Name of each encoded column."""
         columns: list[str] = []
         for i, name in enumerate(self.names):
             if self.kinds[i] == "categorical":
@@ -55,15 +56,15 @@ class FeatureEncoder:
         return tuple(columns)
 
     def encode(self, features: FeatureColumns | None, n: int) -> Floats:
-        """Columns (n, len(self.columns)) of the features (n,) of n items; others are ignored.
+        """Return columns (n, len(self.columns)) of item features (n,); ignores other features.
 
-        A number is (x - mean) / sd, at most 10 either way, and 0 where it is missing. A category
-        that has no column is 0 in all of them.
+        A number becomes (x - mean) / sd, limited to [-10, 10], and 0 if missing. A category without
+        a column is 0 in all columns.
 
         Raises
         ------
         InputError
-            A feature that is absent, of another length or infinite, or text where numbers were.
+            A feature that is absent, infinite or of another length, or text instead of numbers.
         """
         parts = [np.zeros((n, 0))]
         for i, name in enumerate(self.names):
@@ -77,7 +78,7 @@ class FeatureEncoder:
             if self.kinds[i] == "numeric":
                 numbers = _numbers(name, values)
                 missing = np.isnan(numbers)
-                # Halves, because the difference of two large numbers may overflow.
+                # Halved, because the difference of two large numbers may overflow.
                 far = (numbers / 2.0 - self.means[i] / 2.0) / (self.sds[i] / 2.0)
                 parts.append(np.where(missing, 0.0, np.clip(far, -FARTHEST, FARTHEST))[:, None])
                 if self.flagged[i]:
@@ -90,7 +91,7 @@ class FeatureEncoder:
 
 
 def fit_encoder(features: FeatureColumns | None, n: int) -> FeatureEncoder:
-    """Learn means, sds and categories from the features (n,) of the fit rows; no labels needed.
+    """Fit means, sds and categories to the features (n,) of the fit rows, without labels.
 
     Raises
     ------
@@ -134,7 +135,7 @@ def _sized(name: str, values: NDArray[Any], n: int) -> NDArray[Any]:
 
 
 def _numbers(name: str, values: NDArray[Any]) -> Floats:
-    """Float64 with NaN where missing; refuses text and infinite numbers with their place."""
+    """Return float64 with NaN if missing; refuse text and infinite numbers with their location."""
     if values.dtype.kind in "fiub":
         numbers = values.astype(np.float64)
     else:
@@ -165,7 +166,7 @@ def _number(name: str, value: Any) -> float:
 
 
 def _texts(values: NDArray[Any]) -> list[str]:
-    """Categories as text: a missing one is "", a whole number has no decimals."""
+    """Return categories as text: missing as "", whole numbers without decimals."""
     return [_text(value) for value in values.tolist()]
 
 

@@ -1,7 +1,7 @@
-"""Fitted calibrators: maps, isotonic steps, and a choice between fits, behind one protocol.
+"""Fitted calibrators: maps, isotonic steps, and a choice between fits, with one protocol.
 
-A fit holds B columns (panels). It calibrates logits (B, n), gives the fit of some of its columns,
-and describes one column by its parameters.
+A fit holds B columns (panels). It calibrates logits (B, n), selects columns, and describes one
+column by its parameters.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Flags = NDArray[np.bool_]
 class MapShape:
     """One fitted map: m = a log p + b log(1 - p) + c of raw logits clipped to [-clip, clip].
 
-    ``kind`` names the calibrator whose map this is: temperature, where that stands in. ``penalty``
-    is the lambda that was chosen, None where none was.
+    ``kind`` is the calibrator of this map: temperature if it is the fallback. ``penalty`` is the
+    chosen lambda, None if none was chosen.
     """
 
     kind: MapCalibrator
@@ -40,7 +40,7 @@ class MapShape:
 
 @dataclass(frozen=True, slots=True)
 class KnotShape:
-    """One isotonic fit: probabilities ``p`` at ``logits``, linear between, flat beyond.
+    """One isotonic fit: probabilities ``p`` at ``logits``, linear in between, constant beyond.
 
     Under ``odd`` the knots are those of |l|, and p(-l) = 1 - p(l).
     """
@@ -55,28 +55,31 @@ Shape = MapShape | KnotShape
 
 
 class CalibrationFit(Protocol):
-    """A calibrator fitted to B columns; ``replaced`` (B,) marks those that could not be fitted
-    and for which temperature stands in.
+    """A calibrator fitted to B columns.
+
+    ``replaced`` (B,) marks columns that could not be fitted and fall back to temperature.
     """
 
     @property
     def replaced(self) -> Flags:
-        """Columns for which temperature stands in, (B,)."""
+        """Columns that fall back to temperature, (B,)."""
 
     def __call__(self, logits: Floats) -> Floats:
-        """Calibrated logits of raw logits (B, n)."""
+        """Return calibrated logits of raw logits (B, n)."""
 
     def part(self, block: Rows) -> CalibrationFit:
-        """The fit of some of the columns, in that order."""
+        """Return the fit of some of the columns, in that order."""
 
     def shape(self, column: int) -> Shape:
-        """What was fitted to one column, as parameters."""
+        """Return the parameters fitted to one column."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MapFit:
-    """Fitted maps: ``params`` (B, 3) holds a, b, c; ``clip`` bounds the raw logits before the map;
-    ``penalty`` (B,) is the lambda chosen for a column, None where none was to choose.
+    """Fitted maps: ``params`` (B, 3) holds a, b, c.
+
+    ``clip`` bounds the raw logits before the map; ``penalty`` (B,) is the lambda chosen for a
+    column, None if there was no choice.
     """
 
     kind: MapCalibrator
@@ -86,16 +89,16 @@ class MapFit:
     penalty: Floats | None = None
 
     def __call__(self, logits: Floats) -> Floats:
-        """Calibrated logits of raw logits (B, n)."""
+        """Return calibrated logits of raw logits (B, n)."""
         return apply_map(self.params, logits, self.clip)
 
     def part(self, block: Rows) -> MapFit:
-        """The fit of some of the columns, in that order."""
+        """Return the fit of some of the columns, in that order."""
         penalty = None if self.penalty is None else self.penalty[block]
         return MapFit(self.kind, self.params[block], self.replaced[block], self.clip, penalty)
 
     def shape(self, column: int) -> MapShape:
-        """What was fitted to one column, as parameters."""
+        """Return the parameters fitted to one column."""
         replaced = bool(self.replaced[column])
         kind: MapCalibrator = "temperature" if replaced else self.kind
         a, b, c = (float(value) for value in self.params[column])
@@ -105,30 +108,30 @@ class MapFit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IsotonicFit:
-    """Fitted steps, one :class:`Knots` a column; nothing is replaced here."""
+    """Fitted isotonic steps, one :class:`Knots` per column, which always succeed."""
 
     knots: tuple[Knots, ...]
 
     @property
     def replaced(self) -> Flags:
-        """Never, (B,)."""
+        """All False, (B,)."""
         return np.zeros(len(self.knots), dtype=bool)
 
     def __call__(self, logits: Floats) -> Floats:
-        """Calibrated logits of raw logits (B, n)."""
+        """Return calibrated logits of raw logits (B, n)."""
         out = np.empty_like(logits)
         for row, knots, column in zip(out, self.knots, logits, strict=True):
             row[:] = knots(column)
         return out
 
     def part(self, block: Rows) -> IsotonicFit:
-        """The fit of some of the columns, in that order."""
+        """Return the fit of some of the columns, in that order."""
         if isinstance(block, slice):
             return IsotonicFit(self.knots[block])
         return IsotonicFit(tuple(self.knots[column] for column in block))
 
     def shape(self, column: int) -> KnotShape:
-        """What was fitted to one column, as knots."""
+        """Return the knots fitted to one column."""
         knots = self.knots[column]
         return KnotShape(
             "isotonic", tuple(knots.logits.tolist()), tuple(knots.p.tolist()), knots.odd
@@ -139,7 +142,7 @@ class IsotonicFit:
 class ChosenFit:
     """One of several fits to the same columns: column b is that of ``fits[which[b]]``.
 
-    ``names`` (of the fits) and ``which`` int (B,) say what was taken.
+    ``names`` are those of the fits, ``which`` int (B,) is the choice.
     """
 
     names: tuple[Calibrator, ...]
@@ -149,11 +152,11 @@ class ChosenFit:
 
     @property
     def chosen(self) -> tuple[Calibrator, ...]:
-        """Name of the fit taken for each column, (B,)."""
+        """Name of the fit chosen for each column, (B,)."""
         return tuple(self.names[i] for i in self.which)
 
     def __call__(self, logits: Floats) -> Floats:
-        """Calibrated logits of raw logits (B, n)."""
+        """Return calibrated logits of raw logits (B, n)."""
         out = np.empty_like(logits)
         for i, fit in enumerate(self.fits):
             rows = np.flatnonzero(self.which == i)
@@ -162,10 +165,10 @@ class ChosenFit:
         return out
 
     def part(self, block: Rows) -> ChosenFit:
-        """The fit of some of the columns, in that order."""
+        """Return the fit of some of the columns, in that order."""
         fits = tuple(fit.part(block) for fit in self.fits)
         return ChosenFit(self.names, fits, self.which[block], self.replaced[block])
 
     def shape(self, column: int) -> Shape:
-        """What was fitted to one column, as parameters of the fit taken."""
+        """Return the parameters of the chosen fit of one column."""
         return self.fits[int(self.which[column])].shape(column)

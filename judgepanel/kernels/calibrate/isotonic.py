@@ -1,8 +1,8 @@
 """Isotonic calibration of one score column: the best non-decreasing probability of label 1.
 
-Pool adjacent violators on the unclipped logit (Zadrozny and Elkan 2002,
-doi:10.1145/775047.775151). Between the knots the probability is linear in the logit, beyond the
-outermost it is flat, as in scikit-learn's ``IsotonicRegression(out_of_bounds="clip")``.
+Pool adjacent violators on the unclipped logit (Zadrozny and Elkan 2002, doi:10.1145/775047.775151).
+The probability is linear in the logit between the knots and constant beyond the outermost, as in
+scikit-learn's ``IsotonicRegression(out_of_bounds="clip")``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Knots:
     odd: bool
 
     def __call__(self, logits: Floats) -> Floats:
-        """Calibrated logits of raw logits, of p clipped to [.001, .999]; exactly odd if ``odd``."""
+        """Return calibrated logits, p clipped to [.001, .999]; exactly odd if ``odd``."""
         p = np.interp(np.abs(logits) if self.odd else logits, self.logits, self.p)
         p = np.clip(p, CLIP, 1.0 - CLIP)
         calibrated = np.log(p) - np.log1p(-p)
@@ -44,9 +44,10 @@ def fit_isotonic(
 ) -> Knots:
     """Fit one column of raw logits (n,), signs (n,) in {-1, +1} and weights (n,) at least 0.
 
-    ``symmetric`` fits every item and its swap. Each item then says at |l| whether the sign of l is
-    right. The fit to items and swaps is that fit on |l|, raised to 1/2 where it is below: bounds
-    clip an isotonic regression, and p(-l) = 1 - p(l) keeps p at or above 1/2 for l > 0.
+    ``symmetric`` fits every item and its swap. Each item then contributes at |l| whether the sign
+    of l is right. The fit to items and swaps equals that fit on |l|, raised to 1/2 where it is
+    below: bounds clip an isotonic regression, and p(-l) = 1 - p(l) keeps p at or above 1/2 for l >
+    0.
     """
     x = np.abs(logits) if symmetric else logits
     hit = (logits * signs > 0.0) if symmetric else (signs > 0.0)
@@ -63,10 +64,10 @@ def fit_isotonic(
 
 
 def _pooled(x: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """First and last score of every block, and the mean of y there: (K,) and (K,)."""
+    """Return the first and last score of every block, and the mean of y in it: (K,) and (K,)."""
     order = np.argsort(x)
     x, y, weight = x[order], y[order], weight[order]
-    # Scores that differ by rounding alone are one score.
+    # Scores that differ only by rounding are one score.
     first = np.flatnonzero(np.append(True, np.diff(x) > _TIE * (1.0 + np.abs(x[:-1]))))
     mass = np.add.reduceat(weight, first)
     mean = np.add.reduceat(weight * y, first) / mass

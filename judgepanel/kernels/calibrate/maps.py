@@ -1,12 +1,11 @@
 """Newton fits of calibration maps, for many score columns at once.
 
-Every map here is m = a log p + b log(1 - p) + c on the raw logit l, with
-log p = -softplus(-l) and log(1 - p) = -softplus(l) (beta calibration, Kull et al. 2017,
-doi:10.1214/17-EJS1338SI; the paper's section 2.3). Temperature is a = -b >= 0, c = 0; Platt is
-a = -b of either sign with c free. Fits are damped Newton iterations in at most three parameters,
-run for all columns together: scores are (B, n), parameters (B, 3), one column per panel. The
-penalty
-lambda [alpha |d|_1 + (1 - alpha) |d|^2] on d = (a - 1, b + 1, c) pulls towards doing nothing.
+Every map here is m = a log p + b log(1 - p) + c on the raw logit l, with log p = -softplus(-l) and
+log(1 - p) = -softplus(l) (beta calibration, Kull et al. 2017, doi:10.1214/17-EJS1338SI; the paper's
+section 2.3). Temperature is a = -b >= 0, c = 0; Platt is a = -b of either sign with c free. Fits
+are damped Newton iterations in at most three parameters, run for all columns together: scores are
+(B, n), parameters (B, 3), one column per panel. The penalty lambda [alpha |d|_1 + (1 - alpha)
+|d|^2] on d = (a - 1, b + 1, c) shrinks towards the identity.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ def softplus(x: Floats) -> Floats:
 
 
 def sigmoid(x: Floats) -> Floats:
-    """The logistic function without overflow; its upper half is 1 less its lower, to the bit."""
+    """The logistic function without overflow; its upper half is exactly 1 minus its lower half."""
     tail = np.exp(-np.abs(x))
     small = tail / (1.0 + tail)
     return np.where(x < 0.0, small, 1.0 - small)
 
 
 def apply_map(params: Floats, logits: Floats, clip: float | None = None) -> Floats:
-    """m = a log p + b log(1 - p) + c; exact a l + c where the slopes are tied."""
+    """m = a log p + b log(1 - p) + c; exactly a l + c if the slopes are tied."""
     if clip is not None:
         logits = np.clip(logits, -clip, clip)
     a, b, c = (params[..., i, None] for i in range(3))
@@ -64,7 +63,7 @@ def column_blocks(n_columns: int, n: int) -> list[slice]:
 
 
 def tied(slope: Floats) -> Floats:
-    """Parameters (B, 3) of m = a l from slopes (B,)."""
+    """Return parameters (B, 3) of m = a l from slopes (B,)."""
     return np.stack([slope, -slope, np.zeros_like(slope)], -1)
 
 
@@ -80,9 +79,9 @@ def fit_scale(
 ) -> Floats:
     """Slope a in [lowest, MAX_SLOPE] minimising mean softplus(-s a l) + the tied penalty, (B,).
 
-    ``penalty`` is lambda of the elastic net on d = (a - 1, -(a - 1), 0), the symmetric form of
-    the beta calibrators: lambda [2 alpha |a - 1| + 2 (1 - alpha) (a - 1)^2]; 0 is temperature.
-    ``penalty`` is a number or (B,); ``start`` (B,) is where the search begins.
+    ``penalty`` is lambda of the elastic net on d = (a - 1, -(a - 1), 0), the symmetric form of the
+    beta calibrators: lambda [2 alpha |a - 1| + 2 (1 - alpha) (a - 1)^2]; 0 is temperature.
+    ``penalty`` is a number or (B,); ``start`` (B,) is the starting point.
     """
     margin = logits * signs
     pull = 2.0 * _pull(penalty, alpha, len(margin))
@@ -115,7 +114,7 @@ def fit_scale(
 
 
 def _first_slope(margin: Floats, weights: Floats | None, total: Floats) -> Floats:
-    """2 mean / variance is the slope for normal margins, but too steep for skewed ones."""
+    """Starting slope 2 mean / variance: exact for normal margins, too steep for skewed ones."""
     weighted = margin if weights is None else margin * weights
     mean, square = weighted.sum(-1) / total, np.vecdot(margin, weighted) / total
     spread = np.sqrt(np.maximum(square * (square - mean * mean), 1e-24))
@@ -127,10 +126,10 @@ def fit_platt(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Platt scaling without penalty, a l + c, a >= 0; parameters (B, 3) as (a, -a, c), fitted (B,).
 
-    A left-out score leans a little against its own label, because leaving a right vote out makes
-    it lighter and a wrong one heavier. A falling map would read the labels off that: where a < 0
-    fits best, a is 0 and c the log-odds of the labels. One-class labels and perfect separation have
-    no finite optimum; they are reported unfitted.
+    A leave-out score leans slightly against its own label, because removing a right vote lowers the
+    judge's weight and removing a wrong one raises it. A decreasing map would exploit that to
+    recover the labels: if a < 0 fits best, a is 0 and c the log-odds of the labels. One-class
+    labels and perfect separation have no finite optimum; they are reported as unfitted.
     """
     total = _total(weights, logits)
 
@@ -192,9 +191,9 @@ def fit_beta(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Beta calibration: mean NLL + lambda [alpha |d|_1 + (1 - alpha) |d|^2], d = (a-1, b+1, c).
 
-    ``bounded`` keeps a >= 0 and b <= 0, so that the map is monotone. Returns the parameters
-    (B, 3) and whether each column converged (B,). ``penalty`` is a number or (B,); without one
-    there may be no finite optimum.
+    ``bounded`` keeps a >= 0 and b <= 0, so that the map is monotone. Returns the parameters (B, 3)
+    and whether each column converged (B,). ``penalty`` is a number or (B,); if it is 0 there may be
+    no finite optimum.
     """
     margin = logits * signs
     signed_log_p = -softplus(-logits)
@@ -206,7 +205,8 @@ def fit_beta(
     high = np.array([np.inf, 0.0, np.inf]) if bounded else free
 
     def visit(x: Floats, rows: Rows) -> Floats:
-        # With log(1 - p) = log p - l the map is (a + b) log p - b l + c: sums over log p and l do.
+        # With log(1 - p) = log p - l the map is (a + b) log p - b l + c, so sums over log p and l
+        # suffice.
         log_p, line, sign = signed_log_p[rows], margin[rows], _sign_rows(signs, rows)
         m = log_p * -(x[:, :1] + x[:, 1:2])
         m += line * x[:, 1:2]
@@ -231,7 +231,7 @@ def fit_beta(
         gradient = np.stack([-p, line - p, -c], -1) + 2.0 * ridge * (x - IDENTITY)
         pq, qc = pp - pl, pc - lc
         hessian = np.stack([pp, pq, pc, pq, pp - 2.0 * pl + ll, qc, pc, qc, cc], -1)
-        # Without a ridge too few distinct scores leave a flat direction, in which to stay put.
+        # Without a ridge, too few distinct scores leave a flat direction; damping keeps it fixed.
         damped = 2.0 * ridge + 1e-12 + np.where(ridge > 0, 0.0, 1e-9) * hessian[:, [0, 4, 8]]
         curvature = hessian.reshape(-1, 3, 3) + np.eye(3) * damped[:, None, :]
         return elastic_newton(x, gradient, curvature, lasso, IDENTITY, low, high)
@@ -248,7 +248,7 @@ def _pull(penalty: float | Floats, alpha: float, columns: int) -> Floats:
 
 
 def _by_blocks(visit: Callable[[Floats, Rows], Floats], x: Floats, rows: Index, n: int) -> Floats:
-    """Sums (len(rows), q) of these columns, a cache-sized block at a time."""
+    """Return sums (len(rows), q) of these columns, in blocks that fit the cache."""
     whole = len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows)
     parts = []
     for block in column_blocks(len(rows), n):
@@ -264,9 +264,9 @@ def _sign_rows(signs: Floats, rows: Rows) -> Floats:
 
 
 def _logistic(m: Floats, weights: Floats | None, rows: Rows) -> tuple[Floats, Floats, Floats]:
-    """Of softplus(m): its weighted sum (b,), and its first and second derivative (b, n).
+    """Return the weighted sum of softplus(m) (b,), and its first and second derivatives (b, n).
 
-    ``m`` is used up. One exp serves all three; exp may overflow, which is repaired.
+    ``m`` is overwritten. All three share one exp, whose overflow is corrected.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         e = np.exp(m)

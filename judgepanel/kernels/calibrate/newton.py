@@ -1,7 +1,7 @@
 """Damped proximal Newton in a few parameters, for many columns together.
 
-``descend`` drives any objective; ``elastic_newton`` minimises the quadratic models of an objective
-with an L1 term and a box, in three parameters.
+``descend`` minimises any objective; ``elastic_newton`` minimises the quadratic model of an
+objective with an L1 term and a box, in three parameters.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ def descend(
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Damped proximal Newton for all columns together: points (B, p), objectives, converged (B,).
 
-    ``measure(x, rows)`` gives, for these columns, the objective and after it the sums from which
-    ``step`` makes the next point; a step that would climb is halved. A step below the tolerance
-    is taken and is the last one: convergence is quadratic, so what remains is rounding.
+    ``measure(x, rows)`` returns, for these columns, the objective followed by the sums from which
+    ``step`` computes the next point; a step that increases the objective is halved. A step below
+    the tolerance is taken and ends the iteration: convergence is quadratic, so only rounding
+    remains.
     """
     x = start.copy()
     live = np.arange(len(x))
@@ -53,7 +54,7 @@ def _damped(
     move: Floats,
     measure: Callable[[Floats, Index], Floats],
 ) -> Floats:
-    """Move the live columns, in place, each by the longest halving that does not climb."""
+    """Move the live columns in place, each by the longest halved step that does not increase."""
     base = x[live]
     sums = measure(base + move, live)
     ceiling = value[live] + 1e-13 * (1.0 + np.abs(value[live]))
@@ -79,9 +80,9 @@ def elastic_newton(
 ) -> Floats:
     """Minimise the quadratic model plus lasso |y - centre|_1 in the box, (B, 3); lasso is (B,).
 
-    One linear solve moves the coordinates that are free at ``x`` to their optimum. Columns where
-    that guess of the free ones breaks an optimality condition guess again after two sweeps of
-    cyclic descent.
+    One linear solve moves the coordinates that are free at ``x`` to their optimum. If that guess of
+    the free coordinates violates an optimality condition, the column guesses again after two sweeps
+    of cyclic descent.
     """
     y = x.copy()
     slope = gradient.copy()
@@ -112,7 +113,7 @@ def _sweep(
     low: Floats,
     high: Floats,
 ) -> tuple[Floats, Floats, Floats]:
-    """Two sweeps of cyclic descent: the point, the model's slope there, the largest move (B,)."""
+    """Two sweeps of cyclic descent: return the point, its slope and the largest move (B,)."""
     largest = np.zeros(len(y))
     for i in (0, 1, 2, 0, 1, 2):
         bend = hessian[:, i, i]
@@ -134,7 +135,7 @@ def _solve_free(
     low: Floats,
     high: Floats,
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Optimum (B, 3) with kinks and bounds held where ``y`` is at them, and where it is right."""
+    """Optimum (B, 3) with coordinates at kinks and bounds of ``y`` fixed, and validity (B,)."""
     side = np.sign(y - centre)
     kinked = lasso[:, None] > 0
     held = (kinked & (side == 0)) | (y <= low) | (y >= high)
@@ -155,5 +156,5 @@ def _solve_free(
 
 
 def shrink(x: Floats, by: Floats) -> Floats:
-    """Soft threshold: towards 0 by ``by``, stopping there."""
+    """Soft threshold: move towards 0 by ``by``, stopping at 0."""
     return np.asarray(np.sign(x) * np.maximum(np.abs(x) - by, 0.0))

@@ -5,13 +5,12 @@ With a raw logit l and encoded features x of an item (the paper's section on ste
     as given    l' = a l + x . gamma + b
     symmetric   l' = l (a + x . gamma)
 
-where a >= 0. Swapping an item's responses turns l into -l and leaves x: of the additive terms
-nothing may be left, and l' is exactly odd. The fit minimises the summed log-loss plus
-|gamma|^2 / (2 C), a normal prior of variance C = 1 on the logit scale: weak, but enough for
-separable data and rare categories to stay finite. Under symmetric gamma is a share of the
-temperature slope t, l' = t l (a + x . gamma), so that the prior does not depend on the unit of l.
-a and b are not penalised, so that without features this is Platt scaling (or temperature) with
-a >= 0.
+where a >= 0. Swapping an item's responses turns l into -l and leaves x unchanged, so the symmetric
+form has no additive terms and l' is exactly odd. The fit minimises the summed log-loss plus
+|gamma|^2 / (2 C), a normal prior of variance C = 1 on the logit scale: weak, but enough to keep
+separable data and rare categories finite. Under symmetric gamma is a share of the temperature slope
+t, l' = t l (a + x . gamma), so that the prior does not depend on the unit of l. a and b are not
+penalised, so without features this is Platt scaling (or temperature) with a >= 0.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ _FLAT = 1e-12
 class ResidualFit:
     """Maps of B columns: ``slope`` a (B,), ``level`` b (B,), ``gamma`` (B, d).
 
-    ``replaced`` (B,) marks columns that have no finite fit (one class, or separated by a threshold
-    on the logit); temperature stands in for them, so gamma and b are 0 there.
+    ``replaced`` (B,) marks columns without a finite fit (one class, or separated by a threshold on
+    the logit); they fall back to temperature, so gamma and b are 0.
     """
 
     slope: Floats
@@ -48,7 +47,7 @@ class ResidualFit:
     symmetric: bool
 
     def __call__(self, logits: Floats, encoded: Floats) -> Floats:
-        """Corrected logits of raw logits (B, n) and encoded features (n, d).
+        """Return corrected logits of raw logits (B, n) and encoded features (n, d).
 
         Terms are added in the order of the features, so that a plain loop agrees to the bit.
         """
@@ -73,7 +72,7 @@ def fit_residual(
 
     Parameters
     ----------
-    logits : float (B, n), raw logits that do not know the item's own label.
+    logits : float (B, n), raw logits not fitted to the item's own label.
     signs : float (n,), +1 for label 1 and -1 for label 0.
     encoded : float (n, d), see :class:`judgepanel.kernels.calibrate.features.FeatureEncoder`.
     weights : float (B, n), at least 0, or None for ones; 0 leaves an item out.
@@ -86,7 +85,7 @@ def fit_residual(
     problem = _Problem(logits * unit[:, None], signs, encoded, weights, symmetric, prior_variance)
     x, nll, converged = problem.solve(temperature / unit)
     falling = np.flatnonzero(x[:, 0] < 0.0)
-    if len(falling):  # convex: if the best slope is below 0, the best one allowed is 0
+    if len(falling):  # convex: if the best slope is below 0, the best allowed slope is 0
         flat = problem.part(falling, logits=np.zeros((len(falling), logits.shape[1])))
         x[falling], nll[falling], converged[falling] = flat.solve(np.zeros(len(falling)))
     own = x[:, :1] * unit[:, None] if symmetric else x[:, :2]
@@ -114,11 +113,11 @@ def cross_fitted_residual(
     *,
     symmetric: bool = False,
 ) -> Floats:
-    """Corrected logits (B, n) of the fit rows, fold f's by a map fitted to the other folds.
+    """Return corrected logits (B, n) of the fit rows, each fold by a map fitted to the other folds.
 
-    This is what a calibrator after the correction may be fitted to: a correction fitted to all rows
-    knows their labels. The feature encoder is fitted in each fold again. ``fold`` (n,) must keep
-    groups whole and have two values or more.
+    A calibrator after the correction must be fitted to these: a correction fitted to all rows has
+    seen their labels. The feature encoder is refitted in each fold. ``fold`` (n,) must keep groups
+    whole and have at least two values.
     """
     corrected = np.empty_like(logits)
     for number in np.unique(fold):
@@ -137,7 +136,7 @@ def cross_fitted_residual(
 
 
 def rows_of(features: FeatureColumns | None, rows: Index | Flags) -> FeatureColumns | None:
-    """The features of some of the items."""
+    """Return the features of some of the items."""
     return (
         None if features is None else {name: np.asarray(features[name])[rows] for name in features}
     )
@@ -155,11 +154,11 @@ class _Problem:
     prior_variance: float
 
     def part(self, columns: Index, logits: Floats) -> _Problem:
-        """Some of the columns, with other logits."""
+        """Return some of the columns, with other logits."""
         return replace(self, logits=logits, weights=self.weights[columns])
 
     def solve(self, slope: Floats) -> tuple[Floats, Floats, Flags]:
-        """Parameters (B, p), objectives (B,) and whether each converged (B,), from these slopes."""
+        """Return parameters (B, p), objectives (B,) and convergence (B,), from these slopes."""
         n_own = 1 if self.symmetric else 2
         size = n_own + self.encoded.shape[1]
         total = np.maximum(self.weights.sum(-1), 1.0)
@@ -186,7 +185,7 @@ class _Problem:
         return descend(start, measure, step)
 
     def _sums(self, row: int, theta: Floats) -> Floats:
-        """Loss, gradient (p,) and Hessian (p, p) of one column, in one line."""
+        """Return loss, gradient (p,) and Hessian (p, p) of one column, concatenated."""
         logit = self.logits[row][:, None]
         if self.symmetric:
             design = np.concatenate([logit, logit * self.encoded], axis=1)

@@ -1,4 +1,4 @@
-"""Choices between calibrators by inner cross-validation, made for all columns together."""
+"""Choices between calibrators by inner cross-validation, for all columns together."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _SEED = 20_260_510
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """What calibrators are fitted to.
+    """The data that calibrators are fitted to.
 
-    ``logits`` float (B, n), ``signs`` float (n,) or (B, n) in {-1, +1}, ``weights`` float (B, n)
-    at least 0 or None for ones, and whether every item is used with its swap.
+    ``logits`` float (B, n), ``signs`` float (n,) or (B, n) in {-1, +1}, ``weights`` float (B, n) at
+    least 0 or None for ones, and whether every item is used with its swap.
     """
 
     logits: Floats
@@ -34,32 +34,32 @@ class Columns:
 
     @property
     def n_labels(self) -> Index:
-        """Items with a weight above 0, (B,)."""
+        """Number of items with a weight above 0, (B,)."""
         columns, n = self.logits.shape
         if self.weights is None:
             return np.full(columns, n, dtype=np.int64)
         return np.asarray(np.count_nonzero(self.weights > 0.0, axis=-1))
 
     def part(self, block: slice | Index) -> Columns:
-        """Some of the columns."""
+        """Return some of the columns."""
         signs = self.signs if self.signs.ndim == 1 else self.signs[block]
         weights = None if self.weights is None else self.weights[block]
         return Columns(self.logits[block], signs, weights, self.symmetric)
 
     def repeated(self, times: int) -> Columns:
-        """All columns, and all of them again."""
+        """Return the columns repeated ``times`` times."""
         signs = self.signs if self.signs.ndim == 1 else np.tile(self.signs, (times, 1))
         weights = None if self.weights is None else np.tile(self.weights, (times, 1))
         return Columns(np.tile(self.logits, (times, 1)), signs, weights, self.symmetric)
 
     def blocks(self) -> list[slice]:
-        """Slices of the columns that bound the memory of work on them."""
+        """Slices of the columns that bound the memory needed to process them."""
         columns, n = self.logits.shape
         step = max(1, CELLS // max(n, 1))
         return [slice(start, start + step) for start in range(0, columns, step)]
 
     def items(self, at: Index) -> Columns:
-        """Some of the items: positions (m,), or (B, m) of each column's own."""
+        """Return some of the items: positions (m,), or (B, m) by column."""
         return Columns(
             _taken(self.logits, at),
             _taken(self.signs, at),
@@ -68,7 +68,7 @@ class Columns:
         )
 
     def extremes(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Lowest and highest logit of label 1, then of label 0, each (B,); infinite without any."""
+        """Lowest and highest logit of label 1, then of label 0, each (B,); infinite if none."""
         seen = np.ones_like(self.logits, dtype=bool) if self.weights is None else self.weights > 0.0
         result = []
         for own in (seen & (self.signs > 0.0), seen & (self.signs < 0.0)):
@@ -84,8 +84,8 @@ class Columns:
     def separable(self) -> NDArray[np.bool_]:
         """Columns of one class, or in which no label 1 scores below a label 0, (B,).
 
-        A rising map without penalty has no finite optimum there. A single score of both labels is
-        no such column.
+        An increasing map without penalty has no finite optimum there. A column with the same score
+        for both labels is not separable.
         """
         low_one, high_one, low_zero, high_zero = self.extremes()
         constant = (low_one == high_zero) & (high_one == low_zero)
@@ -99,15 +99,15 @@ def cross_validated(
 ) -> tuple[Floats, Floats]:
     """Cross-validated NLL (C, B) of C calibrators, p clipped to [.001, .999].
 
-    The second array (C, B) is the standard error of the difference from the first calibrator,
-    over items.
+    The second array (C, B) is the standard error over items of the difference from the first
+    calibrator.
 
     Parameters
     ----------
-    fold : int (n,), the fold of each item. None sorts the items of each column by label, logit
-        and weight and deals them at random, from a fixed seed, to :data:`N_FOLDS`. So neither
-        the order of the items nor, under ``symmetric``, their orientation moves the folds.
-    fits : ``fits(learn, block)`` makes the C fits of these columns from the items to learn from.
+    fold : int (n,), the fold of each item. None sorts the items of each column by label, logit and
+        weight and assigns them at random, from a fixed seed, to :data:`N_FOLDS` folds. Neither the
+        order of the items nor, under ``symmetric``, their orientation then affects the folds.
+    fits : ``fits(learn, block)`` returns the C fits of these columns to the training items.
     """
     means: list[Floats] = []
     errors: list[Floats] = []
@@ -135,9 +135,10 @@ def lowest(nll: Floats) -> Index:
 
 
 def clearly_lowest(nll: Floats, error: Floats) -> Index:
-    """The lowest of those that beat the first calibrator by a standard error; else the first, (B,).
+    """The lowest of those that beat the first calibrator by a standard error, else the first, (B,).
 
-    Without that margin a choice among a handful costs more, on few labels, than it gains.
+    Without that margin, choosing among a handful of calibrators costs more on few labels than it
+    gains.
     """
     clear = nll + error < nll[0]
     clear[0] = True
@@ -145,7 +146,7 @@ def clearly_lowest(nll: Floats, error: Floats) -> Index:
 
 
 def _sides(columns: Columns, fold: Index | None) -> Iterator[tuple[Columns, Columns]]:
-    """For every fold, the items to learn from and the items held out."""
+    """Yield the training items and the held-out items of every fold."""
     if fold is not None:
         for number in np.unique(fold):
             held = fold == number
@@ -163,9 +164,9 @@ def _sides(columns: Columns, fold: Index | None) -> Iterator[tuple[Columns, Colu
 def _shuffled(columns: Columns) -> Index:
     """Positions (B, n), sorted by label, logit and weight, then shuffled; weights of 0 come last.
 
-    Under ``symmetric`` they are sorted by whether the sign of l is right, and by |l|. Dealing
-    sorted items in turn would balance every stretch of scores between the sides, and so flatter
-    steps that follow the noise.
+    Under ``symmetric`` they are sorted by whether the sign of l is right, and by |l|. Assigning
+    sorted items in turn would balance every range of scores between the sides, and so favour steps
+    that follow the noise.
     """
     logits, signs = columns.logits, columns.signs
     stratum = (logits * signs if columns.symmetric else np.broadcast_to(signs, logits.shape)) > 0.0
@@ -173,7 +174,7 @@ def _shuffled(columns: Columns) -> Index:
     weights = np.ones_like(logits) if columns.weights is None else columns.weights
     out = weights <= 0.0
     order = np.lexsort((weights, score, stratum, out), axis=-1)
-    # Counts in the seed keep one unlucky shuffle from serving every data set of this size.
+    # Counts in the seed keep one unlucky shuffle from affecting every data set of this size.
     ones, totals = np.count_nonzero(stratum & ~out, axis=-1), np.count_nonzero(~out, axis=-1)
     for row, count, n in zip(order, ones, totals, strict=True):
         np.random.default_rng((_SEED, int(count))).shuffle(row[:n])

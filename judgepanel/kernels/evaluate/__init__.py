@@ -1,1 +1,1 @@
-"""One split from ballots to scores on items that nothing was fitted to."""
+"""One split from ballots to scores on held-out items."""

@@ -1,6 +1,6 @@
-"""Columns of raw scores, calibrated on one side of a split and scored on the other.
+"""Columns of raw scores, calibrated on one side of a split and evaluated on the other.
 
-A column is a panel size, or an aggregator: whatever made its raw logits.
+A column is a panel size or an aggregator.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _TOGETHER = 32_768
 class SplitScores:
     """Scores of one split.
 
-    ``evaluation[name]`` scores the evaluation rows (n_k, n_eval) under each calibrator;
-    ``fitted`` holds their maps and raw logits; ``null_nll`` and ``constant_nll[name]`` score the
-    base rate, and a constant score through the same calibrator. ``chosen_on`` (n_calibrators, n_k)
-    is the NLL a choice may look at, infinite for columns not offered; ``inner`` (n_calibrators,
-    n_offered, n_cal) are the losses it is the mean of, where they were asked for.
+    ``evaluation[name]`` scores the evaluation rows (n_k, n_eval) under each calibrator; ``fitted``
+    holds their maps and raw logits; ``null_nll`` and ``constant_nll[name]`` are the NLL of the base
+    rate and of a constant score through the same calibrator. ``chosen_on`` (n_calibrators, n_k) is
+    the NLL on which a choice may be based, infinite for columns not offered; ``inner``
+    (n_calibrators, n_offered, n_cal) are the losses that it averages, if requested.
     """
 
     evaluation: Mapping[Calibrator, ItemScores]
@@ -57,7 +57,7 @@ class SplitScores:
 
     @property
     def replaced(self) -> dict[Calibrator, int]:
-        """Columns for which temperature stands in, by calibrator."""
+        """Number of columns that fall back to temperature, by calibrator."""
         return {name: int(map_.replaced.sum()) for name, map_ in self.fitted.maps.items()}
 
 
@@ -72,15 +72,16 @@ class Calibrated:
     null: float
 
     def logits_of(self, name: Calibrator, block: slice) -> Floats:
-        """Calibrated logits of a block of columns; items without votes get the null prediction."""
+        """Return calibrated logits of a block; items without votes get the null prediction."""
         calibrated = self.maps[name].part(block)(self.logits[block])
         if self.empty is not None and self.empty[block].any():
             calibrated = np.where(self.empty[block], self.null, calibrated)
         return calibrated
 
     def by_block(self) -> Iterator[tuple[int, slice, Floats]]:
-        """Number of a calibrator, a block of columns, and its calibrated logits of them; in turn
-        for every calibrator, so that the raw logits of a block stay in a core's cache.
+        """Yield calibrator number, block of columns and their calibrated logits.
+
+        All calibrators of a block come in turn, so its raw logits stay in a core's cache.
         """
         for block in column_blocks(*self.logits.shape):
             for c, name in enumerate(self.maps):
@@ -99,10 +100,10 @@ def calibrate(
 ) -> Calibrated:
     """Fit calibrators to the calibration scores.
 
-    Items without votes take no part in a fit and get the null prediction, unless ``in_sample``,
-    the paper's protocol, in which they pass as a logit of 0. ``importance`` (n_cal,), at least 0,
-    is how much every calibration row counts in the fit; ``near`` (n_k, 3) are maps near which the
-    fits lie, where such are known.
+    Items without votes are left out of the fit and get the null prediction, except under
+    ``in_sample``, the paper's protocol, where they have a logit of 0. ``importance`` (n_cal,), at
+    least 0, weights the calibration rows in the fit; ``near`` (n_k, 3) are maps close to the fits,
+    if known.
     """
     fold = calibration_folds(ballots, split, scores, calibrators)
     weights = _weights(scores, in_sample)
@@ -129,8 +130,9 @@ def calibrate_each(
     *,
     in_sample: bool = False,
 ) -> list[Calibrated]:
-    """:func:`calibrate` for several splits of few columns each: fits of up to ``_TOGETHER`` scores
-    are made together, which moves nothing but rounding.
+    """Run :func:`calibrate` for several splits of few columns each.
+
+    Fits of up to ``_TOGETHER`` scores are batched, which changes results only by rounding.
     """
     if set(calibrators) & set(CROSS_VALIDATED):
         return [calibrate(ballots, *pair, calibrators, in_sample=in_sample) for pair in scored]
@@ -141,7 +143,7 @@ def calibrate_each(
 
 
 def _batches(shapes: Sequence[tuple[int, ...]]) -> Iterator[slice]:
-    """Neighbours that have at most ``_TOGETHER`` scores when padded to the longest, or just one."""
+    """Yield runs of neighbours with at most ``_TOGETHER`` scores when padded, or a single split."""
     start, columns, longest = 0, 0, 0
     for place, (b, n) in enumerate(shapes):
         if place > start and (columns + b) * max(longest, n) > _TOGETHER:
@@ -157,7 +159,7 @@ def _calibrate_together(
     calibrators: tuple[Calibrator, ...],
     in_sample: bool,
 ) -> list[Calibrated]:
-    """In one batch: rows that a split does not have weigh nothing."""
+    """Calibrate in one batch, in which padding rows have weight 0."""
     shapes = np.array([scores.calibration.shape for _, scores in scored])
     ends = np.cumsum(shapes[:, 0])
     shape = (int(ends[-1]), int(shapes[:, 1].max()))
@@ -177,7 +179,7 @@ def _calibrate_together(
 
 
 def _weights(scores: PrefixScores, in_sample: bool) -> Floats | None:
-    """1 for the items that take part in a fit, else 0; None where all do."""
+    """Weight 1 for items that take part in a fit, else 0; None if all do."""
     if in_sample or not scores.calibration_empty.any():
         return None
     return (~scores.calibration_empty).astype(np.float64)
@@ -203,8 +205,9 @@ def _calibrated(
 def calibration_folds(
     ballots: Ballots, split: Split, scores: PrefixScores, calibrators: tuple[Calibrator, ...]
 ) -> Index | None:
-    """Fold (n_cal,) for calibrators that choose by cross-validation, so that units stay whole;
-    None where every item is a unit of its own, and the calibrator deals the items itself.
+    """Fold (n_cal,) for calibrators that cross-validate, which keeps units whole.
+
+    None if every item is its own unit; the calibrator then assigns the folds.
     """
     units = ballots.units[split.calibration]
     n_units = len(np.unique(units))
@@ -220,7 +223,7 @@ def calibration_folds(
 def evaluate(
     ballots: Ballots, split: Split, fitted: Calibrated, order: Index, chosen_on: Floats
 ) -> SplitScores:
-    """Score the evaluation rows of every column under every calibrator, against their nulls."""
+    """Score the evaluation rows of every column under every calibrator, and the null scores."""
     names, symmetric = tuple(fitted.maps), ballots.symmetric
     ones = np.count_nonzero(ballots.signs[split.calibration] > 0)
     constant = _constant(names, ones, len(split.calibration), symmetric)
@@ -244,7 +247,7 @@ def evaluate(
 def _constant(
     names: tuple[Calibrator, ...], ones: int, n: int, symmetric: bool
 ) -> Mapping[Calibrator, CalibrationFit]:
-    """Calibrators fitted to a score of 0 on n labels, so many of which are 1."""
+    """Calibrators fitted to a score of 0 on n labels, ``ones`` of which are 1."""
     signs = np.where(np.arange(n) < ones, 1.0, -1.0)
     return fit(names, np.zeros((1, n)), signs, symmetric=symmetric)
 
@@ -256,7 +259,7 @@ def nll_by_fold(
     calibrators: tuple[Calibrator, ...],
     fold: Index,
 ) -> Floats:
-    """Mean over the rows of :func:`losses_by_fold`, (n_calibrators, n_k)."""
+    """Return the mean over the rows of :func:`losses_by_fold`, (n_calibrators, n_k)."""
     return np.asarray(losses_by_fold(ballots, split, scores, calibrators, fold).mean(axis=-1))
 
 
@@ -267,11 +270,11 @@ def losses_by_fold(
     calibrators: tuple[Calibrator, ...],
     fold: Index | None = None,
 ) -> Floats:
-    """NLL (n_calibrators, n_k, n_cal) of calibration rows, each fold under calibrators of the rest.
+    """NLL (n_calibrators, n_k, n_cal) of calibration rows, each fold calibrated on the others.
 
-    ``fold`` (n_cal,) cuts the calibration rows, as the scores were cross-fitted where it is None.
-    The scores must not know their own labels; they may know those of other folds, as every
-    cross-fitted score does.
+    ``fold`` (n_cal,) divides the calibration rows; None uses the folds of the cross-fitted scores.
+    The scores must not be fitted to their own labels; they may be fitted to those of other folds,
+    as every cross-fitted score is.
     """
     fold = scores.fold if fold is None else fold
     if fold is None:
@@ -294,7 +297,7 @@ def losses_by_fold(
 
 
 def item_losses(fitted: Calibrated) -> Floats:
-    """NLL of every evaluation row, (n_calibrators, n_k, n_eval)."""
+    """Return the NLL of every evaluation row, (n_calibrators, n_k, n_eval)."""
     losses = np.empty((len(fitted.maps), *fitted.logits.shape))
     for c, block, logits in fitted.by_block():
         losses[c, block] = item_nll(logits, fitted.signs)
@@ -302,7 +305,7 @@ def item_losses(fitted: Calibrated) -> Floats:
 
 
 def summed_nll(fitted: Calibrated) -> Floats:
-    """Sum over the evaluation rows of the NLL, (n_calibrators, n_k)."""
+    """Return the NLL summed over the evaluation rows, (n_calibrators, n_k)."""
     total = np.empty((len(fitted.maps), len(fitted.logits)))
     for c, block, logits in fitted.by_block():
         total[c, block] = mean_nll(logits, fitted.signs)

@@ -1,11 +1,11 @@
-"""Importance weights: how much more often the target holds an item like this one than the source.
+"""Importance weights: the estimated density ratio of target to source items.
 
-A classifier tells source rows from target rows by summaries of their votes; its odds, times the
+A classifier separates source rows from target rows by summaries of their votes; its odds, times the
 ratio of the two sizes, estimate the density ratio (Sugiyama, Suzuki and Kanamori 2012,
-doi:10.1017/CBO9781139035613, chapter 4). Weights carry a calibrator over when label given score is
-the same in both and only the mix of items differs (Shimodaira 2000,
-doi:10.1016/S0378-3758(00)00115-4). They cannot make up for items the source does not have: the
-effective sample size says how many labels are left to learn from.
+doi:10.1017/CBO9781139035613, chapter 4). Weights transfer a calibrator if label given score is the
+same in both and only the mix of items differs (Shimodaira 2000, doi:10.1016/S0378-3758(00)00115-4).
+They cannot replace items that the source lacks: the effective sample size says how many labels the
+weights leave.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _STEEPEST = 30.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Importance:
-    """``weights`` (n_source,) with mean 1; ``clipped`` is the share of them that was cut back."""
+    """``weights`` (n_source,) with mean 1; ``clipped`` is the share of weights that was clipped."""
 
     weights: Floats
     clipped: float
@@ -39,8 +39,8 @@ class Importance:
 def disagreement(ballots: Ballots) -> Floats:
     """1 - |A - B| / (A + B) for A votes one way and B the other, (n_items,) in [0, 1].
 
-    0 where the judges agree or nobody voted, 1 where they are even. No label goes into it, and
-    swapping the responses of an item leaves it as it is.
+    0 if the judges agree or none voted, 1 if they are evenly split. It uses no labels, and swapping
+    the responses of an item does not change it.
     """
     total = np.abs(ballots.votes.sum(axis=1, dtype=np.float64))
     cast = np.count_nonzero(ballots.votes, axis=1)
@@ -58,8 +58,8 @@ def importance(source: Floats, target: Floats, *, most: float) -> Importance:
     """Weights of source rows (n_source, d) that make them look like the target rows (n_target, d).
 
     The classifier is logistic with a normal prior of variance 1 on standardised summaries, so that
-    rows told apart without error still get finite weights. Weights above ``most`` times their mean
-    are set to it: one row must not speak for all.
+    perfectly separated rows still get finite weights. Weights above ``most`` times their mean are
+    set to that value, so that no single row dominates.
     """
     both = np.concatenate([source, target])
     spread = both.std(axis=0)

@@ -1,6 +1,6 @@
 """One split from ballots to scores: rank, aggregate, calibrate, evaluate, for every prefix k.
 
-The single path that studies, the recommendation and the benchmarks go through.
+Studies, the recommendation and the benchmarks all use this path.
 """
 
 from __future__ import annotations
@@ -30,10 +30,9 @@ from judgepanel.scoring.splits import Split, folds
 class Recipe:
     """How every panel of a split is built.
 
-    ``in_sample`` is the paper's protocol: calibrators see scores that know their own label, and an
-    item without votes passes through the calibrator as a logit of 0. Otherwise own labels are
-    removed, and an item without votes gets the null prediction. ``seed`` draws the folds of what
-    is cross-fitted.
+    ``in_sample`` is the paper's protocol: calibrators see scores fitted to their own label, and an
+    item without votes has a logit of 0 before calibration. Otherwise own labels are removed, and an
+    item without votes gets the null prediction. ``seed`` determines the cross-fitting folds.
     """
 
     aggregator: Aggregator = "one_coin"
@@ -45,8 +44,10 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """How panel sizes are compared on calibration rows alone: ``offered`` (n_k,) marks those a
-    choice may take; closed forms are refitted in ``n_folds`` folds, drawn by ``key``.
+    """How panel sizes are compared on calibration rows alone.
+
+    ``offered`` (n_k,) marks the sizes to choose from; closed forms are refitted in ``n_folds``
+    folds, drawn by ``key``.
     """
 
     offered: NDArray[np.bool_]
@@ -71,7 +72,7 @@ def evaluate_split(
 def evaluate_each(
     ballots: Ballots, splits: Sequence[Split], ks: Index, recipe: Recipe
 ) -> list[SplitScores]:
-    """:func:`evaluate_split` for several splits, whose calibrators are fitted together."""
+    """Run :func:`evaluate_split` for several splits, whose calibrators are fitted together."""
     scored = [
         (split, _split_scores(ballots, split, ks, recipe, looked_at=False)) for split in splits
     ]
@@ -92,7 +93,7 @@ def inner_nll(
     n_folds: int,
     key: tuple[int, ...],
 ) -> Floats:
-    """Mean over the rows of :func:`inner_losses`, (n_calibrators, n_k)."""
+    """Return the mean over the rows of :func:`inner_losses`, (n_calibrators, n_k)."""
     losses = inner_losses(ballots, rows, ks, recipe, n_folds=n_folds, key=key)
     return np.asarray(losses.mean(axis=-1))
 
@@ -106,11 +107,11 @@ def inner_losses(
     n_folds: int,
     key: tuple[int, ...],
 ) -> Floats:
-    """Cross-validated NLL (n_calibrators, n_k, n_rows) on these rows alone: what a choice may see.
+    """Cross-validated NLL (n_calibrators, n_k, n_rows) on these rows alone, for making choices.
 
-    Ranking, weights and calibrator are refitted in every fold, so selection is inside and no score
-    knows the label it is held against. The folds come from
-    ``SeedSequence(recipe.seed, spawn_key=key)``. What is cross-fitted anyway uses those folds.
+    Ranking, weights and calibrator are refitted in every fold, so selection is nested and no score
+    is fitted to the label it is compared with. The folds come from ``SeedSequence(recipe.seed,
+    spawn_key=key)``; cross-fitted aggregators use the same folds.
     """
     if cross_fits(recipe.aggregator) and not recipe.in_sample:
         whole = Split(0, rows, rows[:0])
@@ -145,8 +146,9 @@ def _compared(
 def _split_scores(
     ballots: Ballots, split: Split, ks: Index, recipe: Recipe, *, looked_at: bool
 ) -> PrefixScores:
-    """Raw scores of a split; those of calibration rows are cross-fitted only where a calibrator
-    or a choice looks at them.
+    """Return the raw scores of a split.
+
+    Calibration rows are cross-fitted only if a calibrator or a choice uses them.
     """
     unseen = not looked_at and recipe.calibrators == ("none",)
     recipe = replace(recipe, in_sample=True) if unseen else recipe

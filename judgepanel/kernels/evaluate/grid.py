@@ -1,4 +1,4 @@
-"""All judges under several aggregators at once: one column of raw scores an aggregator."""
+"""All judges under several aggregators at once: one column of raw scores per aggregator."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LEARNS = 0.7
 class Pipelines:
     """Aggregators x calibrators of all judges.
 
-    ``form`` cross_fitted fits both on all calibration rows, calibrators to scores that do not know
+    ``form`` cross_fitted fits both on all calibration rows, calibrators to scores not fitted to
     their own labels; nested (the paper's) gives ``LEARNS`` of the rows to the aggregator and the
     rest to the calibrator. ``in_sample`` is the paper's protocol.
     """
@@ -47,7 +47,7 @@ def evaluate_grid(ballots: Ballots, split: Split, pipelines: Pipelines) -> Split
     """Score every cell of the grid; columns follow ``aggregators``.
 
     ``chosen_on`` is the cross-validated NLL of every cell on the calibration rows alone, infinite
-    where the calibrator makes a choice of its own: that one would be nested twice.
+    if the calibrator itself makes a choice, which would need another level of nesting.
     """
     names = pipelines.calibrators
     null = null_logit(
@@ -66,11 +66,11 @@ def evaluate_grid(ballots: Ballots, split: Split, pipelines: Pipelines) -> Split
 def _chosen_on(
     ballots: Ballots, split: Split, scores: PrefixScores, pipelines: Pipelines
 ) -> Floats:
-    """Cross-validated NLL (n_calibrators, n_aggregators) of what a choice may take.
+    """Cross-validated NLL (n_calibrators, n_aggregators) of the cells a choice may take.
 
-    Scores of the calibration rows that no other row's label went into are held against the
-    calibrators of the other folds. Left-out counts are not such scores: they know the labels of
-    all other rows, so closed forms are fitted again in every fold.
+    Cross-fitted scores of the calibration rows are calibrated on the other folds. Leave-out counts
+    cannot be used that way: they contain the labels of all other rows, so closed forms are refitted
+    in every fold.
     """
     names = pipelines.calibrators
     offered = tuple(name for name in names if name not in CROSS_VALIDATED)
@@ -105,7 +105,7 @@ def _chosen_on(
 def _columns(
     ballots: Ballots, split: Split, pipelines: Pipelines, own_label: OwnLabel
 ) -> PrefixScores:
-    """One column of scores an aggregator, all judges."""
+    """One column of scores per aggregator, for all judges."""
     prefix_scores = [
         panel_scores(
             ballots,
@@ -130,7 +130,7 @@ def _columns(
 
 
 def _nested(ballots: Ballots, split: Split, pipelines: Pipelines) -> tuple[Split, PrefixScores]:
-    """Scores of the rows held out for the calibrator, and the split that says which they are."""
+    """Return the split that holds out rows for the calibrator, and its scores."""
     learn, hold = subsplit(
         ballots.units,
         split.calibration,

@@ -1,8 +1,8 @@
-"""Panels of one split with judges taken out, or doubled: calibrated logits of its evaluation rows.
+"""Panels of one split with judges removed or duplicated: calibrated logits of its evaluation rows.
 
 Closed forms are exact and fitted in one batch (:mod:`kernels.select.subsets`). Joint panels keep
-the ridges of the full panel where a few judges go (:mod:`kernels.aggregate.joint_left_out`), and
-choose them again where ``followed`` says so.
+the ridges of the full panel if few judges are removed (:mod:`kernels.aggregate.joint_left_out`),
+and ``followed`` chooses the ridges again if more are.
 """
 
 from __future__ import annotations
@@ -33,52 +33,52 @@ VALUED: tuple[Valued, ...] = tuple(
     entry for part in get_args(Valued) for entry in (get_args(part) or (part,))
 )
 FEW = 0.1
-"""Joint panels without one judge, or a tenth of them or fewer, keep the ridges of all."""
+"""Joint panels without one judge, or without at most a tenth, keep the full panel's ridges."""
 INNER_FOLDS = 3
-"""Inner folds in which joint panels rank judges."""
+"""Number of inner folds in which joint panels rank judges."""
 
 
 class Panels(Protocol):
     """Panels fitted on the calibration rows of a split: calibrated logits of its other rows.
 
-    Items on which nobody of a panel voted get the null prediction. K is the number of judges.
+    Items on which no judge of a panel voted get the null prediction. K is the number of judges.
     """
 
     def everyone(self) -> Floats:
         """All judges, (n_eval,)."""
 
     def without_each(self) -> Floats:
-        """All but one, for each judge, (K, n_eval)."""
+        """All but one judge, for each judge, (K, n_eval)."""
 
     def of(self, masks: Bools) -> Floats:
-        """Panels (B, K) that no label chose, (B, n_eval)."""
+        """Panels (B, K) chosen without labels, (B, n_eval)."""
 
     def followed(self, masks: Bools, inside: Bools | None) -> Floats:
         """Panels (B, K) that were chosen on the calibration rows, (B, n_eval).
 
-        ``inside`` (n_folds, B, K) are the panels that rows outside each of the folds of
-        :func:`choice_folds` choose: calibrators see a row's score under those of its own fold.
-        None where the calibrator fits nothing.
+        ``inside`` (n_folds, B, K) are the panels chosen on the rows outside each fold of
+        :func:`choice_folds`: calibrators see a row's score under the panels of its own fold. None
+        if the calibrator fits nothing.
         """
 
     def copied(self, judge: int, times: int) -> Floats:
-        """All judges and so many copies of one more, (n_eval,)."""
+        """All judges plus ``times`` copies of one of them, (n_eval,)."""
 
     def inner_values(self, rows: Index, key: tuple[int, ...], fold: int | None = None) -> Floats:
-        """NLL without each judge less that of all (K,), in inner folds of these rows alone.
+        """NLL without each judge minus that of all (K,), in inner folds of these rows alone.
 
-        Joint panels take no calibrator, and the ridge with the largest share in the full panel;
-        where the rows are those outside a ``fold`` of the calibration rows, of the panel fitted to
-        those. Inner folds come from ``SeedSequence(seed, spawn_key=key)``.
+        Joint panels use no calibrator, and the most frequent ridge of the full panel; if the rows
+        are those outside a ``fold`` of the calibration rows, that of the panel fitted to those.
+        Inner folds come from ``SeedSequence(seed, spawn_key=key)``.
         """
 
     @property
     def fits(self) -> Fits:
-        """Calibrators fitted so far."""
+        """Calibrator fits so far."""
 
 
 def choice_folds(ballots: Ballots, split: Split, seed: int) -> list[Split]:
-    """The folds of the calibration rows by which panels of a split are cross-fitted."""
+    """Return the folds of the calibration rows in which panels of a split are cross-fitted."""
     key = (split.number, 4)
     return folds(ballots.units, split.calibration, N_FOLDS, seed=seed, key=key)
 
@@ -86,7 +86,7 @@ def choice_folds(ballots: Ballots, split: Split, seed: int) -> list[Split]:
 def panels_of(
     ballots: Ballots, split: Split, aggregator: Valued, calibrator: Calibrator, *, seed: int
 ) -> Panels:
-    """Panels under an aggregator of ``VALUED`` and any calibrator."""
+    """Return panels for an aggregator of ``VALUED`` and any calibrator."""
     if aggregator == "joint":
         return _JointPanels(ballots, split, calibrator, seed)
     return _ClosedPanels(ballots, split, aggregator, calibrator, seed)
@@ -94,7 +94,7 @@ def panels_of(
 
 @dataclass(slots=True)
 class Fits:
-    """How many calibrators were ``made``, and for how many of them temperature stands in."""
+    """Number of calibrators ``made``, and number of those that fell back to temperature."""
 
     made: int = 0
     replaced: int = 0
@@ -167,7 +167,7 @@ class _JointPanels:
 
     @cached_property
     def _plan(self) -> list[Fit]:
-        """The fit that scores evaluation rows; those that score calibration rows if needed."""
+        """Return the fit that scores evaluation rows, then those for calibration rows if needed."""
         fits = [Fit(self.split.calibration, self.split.evaluation, _fold_of_rows(self))]
         if self.calibrator != "none":
             pieces = choice_folds(self.ballots, self.split, self.seed)
@@ -207,7 +207,7 @@ class _JointPanels:
         return self._joined(rows, masks, inside)
 
     def _chosen(self, fit: Fit, masks: Bools) -> Floats:
-        """Raw logits (B, n_score) of panels, ridges chosen again where more than ``FEW`` go."""
+        """Return raw logits (B, n_score) of panels, with new ridges if more than ``FEW`` go."""
         few = max(1.0, FEW * self.ballots.n_judges)
         held = self._held[self._plan.index(fit)]
         return _rows(
@@ -244,7 +244,7 @@ class _JointPanels:
     def _joined(
         self, pieces: Sequence[Floats], masks: Bools, inside: Bools | None = None
     ) -> Floats:
-        """Calibrated logits (B, n_eval) from raw ones (B, n_score) of every fit."""
+        """Return calibrated logits (B, n_eval) from the raw logits (B, n_score) of every fit."""
         n_rows = len(self.split.calibration)
         logits, empty = np.zeros((len(masks), n_rows)), np.zeros((len(masks), n_rows), dtype=bool)
         for number, (fit, piece) in enumerate(zip(self._plan[1:], pieces[1:], strict=True)):
@@ -265,7 +265,7 @@ class _JointPanels:
 
 
 def _fold_of_rows(panels: _ClosedPanels | _JointPanels) -> Index:
-    """Fold (n_cal,) of every calibration row."""
+    """Return the fold (n_cal,) of every calibration row."""
     pieces = choice_folds(panels.ballots, panels.split, panels.seed)
     return fold_of(pieces, panels.ballots.n_items)[panels.split.calibration]
 
@@ -285,7 +285,7 @@ def _held_logits(held: HeldJoint, mask: Bools, rows: Index) -> Floats:
 
 
 def _chosen_logits(ballots: Ballots, fit: Fit, mask: Bools) -> Floats:
-    """Raw logits (n_score,) of some judges, ridges and all chosen for them."""
+    """Return raw logits (n_score,) of a subset of judges, with ridges chosen for it."""
     if not mask.any():
         return np.zeros(len(fit.score))
     fewer = replace(ballots, votes=ballots.votes[:, mask], unlabelled=None, ties=None)
@@ -305,5 +305,5 @@ def _with_copies(ballots: Ballots, judge: int, times: int) -> Ballots:
 
 
 def _without_votes(ballots: Ballots, masks: Bools, rows: Index) -> Bools:
-    """Where nobody of a panel voted, (B, n_rows)."""
+    """Mask (B, n_rows) of rows on which no judge of a panel voted."""
     return np.asarray(single_product(masks, (ballots.votes[rows] != 0).T) == 0.0)

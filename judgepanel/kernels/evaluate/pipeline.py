@@ -1,9 +1,9 @@
 """One split through the paper's four steps: aggregate, correct, calibrate, make conformal sets.
 
-A column is a panel size; one more column holds a constant score, which shows what features and
-coding give away without any judge. Every fit sees calibration rows only, and no calibrator sees a
-score that knows its own label: aggregated scores are left-out or cross-fitted, and what the
-residual correction makes of them is cross-fitted again.
+A column is a panel size; an additional column holds a constant score, which shows what features and
+coding reveal without any judge. Every fit sees calibration rows only, and no calibrator sees a
+score fitted to its own label: aggregated scores are leave-out or cross-fitted, and the residual
+correction is cross-fitted again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _RAW, _CORRECTED, _CALIBRATED, _SLICED, _ALONE = range(len(STEPS))
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """What the steps are made of; ``in_sample`` is the paper's protocol, see ``Recipe``."""
+    """The components of the steps; ``in_sample`` is the paper's protocol, see ``Recipe``."""
 
     aggregator: Aggregator = "one_coin"
     calibrator: Calibrator = "beta"
@@ -47,10 +47,10 @@ class PipelineScores:
 
     ``logits`` (n_k, n_steps, n_eval) are final logits in the order of ``STEPS``; step 1-4 is the
     pipeline of step 1-3 fitted without the conformal slice. ``kinds`` int8 (n_levels, n_k, n_eval)
-    are its sets at ``LEVELS``, ``n_slice`` the items that made their thresholds. ``null_nll`` and
-    ``constant_nll`` (n_steps,) score the base rate and a constant in place of the votes.
-    ``replaced`` (3,) counts panels where temperature stands in for the correction, for the
-    calibrator behind it and for the calibrator alone.
+    are its sets at ``LEVELS``, ``n_slice`` the number of items that set their thresholds.
+    ``null_nll`` and ``constant_nll`` (n_steps,) are the NLL of the base rate and of a constant
+    score. ``replaced`` (3,) counts panels that fall back to temperature for the correction, for the
+    calibrator after it and for the calibrator alone.
     """
 
     logits: Floats
@@ -75,7 +75,7 @@ def evaluate_pipeline(
     Raises
     ------
     InputError
-        Fewer calibration units than a slice and two folds need: 3.
+        Fewer than 3 calibration units, which a slice and two folds need.
     """
     key = (split.number, 9)
     whole = _steps(ballots, features, split, ks, pipeline, key)
@@ -110,9 +110,9 @@ def evaluate_pipeline(
 
 
 def _sets(logits: Floats, cut: int, signs: NDArray[np.int8]) -> Kinds:
-    """Sets (n_levels, n_k, n) of the columns after ``cut``, whose first ones made the thresholds.
+    """Sets (n_levels, n_k, n) of the columns after ``cut``; columns before it set the thresholds.
 
-    They are made from the clipped probability, which is the one that is shown.
+    Sets use the clipped probability, which is the one that is displayed.
     """
     p = np.clip(sigmoid(logits), CLIP, 1.0 - CLIP)
     scores = nonconformity(p[:, :cut], (signs > 0).astype(np.int64))
@@ -176,14 +176,14 @@ def _steps(
 
 
 def _with_constant(rows: Floats | NDArray[np.bool_]) -> Floats:
-    """Panels (n_k, n) and, as one more, a score of 0."""
+    """Return panels (n_k, n) with a row of zero scores appended."""
     return np.concatenate([rows.astype(np.float64), np.zeros((1, rows.shape[1]))])
 
 
 def _fold(
     ballots: Ballots, split: Split, scores: PrefixScores, seed: int, key: tuple[int, ...]
 ) -> Index:
-    """Fold (n_cal,) of every calibration row: that of the aggregator, if it was cross-fitted."""
+    """Fold (n_cal,) of every calibration row: the aggregator's, if it was cross-fitted."""
     if scores.fold is not None:
         return scores.fold
     pieces = folds(ballots.units, split.calibration, N_FOLDS, seed=seed, key=(*key, 5))

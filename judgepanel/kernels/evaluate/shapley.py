@@ -1,14 +1,14 @@
-"""Sampled Shapley values of judges, or of groups of them, in NLL.
+"""Sampled Shapley values of judges, or of groups of judges, in NLL.
 
-The value of a coalition is the NLL it saves against the null prediction. A player's Shapley value
-is what it adds on average over all orders in which players may join (Shapley 1953). Along one order
-the gains add up to what all judges save, whatever the order, so values of all players always sum
-to NLL(null) - NLL(all).
+The value of a coalition is its NLL reduction relative to the null prediction. A player's Shapley
+value is its mean contribution over all orders in which players may join (Shapley 1953). Along any
+order the gains sum to the reduction of all judges, so the values of all players always sum to
+NLL(null) - NLL(all).
 
-Who comes early adds most, so orders are balanced by place: a random order is shifted round by equal
-steps, and every order comes with its reverse (antithetic sampling; Mitchell et al. 2022, JMLR
-23:43). Each order is uniform on its own, so the mean is unbiased. There are two such designs, drawn
-apart: their difference says how much drawing orders moves the mean.
+Early players contribute most, so orders are balanced by position: a random order is rotated by
+equal steps, and every order comes with its reverse (antithetic sampling; Mitchell et al. 2022, JMLR
+23:43). Each order is marginally uniform, so the mean is unbiased. There are two such designs, drawn
+independently: their difference measures the sampling error of the orders.
 
 Under a closed form the coalitions of an order are prefixes of a cumulative sum: an order costs as
 much as a panel curve. Memory is two tables (n_players, n) for each side of the split.
@@ -36,9 +36,9 @@ class Sampled:
     """Gains of G players on the n evaluation rows of a split, in nats.
 
     ``items`` (G, n) are means over all orders; ``designs`` (2, G) are means over the rows and over
-    the orders of each design; ``null`` and ``everyone`` are mean NLLs without and with all
-    players. Sums of ``items`` over players and means over rows are ``null`` - ``everyone``.
-    ``replaced`` of ``made`` calibrators could not be fitted.
+    the orders of each design; ``null`` and ``everyone`` are mean NLLs without and with all players.
+    Summed over players and averaged over rows, ``items`` is ``null`` - ``everyone``. ``replaced``
+    of ``made`` calibrators could not be fitted.
     """
 
     items: Floats
@@ -50,14 +50,15 @@ class Sampled:
 
     @property
     def noise(self) -> Floats:
-        """Variance (G,) of a player's mean gain that comes from which orders were drawn; one degree
-        of freedom, to be averaged over splits.
+        """Variance (G,) of a player's mean gain due to the sampling of orders.
+
+        It has one degree of freedom, so average it over splits.
         """
         return np.asarray((self.designs[0] - self.designs[1]) ** 2 / 4.0)
 
 
 def balanced_orders(n_players: int, n_orders: int, rng: np.random.Generator) -> Index:
-    """Two designs of orders, one after the other, (n_orders, n_players); a multiple of 4."""
+    """Return two concatenated designs (n_orders, n_players); n_orders is a multiple of 4."""
     steps = n_orders // 4
     result = []
     for _ in range(2):
@@ -69,9 +70,9 @@ def balanced_orders(n_players: int, n_orders: int, rng: np.random.Generator) -> 
 
 
 def sampled_shapley(trial: SubsetTrial, groups: Bools, orders: Index) -> Sampled:
-    """Gains along ``orders`` (n_orders, G), see :func:`balanced_orders`.
+    """Return gains along ``orders`` (n_orders, G), see :func:`balanced_orders`.
 
-    ``groups`` (G, n_judges) are the players: disjoint, together all judges.
+    ``groups`` (G, n_judges) are the players: a partition of the judges.
     """
     split, ballots = trial.split, trial.ballots
     signs = ballots.signs[split.evaluation].astype(np.float64)
@@ -105,7 +106,7 @@ def sampled_shapley(trial: SubsetTrial, groups: Bools, orders: Index) -> Sampled
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Players:
-    """What players add to sums: ``parts`` one or two tables (G, n); ``voted`` bool (G, n)."""
+    """Contributions of players to sums: 1 or 2 tables ``parts`` (G, n); ``voted`` bool (G, n)."""
 
     parts: tuple[Floats, ...]
     voted: Bools
@@ -122,7 +123,7 @@ class _Players:
         return cls(parts, voted, additions.prior)
 
     def along(self, order: Index) -> tuple[Floats, Bools]:
-        """Logits (G, n) of the coalitions along an order, and where nobody in them voted."""
+        """Logits (G, n) of the coalitions along an order, and where none of their judges voted."""
         sums = [np.cumsum(part[order], axis=0) for part in self.parts]
         if len(sums) == 2:
             logits = np.log(sums[0] + 1.0) - np.log(sums[1] + 1.0)

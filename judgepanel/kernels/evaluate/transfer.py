@@ -1,9 +1,9 @@
-"""A panel fitted on one kind of item and scored on others, with three ways to carry it over.
+"""Transfer of a panel from source items to target items, with three calibration methods.
 
-``plain`` calibrates on all source rows alike. ``stratified`` fits one calibrator for each stratum
-of the source rows by disagreement, and a target row takes that of its own. ``weighted`` counts
-source rows by how much they look like the target (:mod:`kernels.evaluate.density_ratio`). Judges
-are weighted on the source rows alone in all three.
+``plain`` calibrates on all source rows equally. ``stratified`` fits one calibrator for each stratum
+of the source rows by disagreement, and a target row uses that of its own stratum. ``weighted``
+weights source rows by how much they resemble the target (:mod:`kernels.evaluate.density_ratio`).
+All three determine judge weights on the source rows alone.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _ALL = slice(None)
 
 @dataclass(frozen=True, slots=True)
 class TransferRecipe:
-    """How panels are built and carried over; ``in_sample`` is the paper's protocol.
+    """How panels are built and transferred; ``in_sample`` is the paper's protocol.
 
-    ``strata`` is how many strata the source rows are cut into; ``most`` bounds an importance
-    weight, as a multiple of the mean.
+    ``strata`` is the number of strata of the source rows; ``most`` bounds an importance weight, as
+    a multiple of the mean.
     """
 
     aggregator: Aggregator = "one_coin"
@@ -47,14 +47,14 @@ class TransferRecipe:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TargetScores:
-    """One target's rows under one source.
+    """The rows of one target under one source.
 
-    ``scores`` has arrays (n_calibrators, n_methods, n_target); ``null_nll`` is the base rate of
-    the source labels, ``constant_nll`` (n_calibrators,) a constant score through the plainly
-    fitted calibrator; ``effective`` is the effective number of source rows once they are weighted,
-    ``clipped`` the share of weights that was cut back; ``replaced`` (n_calibrators,) counts fits
-    where temperature stands in, of ``fits``: two and one a stratum. In ``kept`` of ``strata``
-    strata there were too few source rows, and the plain fit was kept.
+    ``scores`` has arrays (n_calibrators, n_methods, n_target); ``null_nll`` is the NLL of the
+    source base rate, ``constant_nll`` (n_calibrators,) that of a constant score through the plain
+    calibrator; ``effective`` is the effective number of weighted source rows, ``clipped`` the share
+    of clipped weights; ``replaced`` (n_calibrators,) counts fits that fell back to temperature, of
+    ``fits``: two plus one per stratum. ``kept`` of ``strata`` strata had too few source rows and
+    use the plain fit.
     """
 
     scores: ItemScores
@@ -70,8 +70,10 @@ class TargetScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Stratified:
-    """Logits (n_eval,) by calibrator; fits ``replaced`` (n_calibrators,), ``kept`` of ``strata``
-    strata, as in :class:`TargetScores`.
+    """Logits (n_eval,) by calibrator from stratified fits.
+
+    Fits ``replaced`` (n_calibrators,) and ``kept`` of ``strata`` strata are as in
+    :class:`TargetScores`.
     """
 
     logits: Mapping[Calibrator, Floats]
@@ -87,10 +89,10 @@ def transferred(
     recipe: TransferRecipe,
     key: tuple[int, ...],
 ) -> list[TargetScores]:
-    """Fit on ``source.calibration`` and score each of the targets, disjoint and out of the source.
+    """Fit on ``source.calibration`` and score each of the disjoint targets outside it.
 
-    ``source.evaluation`` are the rows of all targets together, in any order. Folds of what is
-    cross-fitted come from ``SeedSequence(recipe.seed, spawn_key=key)``.
+    ``source.evaluation`` holds the rows of all targets together, in any order. Cross-fitting folds
+    come from ``SeedSequence(recipe.seed, spawn_key=key)``.
     """
     scores = panel_scores(
         ballots,
@@ -147,9 +149,10 @@ def transferred(
 
 
 def strata_of(split_votes: Floats, source: Index, strata: int) -> Index:
-    """Stratum (n_items,) of every item, by quantiles of the source rows' disagreement (n_items,).
+    """Return the stratum (n_items,) of every item, by quantiles of the source rows' disagreement.
 
-    Items beyond the source's range belong to its first or last stratum.
+    ``split_votes`` (n_items,) is the disagreement. Items outside the source's range belong to its
+    first or last stratum.
     """
     inner = np.arange(1, strata) / strata
     cuts = np.unique(np.quantile(split_votes[source], inner)) if strata > 1 else np.zeros(0)
@@ -176,9 +179,9 @@ def _calibrated(
 def _by_stratum(
     ballots: Ballots, source: Split, scores: PrefixScores, recipe: TransferRecipe, plain: Calibrated
 ) -> _Stratified:
-    """Calibrated logits of every calibrator, each row's from its own stratum.
+    """Return calibrated logits under every calibrator, each row's from its own stratum.
 
-    A stratum of fewer than ``FEWEST_IN_STRATUM`` source rows keeps the plain fit.
+    A stratum with fewer than ``FEWEST_IN_STRATUM`` source rows uses the plain fit.
     """
     stratum = strata_of(disagreement(ballots), source.calibration, recipe.strata)
     own, new = stratum[source.calibration], stratum[source.evaluation]
@@ -207,7 +210,7 @@ def _by_stratum(
 
 
 def _replaced(fitted: Calibrated, recipe: TransferRecipe) -> Index:
-    """1 for every calibrator (n_calibrators,) in whose place temperature stands."""
+    """1 for every calibrator (n_calibrators,) that fell back to temperature."""
     return np.array([int(fitted.maps[name].replaced.any()) for name in recipe.calibrators])
 
 

@@ -1,1 +1,1 @@
-"""Judges themselves: whose errors go together, abilities and discriminations."""
+"""Properties of judges: error correlations, abilities and discriminations."""

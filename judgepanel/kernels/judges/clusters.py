@@ -1,4 +1,4 @@
-"""Judges that err together: average linkage on 1 - correlation, cut where near and far part."""
+"""Clusters of judges that err together: average linkage on 1 - correlation, data-driven cut."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ _TIE = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clusters:
-    """``label`` int (n_judges,), 1 for the largest cluster, 2 for the next, ... (ties by the first
-    judge); 0 for a judge with no known pair. ``order`` int: judges with a label, neighbours
-    alike, clusters whole. ``cut`` is the mean correlation at which clusters stop merging.
+    """A clustering of the judges.
+
+    ``label`` int (n_judges,) is 1 for the largest cluster, 2 for the next, ... (ties by the first
+    judge); 0 for a judge without a known pair. ``order`` int lists the judges with a label, similar
+    judges adjacent and clusters contiguous. ``cut`` is the mean correlation at which clusters stop
+    merging.
     """
 
     label: Ints
@@ -31,12 +34,12 @@ class Clusters:
 
 @dataclass(frozen=True, slots=True)
 class FamilyAgreement:
-    """Clusters against given families, over the judges that have both.
+    """Agreement of clusters with given families, over the judges that have both.
 
-    ``rand`` is the adjusted Rand index (Hubert and Arabie 1985, doi:10.1007/BF01908075): 1 where
-    both divide the judges alike, 0 on average by chance. ``within`` and ``between`` are mean error
-    correlations of known pairs of one family and of two; NaN where there is no such pair, as is
-    ``rand`` when there are not two judges.
+    ``rand`` is the adjusted Rand index (Hubert and Arabie 1985, doi:10.1007/BF01908075): 1 if the
+    partitions are equal, 0 on average by chance. ``within`` and ``between`` are mean error
+    correlations of known pairs within a family and across families; NaN if there is no such pair.
+    ``rand`` is NaN with fewer than two judges.
     """
 
     rand: float
@@ -47,11 +50,11 @@ class FamilyAgreement:
 
 
 def cut_correlation(correlation: ErrorCorrelation) -> float:
-    """Where the pairs of a panel part into near and far ones, and never below their mean.
+    """Return the threshold between low and high pair correlations, never below their mean.
 
-    The threshold that leaves the least variance within the two groups of known pairs (Otsu 1979,
-    doi:10.1109/TSMC.1979.4310076). Infinite, so that nothing merges, where no correlation differs
-    from the mean by more than chance.
+    It minimises the variance within the two groups of known pairs (Otsu 1979,
+    doi:10.1109/TSMC.1979.4310076). It is infinite, so that nothing merges, if no correlation
+    differs from the mean by more than chance.
     """
     values = np.sort(correlation.value[np.triu(correlation.known)])
     if len(values) < 2 or not correlation.spread > 0.0 or values[0] == values[-1]:
@@ -65,10 +68,11 @@ def cut_correlation(correlation: ErrorCorrelation) -> float:
 
 
 def clusters(correlation: ErrorCorrelation) -> Clusters:
-    """Clusters whose judges correlate on average above the cut; time and memory O(K^2).
+    """Return clusters whose mean correlation is above the cut; time and memory O(K^2).
 
-    Up to ``ORDERED_JUDGES`` judges the order is the one in which neighbours are most alike
-    (Bar-Joseph et al. 2001, doi:10.1093/bioinformatics/17.suppl_1.S22); beyond, that of the tree.
+    Up to ``ORDERED_JUDGES`` judges the order makes adjacent judges as similar as possible
+    (Bar-Joseph et al. 2001, doi:10.1093/bioinformatics/17.suppl_1.S22); beyond, it is that of the
+    tree.
     """
     label = np.zeros(len(correlation.value), dtype=np.int64)
     judges = np.flatnonzero(correlation.known.any(axis=1))
@@ -92,7 +96,7 @@ def clusters(correlation: ErrorCorrelation) -> Clusters:
 
 
 def _by_size(labels: Ints) -> Ints:
-    """The same partition, numbered by size, then by first member."""
+    """Return the same partition numbered by size, then by first member."""
     _, first, codes, size = np.unique(
         labels, return_index=True, return_inverse=True, return_counts=True
     )
@@ -104,7 +108,7 @@ def _by_size(labels: Ints) -> Ints:
 def mean_with(correlation: ErrorCorrelation, label: Ints) -> tuple[Floats, Floats]:
     """Mean correlation of each judge with its own cluster and with all others, (n_judges,) each.
 
-    Known pairs only; NaN without any.
+    Known pairs only; NaN if there are none.
     """
     same = (label[:, None] == label) & (label > 0)
     own, rest = correlation.known & same, correlation.known & ~same
@@ -119,7 +123,7 @@ def _row_means(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
 def family_agreement(
     correlation: ErrorCorrelation, label: Ints, families: tuple[str, ...]
 ) -> FamilyAgreement:
-    """Clusters against ``families`` (n_judges,), '' where a judge's family is not known."""
+    """Compare clusters with ``families`` (n_judges,), '' if a judge's family is unknown."""
     codes = np.unique(np.array(families, dtype=object), return_inverse=True)[1]
     given = np.array([name != "" for name in families])
     placed = given & (label > 0)
@@ -137,7 +141,7 @@ def family_agreement(
 def _rand(codes: Ints, label: Ints) -> float:
     if len(codes) < 2:
         return float("nan")
-    # Here, since sklearn imports scipy.stats, and scoring does not ask for this.
+    # Imported here because sklearn imports scipy.stats, which scoring does not need.
     from sklearn.metrics import adjusted_rand_score  # noqa: PLC0415
 
     return float(adjusted_rand_score(codes, label))

@@ -1,7 +1,7 @@
 """Fixed points of slow updates, by Anderson acceleration (Walker & Ni 2011, doi:10.1137/10078356X).
 
-The next point is the combination of past updates whose residual is smallest in least squares, so a
-few directions along which plain updates creep are crossed in a few steps.
+The next point is the combination of past updates with the least-squares residual, so a few
+directions of slow convergence are covered in a few steps.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WORSE = 10.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixedPoint:
-    """The last update (n,), how many were made, and whether it moved less than the tolerance."""
+    """The last update (n,), the number of updates, and whether it moved less than the tolerance."""
 
     point: Floats
     iterations: int
@@ -30,7 +30,7 @@ class FixedPoint:
 
 @dataclass(slots=True)
 class _History:
-    """Past points and residuals, and the best update among them."""
+    """Past points and residuals, and the best update so far."""
 
     points: list[Floats] = field(default_factory=list)
     residuals: list[Floats] = field(default_factory=list)
@@ -43,7 +43,7 @@ class _History:
         self.best, self.least = None, np.inf
 
     def next(self, point: Floats, after: Floats, scale: Floats) -> Floats:
-        """Mixed point; back to the best plain update where mixing has made things worse."""
+        """Return the mixed point, or the best plain update if mixing increased the residual."""
         residual = after - point
         size = float(np.linalg.norm(residual / scale))
         if self.best is not None and size > _WORSE * self.least:
@@ -74,10 +74,10 @@ def fixed_point(
     tolerance: float,
     max_iterations: int,
 ) -> FixedPoint:
-    """Iterate ``update(point, iteration) -> (next point, scale)`` until it stands still.
+    """Iterate ``update(point, iteration) -> (next point, scale)`` until it converges.
 
-    ``plain`` first iterations are not mixed. A move is measured in units of ``scale`` (n,), and
-    stops the iteration where its largest element is at most ``tolerance``.
+    The first ``plain`` iterations are not mixed. Moves are measured in units of ``scale`` (n,); the
+    iteration stops when the largest element is at most ``tolerance``.
     """
     history, point, iteration = _History(), start, 0
     while True:

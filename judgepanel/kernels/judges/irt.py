@@ -3,14 +3,14 @@
 Judge j has ability theta_j and discrimination alpha_j > 0, item i has difficulty beta_i, s is the
 logistic function (Lord & Novick 1968, with chapters by Birnbaum). Difficulties are N(0, 1), which
 fixes origin and scale; theta ~ N(mu, sigma^2) and log alpha ~ N(m, t^2), with mu, sigma, m, t
-found from the votes. A missing vote is missing.
+estimated from the votes. Missing votes are ignored.
 
 Difficulties are integrated out by quadrature (Bock & Aitkin 1981, doi:10.1007/BF02293801); theta
-and log alpha are at the mode of what is left; mu, sigma, m, t maximise its Laplace approximation,
-with weak hyperpriors that keep panels of one judge, or of perfect judges, finite. All of it is one
-fixed point. Plain updates creep along the directions in which all judges move together: the first
-few are stretched by the items' mean and spread (parameter expansion, Liu, Rubin & Wu 1998,
-doi:10.1093/biomet/85.4.755), the rest are accelerated.
+and log alpha are at the mode of the marginal posterior; mu, sigma, m, t maximise its Laplace
+approximation, with weak hyperpriors that keep panels of one judge, or of perfect judges, finite.
+The whole fit is one fixed point. Plain updates converge slowly along the directions in which all
+judges move together: the first few are rescaled by the items' mean and spread (parameter expansion,
+Liu, Rubin & Wu 1998, doi:10.1093/biomet/85.4.755), the rest are accelerated.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ _Z = 1.959963984540054
 class TwoPLFit:
     """A fitted model.
 
-    Of each judge, (n_judges,): ``n_right`` of ``n_voted`` marks were right; ``theta``,
-    ``log_alpha`` and their standard errors ``theta_se``, ``log_alpha_se``; ``resolved``, the share
-    of Var(theta) that its own votes resolve. ``beta``, ``beta_sd`` (n_items,) are posterior means
-    and standard deviations. ``log_likelihood`` is in nats, difficulties integrated out. Units of
-    theta and beta are standard deviations of difficulty.
+    Per judge, (n_judges,): ``n_right`` of ``n_voted`` marks were right; ``theta``, ``log_alpha``
+    and their standard errors ``theta_se``, ``log_alpha_se``; ``resolved``, the share of Var(theta)
+    resolved by the judge's own votes. ``beta``, ``beta_sd`` (n_items,) are posterior means and
+    standard deviations. ``log_likelihood`` is in nats, difficulties integrated out. Units of theta
+    and beta are standard deviations of difficulty.
     """
 
     n_right: Floats
@@ -81,25 +81,25 @@ class TwoPLFit:
         return np.asarray(np.exp(self.log_alpha))
 
     def theta_interval(self) -> tuple[Floats, Floats]:
-        """95 % limits of the abilities."""
+        """95 % interval of the abilities."""
         return self.theta - _Z * self.theta_se, self.theta + _Z * self.theta_se
 
     def alpha_interval(self) -> tuple[Floats, Floats]:
-        """95 % limits of the discriminations, symmetric on the log scale."""
+        """95 % interval of the discriminations, symmetric on the log scale."""
         reach = _Z * self.log_alpha_se
         return np.exp(self.log_alpha - reach), np.exp(self.log_alpha + reach)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the reader must know beside the numbers."""
+        """Warnings that must accompany the numbers."""
         return tuple(_warnings(self))
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Var(theta) : Var(beta) as shares in [0, 1] with 95 % limits of the judges' share.
+    """Shares of Var(theta) and Var(beta), in [0, 1], with a 95 % interval of the judges' share.
 
-    ``judges`` + ``items`` = 1: the interaction Var(alpha) (theta - beta)^2 is in neither.
+    ``judges`` + ``items`` = 1: neither includes the interaction Var(alpha) (theta - beta)^2.
     """
 
     judges: float
@@ -113,10 +113,10 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class LogitVariance:
-    """Variance of the fitted logits alpha_j (theta_j - beta_i) over judges and items, in parts.
+    """Variance of the fitted logits alpha_j (theta_j - beta_i) over judges and items, by component.
 
-    ``judges`` = Var(alpha theta), ``items`` = E[alpha]^2, ``interaction`` = Var(alpha), each
-    times Var(beta) = 1 where it applies; they add up to the whole.
+    ``judges`` = Var(alpha theta), ``items`` = E[alpha]^2, ``interaction`` = Var(alpha), each times
+    Var(beta) = 1 where it applies; they sum to the total.
     """
 
     judges: float
@@ -127,9 +127,9 @@ class LogitVariance:
 def fit_two_pl(marks: NDArray[np.int8], *, max_iterations: int = MAX_ITERATIONS) -> TwoPLFit:
     """Fit the model to marks int8 (n_items, n_judges): -1 wrong, 0 no vote, +1 right.
 
-    Time is O(items x (judges + Q)) an iteration for complete marks, with Q of 100 to 700
-    difficulty points; a dozen iterations are usual. Where ``converged`` is False the last point
-    is returned.
+    Time is O(items x (judges + Q)) per iteration for complete marks, with Q of 100 to 700
+    difficulty points; about a dozen iterations are typical. If ``converged`` is False, the last
+    point is returned.
     """
     table = as_marks(marks)
     n = marks.shape[1]
@@ -215,7 +215,7 @@ def _updated(marks: Marks, point: Floats, *, stretched: bool) -> tuple[Floats, F
 def _stretched(
     items: ItemPosterior, judges: Judges, population: Population
 ) -> tuple[Judges, Population]:
-    """Judges moved so that the items' posteriors have mean 0 and variance 1 as a whole."""
+    """Rescale judges so that the items' posteriors together have mean 0 and variance 1."""
     shift = float(items.mean.mean())
     square = float((items.variance + (items.mean - shift) ** 2).mean())
     resolved = float((np.clip(1.0 - items.variance, 0.0, 1.0) ** 2).mean())
@@ -237,12 +237,12 @@ def variance_shares(
 ) -> Shares:
     """Shares of Var(theta) and Var(beta) on the logit scale, E[alpha^2] common to both.
 
-    The limits are those of log(sigma^2 / Var(beta)), normal. The variance of each log variance is
-    the larger of the inverse information of the marginal likelihood and its robust form (scores
-    squared), so that heavy tails widen it; items of one unit (``units`` (n_items,), integer
-    codes) and judges of one family (``families`` (n_judges,)) count as one draw. Near-copies that
-    are not said to be a family count as several, and the interval is then too narrow. The estimand
-    is a population of judges and of items like these.
+    The interval is a normal one for log(sigma^2 / Var(beta)). The variance of each log variance is
+    the larger of the inverse information of the marginal likelihood and its robust form (squared
+    scores), so heavy tails widen it; items of one unit (``units`` (n_items,), integer codes) and
+    judges of one family (``families`` (n_judges,)) count as one draw. Near-copies not declared as a
+    family count as several judges, which makes the interval too narrow. The estimand is a
+    population of judges and of items like these.
     """
     sigma = fit.population.sigma
     variance = (1.0 - fit.resolved) * sigma**2
@@ -274,7 +274,7 @@ def _log_variance(scores: Floats, resolved: Floats, prior: float) -> float:
 
 
 def logit_variance(fit: TwoPLFit) -> LogitVariance:
-    """Parts of the variance of the fitted logits; point values of these judges."""
+    """Components of the variance of the fitted logits; point values for these judges."""
     alpha = fit.alpha
     return LogitVariance(
         judges=float(np.var(alpha * fit.theta)),

@@ -1,10 +1,10 @@
 """Item difficulties of the 2PL model integrated out: posteriors, expected counts, likelihood.
 
-With logits eta = alpha_j (theta_j - beta), the log-likelihood of an item's marks at difficulty
-beta is  sum of eta over the judges that were right, plus sum of log(1 - P) over those that voted.
+With logits eta = alpha_j (theta_j - beta), the log-likelihood of an item's marks at difficulty beta
+is the sum of eta over the judges that were right plus the sum of log(1 - P) over those that voted.
 The first sum is linear in beta, so right marks enter by two matrix-vector products; the second is
-one column sum for all items, less the silent judges' part. Complete marks therefore cost
-O(items x judges + items x points), not O(items x judges x points).
+one column sum for all items, minus the part of judges that did not vote. Complete marks therefore
+cost O(items x judges + items x points), not O(items x judges x points).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _COARSE_POINTS = 65
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Marks:
-    """Right and wrong marks as matrices, each in the form in which products with it are cheap.
+    """Right and wrong marks as matrices, each in the form that makes products cheap.
 
     ``right`` (n_items, n_judges) is 1 where a judge was right. ``mask`` of the same shape is 1
     where a judge voted, or where it did not if ``inverted``; both are dense or CSR. ``complete``
-    says that every judge voted on every item, ``is_sparse`` that ``mask`` is CSR.
-    ``n_right``, ``n_voted`` are (n_judges,), ``most_votes`` is of any one item. ``few_votes``
-    says that items have fewer than ``VOTES_TO_EXPAND`` votes in the mean.
+    means that every judge voted on every item, ``is_sparse`` that ``mask`` is CSR. ``n_right`` and
+    ``n_voted`` are (n_judges,), ``most_votes`` is the maximum over items. ``few_votes`` means fewer
+    than ``VOTES_TO_EXPAND`` votes per item on average.
     """
 
     right: Any
@@ -54,7 +54,7 @@ class Marks:
         return int(self.right.shape[0])
 
     def voted(self, rows: slice) -> Floats:
-        """Dense 1 where a judge voted, else 0, (n_rows, n_judges)."""
+        """Dense (n_rows, n_judges): 1 where a judge voted, else 0."""
         mask = self.mask[rows]
         dense = np.asarray(mask.toarray() if self.is_sparse else mask)
         return 1.0 - dense if self.inverted else dense
@@ -62,15 +62,14 @@ class Marks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemPosterior:
-    """What the judges' update needs of the items.
+    """Statistics of the items for the judges' update.
 
-    ``points`` (Q,) are difficulties; ``counts``, ``spread`` and ``spread_squared`` are (n_judges
-    or 1, Q): expected number of voted items at each point, plain and weighted by the item's
-    posterior variance or by its square.
-    ``mean``, ``variance`` (n_items,) are of the posterior of beta; ``log_likelihood`` is the sum
-    over items of the log of the integral. ``information`` (3, n_judges) is the sum of outer
-    products of mean scores in (theta, log alpha), tt, ta, aa: where items have few votes, else
-    None.
+    ``points`` (Q,) are difficulties; ``counts``, ``spread`` and ``spread_squared`` are (n_judges or
+    1, Q): expected number of voted items at each point, unweighted and weighted by the item's
+    posterior variance or by its square. ``mean``, ``variance`` (n_items,) are of the posterior of
+    beta; ``log_likelihood`` is the sum over items of the log of the integral. ``information`` (3,
+    n_judges) is the sum of outer products of mean scores in (theta, log alpha), tt, ta, aa, if
+    items have few votes, else None.
     """
 
     points: Floats
@@ -113,12 +112,12 @@ def log_wrong(eta: Floats) -> Floats:
 
 
 def quadrature(theta: Floats, alpha: Floats, most_votes: int) -> Floats:
-    """Equally spaced difficulties (Q,) fine and wide enough for every item's posterior.
+    """Return equally spaced difficulties (Q,), fine and wide enough for every item's posterior.
 
-    The step is at most the smallest posterior standard deviation an item can have, where the
-    trapezoid rule of a normal density errs by 5e-9; the ends lie six standard deviations beyond
-    the modes of items that every judge got wrong, or right. Step and ends are rounded (to powers
-    of two, to integers), so that they stay put while parameters settle.
+    The step is at most the smallest posterior standard deviation an item can have, at which the
+    trapezoid rule for a normal density has an error of 5e-9; the ends lie six standard deviations
+    beyond the modes of items that every judge got wrong, or right. Step and ends are rounded (to
+    powers of two, to integers), so they stay constant while parameters converge.
     """
     low, high = -_extreme_mode(-theta, alpha), _extreme_mode(theta, alpha)
     ends = (np.floor(min(low, 0.0) - _TAIL), np.ceil(max(high, 0.0) + _TAIL))
@@ -192,7 +191,7 @@ def right_probability(marks: Marks, theta: Floats, alpha: Floats) -> Floats:
 def _densities(
     marks: Marks, theta: Floats, alpha: Floats, points: Floats
 ) -> Iterator[tuple[slice, Floats, Floats]]:
-    """Blocks of items: rows, posterior masses (n_rows, Q), log marginal likelihoods (n_rows,)."""
+    """Yield item blocks: rows, posterior masses (n_rows, Q), log likelihoods (n_rows,)."""
     table = log_wrong(alpha[:, None] * (theta[:, None] - points))
     offset = marks.right @ (alpha * theta)
     slope = marks.right @ alpha

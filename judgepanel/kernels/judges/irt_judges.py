@@ -1,4 +1,4 @@
-"""The judges' side of the 2PL model: abilities and discriminations given expected item counts."""
+"""The judges' update of the 2PL model: abilities and discriminations given expected item counts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_LOST = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Judges at large: theta ~ N(mu, sigma^2), log alpha ~ N(m, t^2)."""
+    """Population of judges: theta ~ N(mu, sigma^2), log alpha ~ N(m, t^2)."""
 
     mu: float
     sigma: float
@@ -48,7 +48,7 @@ class Spread(NamedTuple):
 
 
 class _Curvature(NamedTuple):
-    """Symmetric 2 x 2 matrices in (theta, log alpha), one a judge."""
+    """Symmetric 2 x 2 matrices in (theta, log alpha), one per judge."""
 
     tt: Floats
     ta: Floats
@@ -63,9 +63,9 @@ def updated_judges(
 ) -> Judges:
     """Damped Newton steps towards each judge's mode, all judges together.
 
-    The objective is the expected log-likelihood, plus the priors of theta and log alpha, less
-    ``reliability * log alpha``. The last term is how the Laplace determinant of theta changes with
-    the scale of the abilities, to first order: the mode is then the mode over (alpha theta, log
+    The objective is the expected log-likelihood, plus the priors of theta and log alpha, minus
+    ``reliability * log alpha``. The last term is the first-order change of the Laplace determinant
+    of theta with the scale of the abilities: the mode is then the mode over (alpha theta, log
     alpha). Without it the joint mode of many thetas shrinks the whole scale.
     """
     theta, log_alpha = judges
@@ -101,7 +101,7 @@ def _newton_move(
     tilt: Floats,
     weighted: Floats,
 ) -> Floats:
-    """Moves (2, n_judges), bounded; expected curvature where the observed one is not positive."""
+    """Return bounded moves (2, n_judges); expected curvature if the observed is not positive."""
     theta, log_alpha = judges
     alpha = np.exp(log_alpha)
     distance = theta[:, None] - items.points
@@ -120,7 +120,7 @@ def _newton_move(
 
 
 def _curvature(items: ItemPosterior, judges: Judges, population: Population) -> _Curvature:
-    """Expected information were difficulties known, and prior precision."""
+    """Expected information for known difficulties, plus prior precision."""
     alpha = np.exp(judges.log_alpha)[:, None]
     distance = judges.theta[:, None] - items.points
     p = expit(alpha * distance)
@@ -133,7 +133,7 @@ def _curvature(items: ItemPosterior, judges: Judges, population: Population) -> 
 
 
 def _missing(items: ItemPosterior, judges: Judges) -> _Curvature:
-    """Information lost because difficulties are not known: the variance of the scores (Louis 1982).
+    """Information lost because difficulties are unknown: the variance of the scores (Louis 1982).
 
     With score s(beta) and v = Var(beta), Var(s) = v s'^2 + v^2 s''^2 / 2, to second order; squared
     residuals in s' are replaced by their expectation.
@@ -155,8 +155,9 @@ def _missing(items: ItemPosterior, judges: Judges) -> _Curvature:
 def posterior_variances(items: ItemPosterior, judges: Judges, population: Population) -> Spread:
     """Laplace variances of each judge given the others.
 
-    Complete information less what is missing or, where items have few votes and that expansion
-    does not hold, the sum of squared scores. No more than ``_MOST_LOST`` is taken off.
+    The information is the complete information minus the missing part or, if items have few votes
+    and that expansion does not hold, the sum of squared scores. At most ``_MOST_LOST`` is
+    subtracted.
     """
     if items.information is not None:
         tt, ta, aa = items.information
@@ -174,7 +175,7 @@ def posterior_variances(items: ItemPosterior, judges: Judges, population: Popula
 
 
 def reliability(variance: Floats, sd: float) -> Floats:
-    """Share of the population's variance that the votes resolve, in [0, 1]."""
+    """Share of the population's variance resolved by the votes, in [0, 1]."""
     return np.asarray(np.clip(1.0 - variance / sd**2, 0.0, 1.0))
 
 
@@ -186,7 +187,7 @@ def updated_normal(
     mean_prior: tuple[float, float],
     log_sd_prior: tuple[float, float],
 ) -> tuple[float, float]:
-    """Next mean and log sd of a normal population seen through posterior modes and variances.
+    """Return the next mean and log sd of a normal population, from posterior modes and variances.
 
     A step towards the maximum of the Laplace marginal likelihood with the mean integrated out and
     the two hyperpriors (mean, sd) added; its fixed points are exactly that maximum.
@@ -206,11 +207,10 @@ def updated_normal(
 def joint_variances(
     marks: Marks, items: ItemPosterior, judges: Judges, population: Population
 ) -> Spread:
-    """Variances that count what judges share: items are not known, nor are mu and m.
+    """Variances that include uncertainty shared by judges: unknown items, mu and m.
 
     Inverts the information of all judges together (2 n_judges square). Beyond 2,000 judges, where
-    what they share is little, and where items have few votes, the variances given the others
-    stand in.
+    the shared part is small, and if items have few votes, the variances given the others are used.
     """
     n = len(judges.theta)
     if n > _JOINT_JUDGES or items.information is not None:
@@ -222,7 +222,7 @@ def joint_variances(
     precision[diagonal + n, diagonal + n] += bent.aa
     precision[diagonal, diagonal + n] += bent.ta
     precision[diagonal + n, diagonal] += bent.ta
-    # Integrating a flat mean out of n normal priors of precision p takes p / n off every pair.
+    # Integrating a flat mean out of n normal priors of precision p subtracts p / n from every pair.
     precision[:n, :n] -= population.sigma**-2 / n
     precision[n:, n:] -= population.t**-2 / n
     try:
@@ -235,9 +235,9 @@ def joint_variances(
 
 
 def _shared(marks: Marks, items: ItemPosterior, judges: Judges) -> Floats:
-    """Missing information of all pairs of judges (2n, 2n), summed a block of items at a time.
+    """Missing information of all pairs of judges (2n, 2n), summed over blocks of items.
 
-    As in :func:`_missing`, with the residuals that were seen.
+    As in :func:`_missing`, with the observed residuals.
     """
     n = len(judges.theta)
     total = np.zeros((2 * n, 2 * n))
@@ -282,7 +282,7 @@ def _scores(marks: Marks, items: ItemPosterior, judges: Judges, rows: slice) -> 
 
 
 def _derivatives(alpha: Floats, distance: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """In beta, of a wrong mark's score: s', s'' in theta, s', s'' in log alpha."""
+    """Derivatives in beta of a wrong mark's score: s', s'' in theta, s', s'' in log alpha."""
     p = expit(alpha * distance)
     slope = alpha**2 * p * (1.0 - p)
     bend = -alpha * slope * (1.0 - 2.0 * p)

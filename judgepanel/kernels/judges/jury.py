@@ -1,8 +1,8 @@
-"""Juries of judges who err independently: exact errors, and the bounds that theory gives.
+"""Juries of judges with independent errors: exact errors and theoretical bounds.
 
-All functions take signed votes (n_items, n_judges), best judge first, and look at prefixes of the
-k best who voted on an item; a missing vote takes no part. Ties, and items nobody voted on, count as
-half an error. What is independent in theory is compared with what a panel's errors are.
+All functions take signed votes (n_items, n_judges), best judge first, and consider the k best
+judges who voted on an item; missing votes are ignored. Ties, and items without votes, count as half
+an error. The results are what independence implies, for comparison with a panel's observed errors.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _MOST_CELLS = 2_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JuryExponents:
-    """How fast bounds on the error fall, each (n_k, n_items) and at least 0.
+    """Exponents of error bounds, each (n_k, n_items) and at least 0.
 
-    ``jury`` is sum C_k: the best weighting errs at most exp(-jury) / 2 of the time (the paper's
-    calibrated jury theorem). ``weighted`` and ``majority`` are Hoeffding's E: those votes err at
-    most exp(-E) of the time.
+    ``jury`` is sum C_k: the best weighting errs with probability at most exp(-jury) / 2 (the
+    paper's calibrated jury theorem). ``weighted`` and ``majority`` are Hoeffding's E: those votes
+    err with probability at most exp(-E).
     """
 
     jury: Floats
@@ -38,13 +38,13 @@ def independent_majority_error(votes: Votes, accuracies: Floats, ks: Ints) -> Fl
     """Exact error (n_k, n_items) of a majority vote of independent judges, by item.
 
     The number of right votes is Poisson-binomial over the judges who voted; its distribution is
-    built judge by judge for all items at once. Time is O(votes x votes per item), memory
+    updated judge by judge for all items at once. Time is O(votes x votes per item), memory
     O(n_items x votes per item).
 
     Parameters
     ----------
     accuracies : float (n_judges,) in [0, 1].
-    ks : int (n_k,), rising, in 1..n_judges.
+    ks : int (n_k,), increasing, in 1..n_judges.
     """
     voted = votes != 0
     n, most = len(votes), int(voted.sum(axis=1).max(initial=0))
@@ -71,12 +71,12 @@ def independent_error_slopes(votes: Votes, accuracies: Floats, ks: Ints) -> Floa
     """Mean over items of d error / d accuracy of every judge, (n_k, n_judges), at most 0.
 
     The error of :func:`independent_majority_error` is affine in each accuracy: its slope is minus
-    the probability that the others leave the decision to that judge, P(Y = t) among 2 t + 1 votes
-    and (P(Y = t - 1) + P(Y = t)) / 2 among 2 t. Those are read off the characteristic function of
-    all votes with that judge divided out (Hong 2013, doi:10.1016/j.csda.2012.10.006, has the
-    transform), at an odd number of frequencies: a judge at 1/2 then has no zero among them. Slopes
-    are 0 for judges beyond a prefix and on items they did not vote on. Memory is bounded; time is
-    O(n_items x n_judges x votes per item) a prefix.
+    the probability that the other votes leave the decision to that judge, P(Y = t) among 2 t + 1
+    votes and (P(Y = t - 1) + P(Y = t)) / 2 among 2 t. These come from the characteristic function
+    of all votes with that judge divided out (Hong 2013, doi:10.1016/j.csda.2012.10.006, gives the
+    transform), at an odd number of frequencies, among which a judge at 1/2 has no zero. Slopes are
+    0 for judges beyond a prefix and on items they did not vote on. Memory is bounded; time is
+    O(n_items x n_judges x votes per item) per prefix.
     """
     n, n_judges = votes.shape
     voted = votes != 0
@@ -112,10 +112,10 @@ def _half_tail(state: Floats, cast: Ints) -> Floats:
 def jury_exponents(votes: Votes, accuracies: Floats, ks: Ints) -> JuryExponents:
     """Exponents by item and prefix; ``accuracies`` (n_judges,) lie inside (0, 1).
 
-    C_k = -log(1 - (2 p_k - 1)^2) / 2, for weights log(p / (1 - p)) (the paper, theorem 1).
-    E = (sum (2 p - 1) w)^2 / (2 sum w^2), w those weights or 1 (the paper's appendix; Hoeffding
-    1963, doi:10.2307/2282952); a majority of judges that are wrong on average has no such bound,
-    its E is 0.
+    C_k = -log(1 - (2 p_k - 1)^2) / 2, for weights log(p / (1 - p)) (the paper, theorem 1). E = (sum
+    (2 p - 1) w)^2 / (2 sum w^2), w those weights or 1 (the paper's appendix; Hoeffding 1963,
+    doi:10.2307/2282952); a majority of judges that are wrong on average has no such bound, so its E
+    is 0.
     """
     voted = (votes != 0).astype(np.float64)
     edge = 2.0 * accuracies - 1.0
@@ -132,7 +132,7 @@ def jury_exponents(votes: Votes, accuracies: Floats, ks: Ints) -> JuryExponents:
 
 
 def _hoeffding(lean: Floats, squares: Floats) -> Floats:
-    """lean^2 / (2 squares) where the lean is to the right side, else 0."""
+    """lean^2 / (2 squares) if the lean is to the right side, else 0."""
     square = np.maximum(lean, 0.0) ** 2
     return np.asarray(np.divide(square, 2.0 * squares, out=np.zeros_like(lean), where=squares > 0))
 
@@ -144,10 +144,10 @@ def majority_errors(votes: Votes, signs: NDArray[np.int8], ks: Ints) -> Floats:
 
 
 def equivalent_jury(error: float, accuracy: float, most: int) -> float:
-    """How many independent judges of one ``accuracy`` have this majority error, in [1, ``most``].
+    """Number of independent judges of one ``accuracy`` with this majority error, in [1, ``most``].
 
-    Between odd numbers the logarithm of the error is taken as linear (an even number errs as often
-    as one judge less). NaN where the accuracy is not above 1/2: more judges do not help then.
+    The logarithm of the error is interpolated linearly between odd numbers (an even number errs as
+    often as one judge fewer). NaN if the accuracy is not above 1/2: more judges do not help then.
     """
     if not accuracy > 0.5 or not np.isfinite(error):
         return float("nan")

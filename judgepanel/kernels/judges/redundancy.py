@@ -1,4 +1,4 @@
-"""Who errs together: error correlations of all pairs of judges, and what a panel is worth.
+"""Error correlations of all pairs of judges, and the effective number of judges of a panel.
 
 Everything follows from three K x K tables of counts over the items that two judges both voted on,
 each a matrix product; memory is a dozen K x K arrays and one block of items, whatever n_items.
@@ -29,8 +29,8 @@ _SPARSE_DENSITY = 0.1
 class ErrorCounts:
     """Float (n_judges, n_judges) counts over items both judges voted on.
 
-    ``joint[j, k]`` such items, ``wrong[j, k]`` those on which j erred, ``both[j, k]`` those on
-    which both did. The diagonals are a judge's own votes and errors.
+    ``joint[j, k]`` counts those items, ``wrong[j, k]`` those on which j erred, ``both[j, k]`` those
+    on which both did. The diagonals are a judge's own votes and errors.
     """
 
     joint: Floats
@@ -43,10 +43,10 @@ class ErrorCorrelation:
     """Correlations of 0/1 errors.
 
     ``value`` float (n_judges, n_judges) in [-1, 1], symmetric, diagonal 1: shrunk towards ``mean``
-    by how little is known of a pair, equal to ``mean`` where nothing is. ``known`` bool, same
-    shape: two joint items or more, and both judges sometimes right and sometimes wrong. ``mean``
-    is the mean over pairs, ``spread`` the standard deviation of the true correlations about it,
-    sampling noise taken out; both NaN when no pair is known.
+    according to the uncertainty of a pair, equal to ``mean`` for unknown pairs. ``known`` bool,
+    same shape: at least two joint items, and both judges sometimes right and sometimes wrong.
+    ``mean`` is the mean over pairs, ``spread`` the standard deviation of the true correlations
+    about it, without sampling noise; both NaN if no pair is known.
     """
 
     value: Floats
@@ -56,7 +56,7 @@ class ErrorCorrelation:
 
 
 def error_counts(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> ErrorCounts:
-    """Exact counts; ``votes`` (n_items, n_judges) in {-1, 0 missing, 1}, ``signs`` (n_items,)."""
+    """Return exact counts; ``votes`` (n_items, n_judges) in {-1, 0 missing, 1}, ``signs`` (n,)."""
     n_judges = votes.shape[1]
     joint, wrong, both = (np.zeros((n_judges, n_judges)) for _ in range(3))
     step = max(1, _BLOCK_CELLS // max(n_judges, 1))
@@ -72,7 +72,7 @@ def error_counts(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> ErrorCount
 
 
 def _matrix(marks: Bools) -> Any:
-    """Marks as float32, sparse where few are set."""
+    """Return marks as float32, sparse if few are set."""
     if np.count_nonzero(marks) < _SPARSE_DENSITY * marks.size:
         return scipy.sparse.csr_array(marks, dtype=np.float32)
     return marks.astype(np.float32)
@@ -83,12 +83,12 @@ def _dense(product: Any) -> Any:
 
 
 def error_correlation(counts: ErrorCounts) -> ErrorCorrelation:
-    """Correlation of every pair, its mean over pairs and its spread (docs/redundancy.md).
+    """Correlation of every pair, the mean over pairs and their spread (docs/redundancy.md).
 
-    A pair's estimate is its unbiased covariance on joint items over the standard deviations of
-    both judges there, whose error rates are shrunk to each judge's overall rate as if it had
-    ``PRIOR_ITEMS`` more joint items. With complete votes that is the phi coefficient. Estimates
-    are then shrunk to their mean as in a random-effects meta-analysis (DerSimonian and Laird 1986,
+    A pair's estimate is its unbiased covariance on joint items divided by the standard deviations
+    of both judges there, whose error rates are shrunk to each judge's overall rate as if it had
+    ``PRIOR_ITEMS`` more joint items. With complete votes this is the phi coefficient. Estimates are
+    then shrunk to their mean as in a random-effects meta-analysis (DerSimonian and Laird 1986,
     doi:10.1016/0197-2456(86)90046-2).
     """
     n = counts.joint
@@ -131,9 +131,9 @@ def _random_effects(raw: Floats, n: Floats, known: Bools, skew: Floats) -> tuple
 def _noise(rho: Floats, n: Floats, skew: Floats) -> Floats:
     """Sampling variance of an estimate about a true correlation ``rho``, by the delta method.
 
-    ``share`` of the items behind the standard deviations are the joint ones: where none are, they
-    are as good as given; where all are, they are estimated on the same items. Errors are 0 or 1,
-    so that every moment follows from their skewness.
+    ``share`` is the share of joint items among those behind the standard deviations: at 0 these are
+    effectively known; at 1 they are estimated on the same items. Errors are 0 or 1, so all moments
+    follow from their skewness.
     """
     product = skew[:, None] * skew
     squares = skew[:, None] ** 2 + skew**2
@@ -142,15 +142,15 @@ def _noise(rho: Floats, n: Floats, skew: Floats) -> Floats:
     own = np.sqrt(np.diag(n))
     share = (n + PRIOR_ITEMS * n / np.maximum(own[:, None] * own, 1.0)) / (n + PRIOR_ITEMS)
     blend = share * np.maximum(estimated, 0.0) + (1.0 - share) * np.maximum(given, 0.0)
-    normal = (1.0 - rho**2) ** 2  # what it would be without skewness; small counts can undershoot
+    normal = (1.0 - rho**2) ** 2  # value without skewness; small counts can undershoot
     return np.asarray(np.maximum(blend, normal) / np.maximum(n - 1.0, 1.0))
 
 
 def effective_number(n_judges: int, mean: float) -> float:
-    """K / (1 + (K - 1) rho), in [1, K]: how many uncorrelated judges have errors as varied.
+    """K / (1 + (K - 1) rho), in [1, K]: number of uncorrelated judges with the same error variance.
 
-    The mean of K standardised errors has variance (1 + (K - 1) rho) / K, as that of so many
-    uncorrelated ones (the design effect, Kish 1965).
+    The mean of K standardised errors has variance (1 + (K - 1) rho) / K, that of this many
+    uncorrelated errors (the design effect, Kish 1965).
     """
     inflation = 1.0 + (n_judges - 1) * mean
     return float(n_judges) if inflation <= 1.0 else max(1.0, n_judges / inflation)
@@ -159,7 +159,7 @@ def effective_number(n_judges: int, mean: float) -> float:
 def dimensions(n_judges: int, mean: float, spread: float) -> float:
     """K / (1 + (K - 1) E[rho^2]), in [1, K]: participation ratio of the correlation matrix.
 
-    (sum of eigenvalues)^2 / sum of squared eigenvalues. Turning all votes of a judge round changes
-    only signs of correlations, so anti-experts count as what they add.
+    (sum of eigenvalues)^2 / sum of squared eigenvalues. Reversing all votes of a judge changes only
+    signs of correlations, so anti-experts count for the information they add.
     """
     return effective_number(n_judges, mean**2 + spread**2)

@@ -1,1 +1,1 @@
-"""Subsets of judges: their scores, and searches among them."""
+"""Subsets of judges: scores and searches."""

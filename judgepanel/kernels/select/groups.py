@@ -1,4 +1,4 @@
-"""A few groups of judges that err alike, so that every union of groups can be searched."""
+"""A small number of groups of judges with similar errors, so that all unions can be searched."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ Bools = NDArray[np.bool_]
 
 
 def named_groups(names: Sequence[str]) -> Bools:
-    """Membership (n_groups, n_judges) of judges by the name of their group, in order of appearance;
-    a judge without a name ('') is alone.
+    """Return membership (n_groups, n_judges) by group name, in order of appearance.
+
+    A judge without a name ('') is a group of one.
     """
     keys = [name or ("", j) for j, name in enumerate(names)]
     order = {key: g for g, key in enumerate(dict.fromkeys(keys))}
@@ -27,8 +28,8 @@ def named_groups(names: Sequence[str]) -> Bools:
 def found_groups(ballots: Ballots, most: int) -> Bools:
     """At most ``most`` groups (n_groups, n_judges): average linkage on 1 - error correlation.
 
-    Pairs of which nothing is known count as average. A panel of ``most`` judges or fewer is cut
-    into single judges; one in which no pair is known is cut by the order of its columns.
+    Unknown pairs count as average. A panel of ``most`` judges or fewer is split into single judges;
+    one without known pairs is split by column order.
     """
     n_judges = ballots.n_judges
     if n_judges <= most:

@@ -1,11 +1,10 @@
-"""Judges that stay as an l1 penalty grows: supports along a lasso path of the labels on the votes.
+"""Judges selected along a lasso path of the labels on the votes.
 
 Least squares of the label's sign on the signed votes, (1/2n) |s - V w|^2 + lambda |w|_1 (Tibshirani
-1996, doi:10.1111/j.2517-6161.1996.tb02080.x), by cyclic coordinate descent on the Gram matrix
-over the judges that are in (Friedman, Hastie and Tibshirani 2010, doi:10.18637/jss.v033.i01), warm
-along the path. Only who is
-in matters here: the panel is refitted afterwards. Missing votes are 0. Unless ``symmetric``, votes
-and labels are centred.
+1996, doi:10.1111/j.2517-6161.1996.tb02080.x), by cyclic coordinate descent on the Gram matrix of
+the active judges (Friedman, Hastie and Tibshirani 2010, doi:10.18637/jss.v033.i01), with warm
+starts along the path. Only the support is used: the panel is refitted afterwards. Missing votes are
+0. Unless ``symmetric``, votes and labels are centred.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ _TOLERANCE = 1e-5
 def lasso_path(ballots: Ballots, rows: Index) -> Bools:
     """Supports (``N_PENALTIES``, n_judges) from the largest penalty to the smallest, on these rows.
 
-    Penalties fall from .95 to ``SMALLEST`` times the one at which nobody is left. Where no vote has
-    to do with the labels, nobody can be preferred and everybody is in.
+    Penalties fall from .95 to ``SMALLEST`` times the one that excludes all judges. If no vote is
+    correlated with the labels, no judge can be preferred and all judges are in.
     """
     votes = ballots.votes[rows].astype(np.float64)
     signs = ballots.signs[rows].astype(np.float64)
@@ -66,8 +65,9 @@ def lasso_weights(votes: Floats, signs: Floats) -> Floats:
 
 
 def _settle(w: Floats, residual: Floats, gram: Floats, active: Index, penalty: float) -> None:
-    """Cyclic descent over the active judges, in place, until none moves; ``residual`` is
-    target - gram w.
+    """Cyclic descent over the active judges, in place, to convergence.
+
+    ``residual`` is target - gram w.
     """
     part = gram[np.ix_(active, active)]
     scale = np.diag(part).tolist()

@@ -1,8 +1,8 @@
-"""Searches among subsets of judges: every union of groups, forward, beam and backward.
+"""Searches over subsets of judges: every union of groups, forward, beam and backward.
 
-An objective gives the NLL of many subsets at once; a search never sees anything else. NLLs that
-agree to 1e-9 nats are ties, which go to the smaller subset, then to the one met first, so that
-rounding decides nothing.
+An objective returns the NLL of many subsets at once; a search uses nothing else. NLLs that agree to
+1e-9 nats are ties, which go to the smaller subset, then to the first one evaluated, so rounding
+decides nothing.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _DIGITS = 9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchResult:
-    """What a search found: ``best`` bool (n_judges,) with its ``nll``; ``path`` (m, n_judges) and
-    ``path_nll`` (m,) are the subsets it went through, the best of each step, smallest first.
+    """The result of a search: ``best`` bool (n_judges,) with its ``nll``.
+
+    ``path`` (m, n_judges) and ``path_nll`` (m,) are the best subsets of each step, smallest first.
     """
 
     best: Bools
@@ -45,7 +46,7 @@ def best_of(path: Bools, nll: Floats) -> SearchResult:
 
 
 def exhaustive(objective: Objective, groups: Bools) -> SearchResult:
-    """Every union of one or more of the groups (n_groups, n_judges), 12 groups at most.
+    """Search every union of one or more of the groups (n_groups, n_judges), 12 groups at most.
 
     Raises
     ------
@@ -84,7 +85,7 @@ def forward(
 
 
 def _grown(beam: Bools) -> tuple[Bools, Index]:
-    """Every subset with one judge more, each once, and which of the beam it grew from first."""
+    """Return all distinct subsets with one more judge, and the first beam row of each."""
     parents, added = np.nonzero(~beam)
     grown = beam[parents]
     grown[np.arange(len(grown)), added] = True
@@ -94,10 +95,10 @@ def _grown(beam: Bools) -> tuple[Bools, Index]:
 
 
 def backward(objective: Objective, start: Bools) -> SearchResult:
-    """Take one judge out at a time, the one whose loss costs least, until one is left.
+    """Remove one judge at a time, the one whose removal costs least, until one is left.
 
-    ``start`` (n_judges,) is the subset to begin with, not empty. A search from K judges compares
-    K(K + 1)/2 subsets.
+    ``start`` (n_judges,) is the initial subset, not empty. A search from K judges compares K(K +
+    1)/2 subsets.
     """
     compared = objective(start[None], None)
     current, near = start, compared.maps

@@ -1,10 +1,10 @@
 """Raw logits of arbitrary subsets of judges, thousands at a time.
 
-Under a closed form every vote adds something to an item's sum that no other judge has a part in,
-so the sums of B subsets are one product of B masks with a table of what votes add. On rows that
-calibrators learn from, the table leaves the item's own unit out of the counts; the subsets are
-taken as given there. Memory is that of two tables (n_judges, n) of a learn and a held-out side,
-and of ``CELLS`` scores at a time.
+Under a closed form every vote adds a term to an item's sum that depends on no other judge, so the
+sums of B subsets are one product of B masks with a table of terms. On rows that calibrators are
+fitted to, the table leaves the item's own unit out of the counts; the subsets are taken as given.
+Memory is two tables (n_judges, n), for the learn and the held-out side, plus ``CELLS`` scores at a
+time.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ LEARN_SHARE = 0.7
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Additions:
-    """What votes add to sums: ``parts`` (1, n_judges, n) of one sum, or (2, n_judges, n) of the
-    votes for label 1 and for label 0; ``voted`` bool (n, n_judges); ``prior`` is added to a logit.
+    """Terms that votes add to sums.
+
+    ``parts`` is (1, n_judges, n) for one sum, or (2, n_judges, n) for the votes for label 1 and for
+    label 0; ``voted`` bool (n, n_judges); ``prior`` is added to a logit.
     """
 
     parts: Floats
@@ -48,7 +50,7 @@ class Additions:
     prior: float = 0.0
 
     def scores(self, masks: Bools) -> tuple[Floats, Bools]:
-        """Logits (B, n) of subsets (B, n_judges), and where nobody of a subset voted (logit 0)."""
+        """Logits (B, n) of subsets (B, n_judges), and where none of the judges voted (logit 0)."""
         chosen = masks.astype(np.float64)
         if len(self.parts) == 2:
             ones, zeros = (chosen @ part for part in self.parts)
@@ -61,7 +63,7 @@ class Additions:
         return logits, empty
 
     def _empty(self, masks: Bools) -> Bools:
-        """Only items that miss as many votes as the smallest subset has judges can be empty."""
+        """Only items missing at least as many votes as the smallest subset's size can be empty."""
         n_judges = self.voted.shape[1]
         empty = np.zeros((len(masks), len(self.voted)), dtype=bool)
         fewest = int(masks.sum(axis=1).min(initial=n_judges))
@@ -73,7 +75,7 @@ class Additions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SubsetTrial:
-    """Subsets refitted on the calibration side of a split and scored on its other side."""
+    """Subsets refitted on the calibration side of a split and scored on the other side."""
 
     ballots: Ballots
     split: Split
@@ -82,9 +84,9 @@ class SubsetTrial:
     held: Additions
 
     def losses(self, masks: Bools, near: Floats | None = None) -> tuple[Floats, Floats]:
-        """Summed NLL (B,) of the held-out items, and the maps (B, 3) fitted; 0 where not a map.
+        """Summed NLL (B,) of the held-out items, and the fitted maps (B, 3); 0 if not a map.
 
-        ``near`` (B, 3) are maps near which the fits lie.
+        ``near`` (B, 3) are maps close to the fits.
         """
         total, maps = np.empty(len(masks)), np.zeros((len(masks), 3))
         step = max(1, CELLS // max(1, len(self.split.calibration)))
@@ -105,7 +107,7 @@ class SubsetTrial:
         return total, maps
 
     def scores(self, masks: Bools) -> PrefixScores:
-        """Both sides under these subsets (B, n_judges); ``ks`` are their sizes."""
+        """Scores of both sides for these subsets (B, n_judges); ``ks`` are their sizes."""
         return PrefixScores(
             masks.sum(axis=1),
             np.arange(self.ballots.n_judges),
@@ -117,7 +119,7 @@ class SubsetTrial:
 def subset_trial(
     ballots: Ballots, split: Split, aggregator: ClosedForm, calibrator: Calibrator
 ) -> SubsetTrial:
-    """Weights from the calibration rows; on those rows each item's own unit is left out."""
+    """Return a trial with weights from the calibration rows; their own units are left out there."""
     rows = split.calibration
     correct, voted = counts(ballots, rows)
     own_correct, own_voted, position = own_counts(ballots, rows)
@@ -158,19 +160,20 @@ class Compared:
     maps: Floats
 
     def maps_of(self, rows: Index) -> Floats:
-        """Maps of some of the subsets, to start the fits of others that are much alike."""
+        """Return the maps of some of the subsets, as starting points for similar subsets."""
         return self.maps[rows]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Subsets compared on some rows alone: refitted in every trial, scored on what it holds out."""
+    """Comparison of subsets on given rows: refitted in every trial, scored on held-out rows."""
 
     trials: tuple[SubsetTrial, ...]
 
     def __call__(self, masks: Bools, near: Floats | None = None) -> Compared:
-        """Compare subsets (B, n_judges), none empty; ``near`` (B, n_trials, 3) are maps of panels
-        that are much alike.
+        """Compare non-empty subsets (B, n_judges).
+
+        ``near`` (B, n_trials, 3) are maps of similar panels.
         """
         held = sum(len(trial.split.evaluation) for trial in self.trials)
         total, maps = np.zeros(len(masks)), np.empty((len(masks), len(self.trials), 3))
@@ -206,7 +209,7 @@ def by_split(
     seed: int,
     key: tuple[int, ...],
 ) -> Comparison:
-    """Compare on one inner split of these rows: ``LEARN_SHARE`` of them learn, the rest score."""
+    """Compare on one inner split of these rows: fit to ``LEARN_SHARE`` of them, score the rest."""
     learn, held = subsplit(ballots.units, rows, fraction=LEARN_SHARE, seed=seed, key=key)
     piece = Split(0, learn, held)
     return Comparison((subset_trial(ballots, piece, aggregator, calibrator),))

@@ -1,11 +1,11 @@
-"""Table aggregation: how often label 1 went with each pattern of votes.
+"""Table aggregation: the frequency of label 1 for each pattern of votes.
 
-With k judges a pattern is one of 3^k cells (for, against, silent). A cell's logit is
-log((n1 + pi)/(n0 + 1 - pi)) of its learn rows, pi their base rate: a prior of one item, and the
-base rate where the cell is new. A table sees every interaction of its judges and pays for it in
-cells. Under ``symmetric`` a cell and its swap are one, so that the logit is exactly odd.
+With k judges a pattern is one of 3^k cells (for, against, missing). A cell's logit is log((n1 +
+pi)/(n0 + 1 - pi)) over its learn rows, with pi their base rate: a prior of one item, which makes a
+new cell predict the base rate. A table captures every interaction of its judges at the cost of many
+cells. Under ``symmetric`` a cell and its swap are one, so the logit is exactly odd.
 
-The chance that a new item falls into a cell never seen is estimated by the share of learn rows
+The probability that a new item falls into an unseen cell is estimated by the share of learn rows
 that are alone in theirs (Good 1953, doi:10.1093/biomet/40.3-4.237).
 """
 
@@ -28,8 +28,10 @@ MOST_JUDGES = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableFit:
-    """One table: ``logits`` and ``new`` (n,) of the scored rows, ``new`` where the cell was never
-    seen; ``occupied`` cells of ``n_learn`` rows, ``unseen`` the Good-Turing share of new ones.
+    """One table: ``logits`` and ``new`` (n,) of the scored rows.
+
+    ``new`` marks unseen cells; ``occupied`` is the number of cells of ``n_learn`` rows, ``unseen``
+    the Good-Turing share of new ones.
     """
 
     logits: Floats
@@ -45,7 +47,7 @@ def table(ballots: Ballots, learn: Index, score: Index, judges: Index) -> TableF
     patterns, sides = _turned(rows) if ballots.symmetric else (rows, np.ones(len(rows), np.int8))
     cell = np.unique(patterns, axis=0, return_inverse=True)[1].reshape(-1)
     own, turned = cell[: len(learn)], sides[: len(learn)]
-    # An item that is its own swap counts half for either label.
+    # An item that equals its own swap counts half for either label.
     ones = np.where(turned == 0, 0.5, (ballots.signs[learn] * turned > 0).astype(np.float64))
     n_cells = int(cell.max(initial=-1)) + 1
     n1 = np.bincount(own, weights=ones, minlength=n_cells)
@@ -64,8 +66,9 @@ def table(ballots: Ballots, learn: Index, score: Index, judges: Index) -> TableF
 
 
 def _turned(votes: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Patterns (n, k) whose first vote is for label 1, and the side (n,) they came from: -1 where
-    the swap stands for an item, 0 where nobody voted.
+    """Return patterns (n, k) whose first vote is for label 1, and their original side (n,).
+
+    The side is -1 if the swap replaces an item and 0 if no judge voted.
     """
     first = (votes != 0).argmax(axis=1)
     sides = votes[np.arange(len(votes)), first]
@@ -75,7 +78,7 @@ def _turned(votes: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.int8]
 def table_kernel(
     ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking
 ) -> list[Floats]:
-    """``Kernel`` of tables of the k best judges, see :mod:`kernels.aggregate.crossfit`."""
+    """``Kernel`` for tables of the k best judges, see :mod:`kernels.aggregate.crossfit`."""
     kernel = []
     for fit in fits:
         order = rank(ballots, fit.learn, ranking)
