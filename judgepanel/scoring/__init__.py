@@ -1,1 +1,1 @@
-"""Metrics, splits and inference: arrays in, frozen results out."""
+"""Metrics, splits and inference: functions of arrays that return frozen results."""

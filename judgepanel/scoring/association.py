@@ -1,9 +1,9 @@
-"""Is a missing vote a matter of chance? Exact and rank tests of 'missing' against something known.
+"""Tests of whether votes are missing at random: exact and rank tests of 'missing' against a value.
 
-All tests are permutation tests of H0: whether an item is missed has nothing to do with its value.
-That is what missing completely at random means for one judge, whatever the judges do together.
-Units of different size are not exchangeable (the share missing of a small unit varies more), so
-they are permuted inside ``classes`` of units of one size only; without ``classes``, all together.
+All tests are permutation tests of H0: whether an item's vote is missing is unrelated to its value.
+For one judge that is missing completely at random, whatever the judges do together. Units of
+different size are not exchangeable (the missing share of a small unit varies more), so they are
+permuted only within ``classes`` of units of one size; without ``classes``, all together.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ def fisher(both: Floats | float, row: Floats | float, column: Floats | float, n:
     """Two-sided p-values of 2 x 2 tables with fixed margins; arguments broadcast.
 
     ``both`` of ``n`` items are in a row of size ``row`` and a column of size ``column``. Twice the
-    smaller tail of the hypergeometric law (Fisher 1935), at most 1: never below the exact level.
+    smaller tail of the hypergeometric distribution (Fisher 1935), at most 1: conservative.
     """
     low, high = distributions.hypergeometric_tails(both, row, column, n)
     return np.asarray(np.minimum(1.0, 2.0 * np.minimum(low, high)))
 
 
 def permutation_p(missing: Floats, values: Floats, classes: Ints | None = None) -> float:
-    """Two-sided p-value of the correlation of ``missing`` (n,) and ``values`` (n,) inside
-    ``classes`` (n,), a and b being centred in each class s of n_s units:
-    z = sum_s a_s.b_s / sqrt(sum_s |a_s|^2 |b_s|^2 / (n_s - 1)), the permutation standard deviation
-    being exact; NaN without spread. A class of one unit adds nothing.
+    """Two-sided p-value of the correlation of ``missing`` (n,) and ``values`` (n,) in ``classes``.
+
+    With a and b centred in each class s of n_s units, z = sum_s a_s.b_s / sqrt(sum_s |a_s|^2
+    |b_s|^2 / (n_s - 1)), whose denominator is the exact permutation standard deviation; NaN without
+    spread. ``classes`` is int (n,); a class of one unit adds nothing.
 
     With one class, 0/1 ``missing`` and ranks as ``values`` this is Wilcoxon's rank-sum test with
     ties.
@@ -51,7 +52,7 @@ def permutation_p(missing: Floats, values: Floats, classes: Ints | None = None) 
 
 
 def rank_p(missing: Floats, values: Floats, classes: Ints | None = None) -> float:
-    """:func:`permutation_p` of the ranks of ``values``; items whose value is NaN do not count."""
+    """:func:`permutation_p` of the ranks of ``values``; items whose value is NaN are ignored."""
     known = np.isfinite(values)
     if known.sum() < 2:
         return float("nan")
@@ -62,9 +63,8 @@ def rank_p(missing: Floats, values: Floats, classes: Ints | None = None) -> floa
 def share_p(missing: Floats, inside: Floats, classes: Ints | None = None) -> Floats:
     """P-values (J, L) of missing, (n, J), more or less often inside slices, (n, L), than outside.
 
-    Exact where both are 0/1 and there is one class of two units or more. Else the permutation z,
-    and NaN where fewer than ``FEWEST_EXPECTED`` are expected on either side; NaN where nothing
-    varies.
+    Exact if both are 0/1 and a single class has two or more units. Otherwise the permutation z; NaN
+    if fewer than ``FEWEST_EXPECTED`` are expected on either side or nothing varies.
     """
     codes = _codes(classes, len(missing))
     shared = np.bincount(codes)[codes] > 1
@@ -88,7 +88,7 @@ def share_p(missing: Floats, inside: Floats, classes: Ints | None = None) -> Flo
 
 
 def unit_means(values: Floats, units: NDArray[np.int64]) -> Floats:
-    """Mean of ``values`` (n,) or (n, m) over each unit; NaN is left out, and where all are NaN."""
+    """Mean of ``values`` (n,) or (n, m) over each unit, ignoring NaN; NaN if all are NaN."""
     codes = np.unique(units, return_inverse=True)[1]
     known = np.isfinite(values)
     shape = (int(codes.max()) + 1, *values.shape[1:])
@@ -99,7 +99,7 @@ def unit_means(values: Floats, units: NDArray[np.int64]) -> Floats:
 
 
 def unit_sizes(units: Ints) -> Ints:
-    """Items of each unit, in the order of :func:`unit_means`."""
+    """Number of items of each unit, in the order of :func:`unit_means`."""
     return np.asarray(np.unique(units, return_counts=True)[1], dtype=np.int64)
 
 
@@ -110,14 +110,14 @@ def _codes(classes: Ints | None, n: int) -> Ints:
 
 
 def _centred(values: Floats, codes: Ints) -> Floats:
-    """Values less the mean of their class; what only rounding leaves is 0."""
+    """Values minus the mean of their class; differences due to rounding become 0."""
     value = values - (np.bincount(codes, values) / np.maximum(np.bincount(codes), 1))[codes]
     slip = 1e-12 * float(np.abs(values).max(initial=0.0))
     return np.asarray(np.where(np.abs(value) > slip, value, 0.0))
 
 
 def _fewest_expected(missing: Floats, inside: Floats, codes: Ints) -> Floats:
-    """Missing expected inside or outside, (J, L), whichever is less, by shares of each class."""
+    """Expected missing count inside or outside, (J, L), the smaller one, by class shares."""
     within, without = np.zeros((2, missing.shape[1], inside.shape[1]))
     for code in np.unique(codes):
         in_group = codes == code
@@ -128,5 +128,5 @@ def _fewest_expected(missing: Floats, inside: Floats, codes: Ints) -> Floats:
 
 
 def _is_binary(values: Floats) -> Bools:
-    """Which columns hold 0 and 1 only."""
+    """Which columns hold only 0 and 1."""
     return np.asarray(((values == 0.0) | (values == 1.0)).all(axis=0))

@@ -1,4 +1,4 @@
-"""Calibration error in bins of confidence: its noise, and what chance alone would show.
+"""Calibration error in bins of confidence: its noise, and its size under perfect calibration.
 
 Confidence is max(p, 1 - p), in [.5, 1]; bins are right-open, the last one closed.
 """
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 STATED = (0.5, 0.55, 0.65, 0.75, 0.85, 0.95, 1.0)
-"""Edges of bins whose middles are the confidences people say: 60 %, 70 %, 80 %, 90 %."""
+"""Edges of bins centred on commonly stated confidences: 60 %, 70 %, 80 %, 90 %."""
 
 
 def equal_width_edges(bins: int) -> Floats:
@@ -27,17 +27,17 @@ def equal_width_edges(bins: int) -> Floats:
 
 
 def bin_of(confidence: Floats, edges: Floats) -> Ints:
-    """Number of the bin that holds each confidence."""
+    """Return the index of the bin that holds each confidence."""
     return np.clip(np.searchsorted(edges, confidence, side="right") - 1, 0, len(edges) - 2)
 
 
 def excess_gap(gap: Floats, se: Floats) -> Floats:
-    """How much larger |gap| is on average than the true one, by the noise of the gap.
+    """Expected excess of |gap| over the true |gap|, given the standard error of the gap.
 
-    ``se`` is that of the gap for the panels at hand, items redrawn: a panel's own error is what is
-    measured, no noise. E|N(gap, se^2)| - |gap|: the plug-in correction of Kumar, Liang and Ma
-    2019 (arXiv:1909.10155, 'debiased' calibration error) with a folded normal in closed form. It
-    corrects too little rather than too much: what remains leans up.
+    ``se`` is that of the gap for the given panels over new items: a panel's own error is the
+    quantity measured, not noise. E|N(gap, se^2)| - |gap|: the plug-in correction of Kumar, Liang
+    and Ma 2019 (arXiv:1909.10155, 'debiased' calibration error) with a folded normal in closed
+    form. It corrects too little rather than too much: the remaining bias is upward.
     """
     size = np.abs(gap)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -48,10 +48,10 @@ def excess_gap(gap: Floats, se: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedLuck:
-    """Groups of items that are right or wrong together.
+    """Groups of items whose outcomes are correlated.
 
-    ``group`` int (n_items,) and ``correlation`` in [0, 1], that of the items' normal scores of luck
-    within a group.
+    ``group`` int (n_items,) and ``correlation`` in [0, 1] of the items' normal scores within a
+    group.
     """
 
     group: Ints
@@ -59,10 +59,10 @@ class SharedLuck:
 
 
 def shared_luck(residual: Floats, group: Ints) -> SharedLuck:
-    """How far items of a group share their luck, from residuals (n_items,) right - stated.
+    """Estimate the within-group correlation from residuals (n_items,) right - stated.
 
-    The intraclass correlation r of the residuals, by products of pairs, becomes that of normal
-    scores by sin(pi r / 2), which is exact for even odds.
+    The intraclass correlation r of the residuals, from products of pairs, is converted to that of
+    normal scores by sin(pi r / 2), which is exact for probabilities of 1/2.
     """
     _, codes = np.unique(group, return_inverse=True)
     centred = residual - residual.mean()
@@ -87,18 +87,18 @@ def chance_errors(
     seed: int,
     shared: SharedLuck | None = None,
 ) -> Floats:
-    """Calibration errors (draws,) of a panel whose every probability is right.
+    """Calibration errors (draws,) of a panel whose probabilities are all correct.
 
-    Each draw gives every item one uniform number u, and an evaluation the label 1 where u < p: all
-    evaluations are then calibrated, and those of one item share its luck, as real ones do
-    (consistency resampling, Broecker and Smith 2007, doi:10.1175/WAF993.1, with one luck an item).
+    Each draw gives every item one uniform number u, and an evaluation the label 1 if u < p: all
+    evaluations are then calibrated, and those of one item share its u, as real ones do (consistency
+    resampling, Broecker and Smith 2007, doi:10.1175/WAF993.1, with one u per item).
 
     Parameters
     ----------
     p : float (n,), probability of label 1 of every evaluation.
-    cells, item : int (n,), its bin (or its bin and split) in 0..n_cells - 1, and its item.
-    weights : float (n,), what it counts for; they sum to 1.
-    shared : groups whose items share their luck; None where each has its own.
+    cells, item : int (n,), the bin (or bin and split) in 0..n_cells - 1, and the item.
+    weights : float (n,), weights of the evaluations; they sum to 1.
+    shared : groups of correlated items; None if items are independent.
     """
     confidence, up = np.maximum(p, 1.0 - p), p >= 0.5
     stated = np.bincount(cells, weights * confidence, n_cells)
@@ -114,7 +114,7 @@ def chance_errors(
 
 
 def _luck(rng: np.random.Generator, shared: SharedLuck, n_items: int) -> Floats:
-    """Uniform numbers (n_items,) that are alike within groups: below the confidence is right."""
+    """Uniform numbers (n_items,), correlated within groups; below the confidence means right."""
     common = rng.standard_normal(int(shared.group.max()) + 1)[shared.group]
     own = rng.standard_normal(n_items)
     rho = shared.correlation

@@ -1,7 +1,8 @@
-"""Proportions of trials that come in units (groups): how many independent trials they are worth.
+"""Proportions of clustered trials: the effective number of independent trials.
 
-Trials of one unit may succeed together. A design effect says how much that adds to the variance
-of the number of successes; dividing successes and trials by it leaves a binomial count to test.
+Trials of one unit may succeed together. A design effect measures how much that increases the
+variance of the number of successes; dividing successes and trials by it leaves a binomial count to
+test.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ class UnitCounts:
 
     @property
     def n_units(self) -> Ints:
-        """Units with a trial, (m,)."""
+        """Number of units with a trial, (m,)."""
         return np.asarray((self.trials > 0).sum(axis=0))
 
     @property
     def single(self) -> NDArray[np.bool_]:
-        """Where no unit has more than one trial, (m,): then the counts are binomial as they are."""
+        """Whether no unit has more than one trial, (m,); the counts are then binomial."""
         return np.asarray(self.trials.max(axis=0, initial=0.0) <= 1.0)
 
     def share(self) -> Floats:
@@ -56,8 +57,9 @@ def unit_counts(right: NDArray[np.bool_], tried: NDArray[np.bool_], units: Ints)
 
 
 def design_effect(counts: UnitCounts, share: Floats | float) -> Floats:
-    """Sum over units of (successes - share trials)^2 over its binomial expectation, (m,), at
-    least 1. With ``share`` 0 or 1 it cannot be estimated: then every unit is taken as one trial.
+    """Sum over units of (successes - share trials)^2 / its binomial expectation, (m,), at least 1.
+
+    With ``share`` 0 or 1 it cannot be estimated: every unit then counts as one trial.
     """
     total = np.maximum(counts.trials.sum(axis=0), 1.0)
     spread = ((counts.successes - share * counts.trials) ** 2).sum(axis=0)
@@ -68,12 +70,12 @@ def design_effect(counts: UnitCounts, share: Floats | float) -> Floats:
 
 
 def below_half_p(counts: UnitCounts) -> Floats:
-    """One-sided p-values (m,) of a share of at least 1/2; NaN without trials.
+    """One-sided p-values (m,) of H0: the share is at least 1/2; NaN without trials.
 
-    The binomial tail at successes and trials over the design effect about 1/2, at non-integers by
-    the incomplete beta function. About the null, and not about the share seen, because the test
-    is then self-normalised: units of 10 that all fail count as at most one trial each, so two such
-    units cannot reject. Exact where no unit has two trials.
+    The binomial tail at successes and trials divided by the design effect about 1/2, at
+    non-integers by the incomplete beta function. The effect is taken about the null, not about the
+    observed share, because the test is then self-normalised: units of 10 that all fail count as at
+    most one trial each, so two such units cannot reject. Exact if no unit has two trials.
     """
     effect = design_effect(counts, _HALF)
     successes = counts.successes.sum(axis=0)
@@ -87,11 +89,11 @@ def below_half_p(counts: UnitCounts) -> Floats:
 
 
 def share_limits(counts: UnitCounts) -> Floats:
-    """Limits (2, m) of the 95 % intervals of the shares; 0 and 1 without trials.
+    """Ends (2, m) of the 95 % intervals of the shares; 0 and 1 without trials.
 
-    Clopper-Pearson's at the effective number of trials: over the design effect about the share
-    seen, times (t(trials - 1) / t(units - 1))^2 because that effect is itself estimated (Korn and
-    Graubard 1998, Survey Methodology 24, 193-201). Exact where no unit has two trials.
+    Clopper-Pearson at the effective number of trials: divided by the design effect about the
+    observed share, times (t(trials - 1) / t(units - 1))^2 because that effect is itself estimated
+    (Korn and Graubard 1998, Survey Methodology 24, 193-201). Exact if no unit has two trials.
     """
     share, n_units = counts.share(), np.maximum(counts.n_units, 1)
     total = counts.trials.sum(axis=0)

@@ -1,13 +1,13 @@
-"""Split conformal sets for two labels: pure array functions, batched over panels.
+"""Split conformal sets for two labels: array functions, batched over panels.
 
-The nonconformity of label z is 1 - p(z). With n scores on a slice that no fit has seen, the
-threshold is the ceil((1 - alpha)(n + 1))-th smallest of them, and the set of an item holds the
-labels whose score does not exceed it. On exchangeable items it then holds the true label with
-probability at least 1 - alpha, and at most 1/(n + 1) more where scores do not tie (Lei et al.
-2018, doi:10.1080/01621459.2017.1307116; LAC score: Sadinle, Lei and Wasserman 2019,
+The nonconformity of label z is 1 - p(z). With n scores on a slice that is in no fit, the threshold
+is the ceil((1 - alpha)(n + 1))-th smallest of them, and the set of an item holds the labels whose
+score does not exceed it. On exchangeable items it then holds the true label with probability at
+least 1 - alpha, and at most 1/(n + 1) more where scores do not tie (Lei et al. 2018,
+doi:10.1080/01621459.2017.1307116; LAC score: Sadinle, Lei and Wasserman 2019,
 doi:10.1080/01621459.2017.1395341; the paper's step 4).
 
-Both scores are made from p by the same two subtractions, s(1) = 1 - p and s(0) = 1 - s(1). An item
+Both scores follow from p by the same two subtractions, s(1) = 1 - p and s(0) = 1 - s(1). An item
 and its swap (1 - p, the other label) then have the same score to the bit, a score equal to the
 threshold is in the set, and no tolerance is needed.
 """
@@ -40,12 +40,12 @@ NEITHER, ZERO, ONE, BOTH = range(4)
 
 @dataclass(frozen=True, slots=True)
 class SetReport:
-    """What conformal sets at one level did on labelled items.
+    """Outcome of conformal sets at one level on labelled items.
 
-    ``n`` items have ``neither`` + ``only_0`` + ``only_1`` + ``both`` = n sets; ``covered`` of
-    them hold the true label, a share ``coverage`` with the Clopper-Pearson 95 % interval [``lo``,
-    ``hi``], which takes the thresholds as they are. ``mean_size`` is in [0, 2]. ``n_slice`` scores
-    made the thresholds. ``warnings`` are full sentences.
+    ``n`` items have ``neither`` + ``only_0`` + ``only_1`` + ``both`` = n sets; ``covered`` of them
+    hold the true label, a share ``coverage`` with the Clopper-Pearson 95 % interval [``lo``,
+    ``hi``], which is conditional on the thresholds. ``mean_size`` is in [0, 2]. ``n_slice`` scores
+    set the thresholds. ``warnings`` are full sentences.
     """
 
     level: float
@@ -63,7 +63,7 @@ class SetReport:
     warnings: tuple[str, ...] = ()
 
     def words(self) -> tuple[str, ...]:
-        """One line per kind of set: how often it came, and what it means."""
+        """One line per kind of set: its frequency and its meaning."""
         counts = (self.neither, self.only_0, self.only_1, self.both)
         return tuple(
             f"{name}: {count} of {self.n}. {meaning}"
@@ -90,18 +90,19 @@ def nonconformity(p: Floats, labels: NDArray[np.integer]) -> Floats:
 
 
 def quantile_rank(n: Ints | int, level: float) -> Ints:
-    """ceil(level (n + 1)): which of the n sorted scores is the threshold; above n it is infinite.
+    """ceil(level (n + 1)): rank of the threshold among the n sorted scores; infinite above n.
 
-    The product is rounded first, since .55 x 100 is a little above 55 in floating point.
+    The product is rounded first, since .55 x 100 is slightly above 55 in floating point.
     """
     return np.ceil(np.round(level * (np.asarray(n) + 1.0), 9)).astype(np.int64)
 
 
 def one_slice(n: int, level: float) -> tuple[float, float]:
-    """Between which shares 95 of 100 single slices of n labels cover new items.
+    """Return the range of coverage on new items for 95 % of slices of n labels.
 
-    Given its slice the coverage of untied scores follows Beta(r, n + 1 - r), r the threshold's
-    rank (Vovk 2012, arXiv 1209.2673, section 3). Both are 1 where the threshold is infinite.
+    Given its slice, the coverage of untied scores follows Beta(r, n + 1 - r), with r the
+    threshold's rank (Vovk 2012, arXiv 1209.2673, section 3). Both ends are 1 if the threshold is
+    infinite.
     """
     rank = int(quantile_rank(n, level))
     if rank > n:
@@ -111,7 +112,7 @@ def one_slice(n: int, level: float) -> tuple[float, float]:
 
 
 def labels_needed(level: float) -> int:
-    """The fewest labels a slice (a class, a stratum) needs for a finite threshold."""
+    """Smallest number of labels of a slice (a class, a stratum) with a finite threshold."""
     check_level(level)
     n = max(1, math.floor(level / (1.0 - level)) - 1)
     while quantile_rank(n, level) > n:
@@ -120,7 +121,7 @@ def labels_needed(level: float) -> int:
 
 
 def threshold(scores: Floats, level: float) -> Floats:
-    """Conformal quantile (...,) of scores (..., n); infinite where n is too small."""
+    """Conformal quantile (...,) of scores (..., n); infinite if n is too small."""
     n = scores.shape[-1]
     rank = int(quantile_rank(n, level))
     if rank > n:
@@ -144,17 +145,17 @@ def set_kinds(p: Floats, threshold_0: Floats, threshold_1: Floats) -> Kinds:
 
 
 def set_counts(kinds: Kinds) -> Ints:
-    """How many sets (..., n) are of each kind, (..., 4)."""
+    """Number of sets (..., n) of each kind, (..., 4)."""
     return np.stack([(kinds == kind).sum(axis=-1) for kind in range(4)], axis=-1)
 
 
 def covers(kinds: Kinds, labels: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Where a set holds the true label in {0, 1}; shapes broadcast."""
+    """Whether a set holds the true label in {0, 1}; shapes broadcast."""
     return np.where(labels == 1, kinds >= ONE, (kinds == ZERO) | (kinds == BOTH))
 
 
 def set_sizes(kinds: Kinds) -> Kinds:
-    """How many labels a set holds: 0, 1 or 2."""
+    """Number of labels in a set: 0, 1 or 2."""
     return np.array([0, 1, 1, 2], dtype=np.int8)[kinds]
 
 
@@ -190,7 +191,7 @@ def report_sets(
 def clopper_pearson(successes: float, trials: float, level: float = 0.95) -> tuple[float, float]:
     """Exact interval of a proportion (1934, doi:10.1093/biomet/26.4.404).
 
-    Effective counts need not be whole numbers.
+    Effective counts need not be integers.
     """
     tail = (1.0 - level) / 2.0
     failures = trials - successes
@@ -200,7 +201,7 @@ def clopper_pearson(successes: float, trials: float, level: float = 0.95) -> tup
 
 
 def too_few(n: int, level: float, whose: str, until_then: str) -> str:
-    """The sentence about a slice, a class or a stratum whose threshold is infinite."""
+    """Return the sentence about a slice, a class or a stratum with an infinite threshold."""
     return (
         f"{whose} has {n} label{'' if n == 1 else 's'}, and sets at {level:.0%} need "
         f"{labels_needed(level)}: until then {until_then}."

@@ -1,22 +1,23 @@
-"""Do items that score badly also make panels worse? The covariance of an item's two roles.
+"""Covariance of an item's two roles: how it scores, and what it does to panels fitted to it.
 
 Write the score of an evaluation set E of a panel fitted on the set C of all other items as
 
     m(E, C) = mu + mean over E of a_i + mean over C of b_i,
 
-a_i what item i adds where it is scored and b_i what it does to panels that learn from it. Splits
-use every item in both roles, and over samples of N items the mean of many splits has variance
+with a_i the contribution of item i when it is scored and b_i its effect on panels fitted to it.
+Splits use every item in both roles, and over samples of N items the mean of many splits has
+variance
 
     (Var a + Var b + 2 Cov(a, b)) / N.
 
-The sum in :mod:`judgepanel.scoring.inference` takes the two roles as unrelated. Its variance over
-splits already holds -2 Cov(a, b)/N, because an item that scores cannot calibrate: at half and half
-a negative covariance makes the interval too wide by as much as a positive one makes it too narrow.
-Easy items are a positive case. They make panels confident, and where votes go wrong at scoring time
-alone it is on them that confident panels lose most.
+The variance in :mod:`judgepanel.scoring.inference` assumes that the roles are uncorrelated. The
+variance over splits already contains -2 Cov(a, b)/N, because an item that is scored cannot
+calibrate: with equal halves a negative covariance makes the interval too wide by as much as a
+positive one makes it too narrow. Easy items are a positive case. They make panels confident, and if
+votes go wrong only at scoring time, confident panels lose most on them.
 
 The score of item i in split s is fitted as a_i + B_s by least squares (only the means over items
-and over splits are needed), B_s the mean of b over C. With A_s the mean of a over E, drawing
+and over splits are needed), with B_s the mean of b over C. With A_s the mean of a over E, sampling
 without replacement gives Cov(A_s, B_s) = -Cov(a, b)/N.
 """
 
@@ -34,8 +35,8 @@ _SWEEPS = 40
 def coupling(item_means: Floats, split_means: Floats, evaluated: Bools) -> Floats:
     """Cov(a, b)/N (n,), never below 0, for :func:`judgepanel.scoring.inference.estimate`.
 
-    S splits know the covariance with a standard error of sqrt(Var A Var B / (S - 1)) only. One is
-    added, so that few splits err to the wide side; what is then still negative counts as 0.
+    S splits estimate the covariance with a standard error of sqrt(Var A Var B / (S - 1)). One
+    standard error is added, so few splits give wide intervals; negative values become 0.
 
     Parameters
     ----------

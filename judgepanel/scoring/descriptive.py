@@ -1,9 +1,9 @@
-"""The paper's own inference over repeated splits: shown beside ours, never decided on.
+"""The paper's inference over repeated splits: displayed for comparison, never used for decisions.
 
-Bootstrap over splits treats overlapping splits as independent draws, and the permutation test
-within a split asks about those evaluation items under one fixed calibration set; neither covers
-the expected difference on new items (docs/inference.md has the measured coverage). Its joint test
-over label budgets makes the first mistake too.
+The bootstrap over splits treats overlapping splits as independent draws, and the permutation test
+within a split is conditional on its evaluation items and one fixed calibration set; neither covers
+the expected difference on new items (docs/inference.md has the measured coverage). The joint test
+over label budgets has the first problem, too.
 """
 
 from __future__ import annotations
@@ -41,17 +41,15 @@ def sign_flip(differences: Floats, *, seed: int, flips: int = FLIPS) -> tuple[Fl
     ----------
     differences : float (n, m), n paired comparisons on the same m items.
 
-    Returns
-    -------
-    t (n,), the studentised mean, and p (n,) = (1 + #{|flipped| >= |observed|}) / (flips + 1).
-    The same signs serve every comparison and every split, so p depends on the seed alone.
+    Returns ------- t (n,), the studentised mean, and p (n,) = (1 + #{|flipped| >= |observed|}) /
+    (flips + 1). All comparisons and splits use the same signs, so p depends only on the seed.
     """
     n, m = differences.shape
     observed = differences.sum(axis=1)
     spread = differences.std(axis=1, ddof=1) if m > 1 else np.zeros(n)
     t = np.divide(observed / m, spread / np.sqrt(m), out=np.zeros(n), where=spread > 0)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 2)))
-    # A sum of flipped values is (total of all) - 2 (total of those flipped): bits, not signs.
+    # A sum with flipped signs is (total) - 2 (total of the flipped values), so bits suffice.
     values = differences.T.astype(np.float32)
     reach = np.abs(observed) * (1.0 - 1e-5)
     hits = np.zeros(n)
@@ -87,11 +85,11 @@ class PaperJoint:
 def paper_joint(differences: Floats, *, seed: int) -> PaperJoint:
     """The paper's joint test over label budgets (its appendix "Joint Test Across Label Budgets").
 
-    sqrt(S) mean / sd over splits at every budget, the largest of them held against Gaussians with
-    the splits' correlation (Chernozhukov, Chetverikov and Kato 2013, doi:10.1214/13-AOS1161). It
-    takes the S splits for independent samples. They share their items, so t grows with sqrt(S)
-    whatever the data say: with equal arms p is below .05 in most data sets
-    (``benchmarks/results/label_budget.md``). Shown for comparison, never decided on.
+    sqrt(S) mean / sd over splits at every budget; the largest is compared with Gaussians with the
+    splits' correlation (Chernozhukov, Chetverikov and Kato 2013, doi:10.1214/13-AOS1161). It treats
+    the S splits as independent samples. They share their items, so t grows with sqrt(S) whatever
+    the data: with equal arms p is below .05 in most data sets
+    (``benchmarks/results/label_budget.md``). Displayed for comparison, never used for decisions.
 
     Parameters
     ----------
@@ -106,7 +104,7 @@ def paper_joint(differences: Floats, *, seed: int) -> PaperJoint:
     centred = (differences - differences.mean(axis=0))[:, live] / spread[live]
     largest = np.abs(np.sqrt(n_splits) * differences.mean(axis=0)[live] / spread[live]).max()
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 4)))
-    # Sums of centred splits with Gaussian multipliers have the splits' own correlation.
+    # Sums of centred splits with Gaussian multipliers have the correlation of the splits.
     multipliers = rng.standard_normal((JOINT_DRAWS, n_splits)) / np.sqrt(n_splits - 1)
     drawn = np.abs(multipliers @ centred).max(axis=1)
     hits = int(np.count_nonzero(drawn >= largest))

@@ -1,8 +1,8 @@
-"""Are two arms the same for practical purposes? Two one-sided tests against a margin.
+"""Practical equivalence of two arms: two one-sided tests against a margin.
 
-A difference that is not significant may still be large; equivalence needs a test of its own.
-Schuirmann 1987 (doi:10.1007/BF01068419): equivalent at level 5 % when both "the difference is at
-or below -margin" and "at or above +margin" are rejected, each at 5 %; that is the same as a 90 %
+A difference that is not significant may still be large; equivalence needs its own test. Schuirmann
+1987 (doi:10.1007/BF01068419): two arms are equivalent at level 5 % if both "the difference is at or
+below -margin" and "at or above +margin" are rejected, each at 5 %; that is the same as a 90 %
 interval inside the margin.
 """
 
@@ -25,8 +25,10 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Equivalence:
-    """``n`` tests: ``p`` (n,) is the larger of the two one-sided p-values, ``lo`` and ``hi`` (n,)
-    bound the 90 % interval, ``margin`` (n,) is in the units of the values.
+    """``n`` tests of equivalence.
+
+    ``p`` (n,) is the larger of the two one-sided p-values, [``lo``, ``hi``] (n,) the 90 % interval,
+    ``margin`` (n,) is in the units of the values.
     """
 
     p: Floats
@@ -36,7 +38,7 @@ class Equivalence:
 
     @property
     def outcomes(self) -> tuple[Equivalent, ...]:
-        """``equivalent`` inside the margin, ``different`` outside it, else ``inconclusive``."""
+        """``equivalent`` if inside the margin, ``different`` if outside, else ``inconclusive``."""
         inside = self.p < ALPHA
         outside = (self.lo > self.margin) | (self.hi < -self.margin)
         return tuple(
@@ -48,7 +50,7 @@ class Equivalence:
 def equivalence(fitted: Estimate, margin: float | Floats) -> Equivalence:
     """Two one-sided t-tests of every estimate against its margin (> 0).
 
-    An estimate without spread is equivalent when it lies inside the margin: p is then 0, else 1.
+    An estimate without spread is equivalent if it lies inside the margin: p is then 0, else 1.
     """
     bound = np.broadcast_to(np.asarray(margin, dtype=np.float64), fitted.value.shape)
     if not (bound > 0).all():

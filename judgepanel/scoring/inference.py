@@ -1,4 +1,4 @@
-"""How sure: intervals, tests and verdicts for repeated calibration/evaluation splits.
+"""Intervals, tests and verdicts for repeated calibration/evaluation splits.
 
 The estimand is the expected value, on *new* items, for panels fitted on n_cal labels. Items are a
 sample and so are calibration sets; repeated splits of one data set share both, so their spread
@@ -8,14 +8,14 @@ values (clustered on groups), s^2 the variance over splits and n_cal + n_eval = 
     s_tr^2 = max(0, s^2 - (v/N) (N/n_eval - 1))
     Var    = v/N + s_tr^2 (1/S + n_cal/n_eval).
 
-The first line removes from the split variance what comes from drawing evaluation items; the rest
-is what comes from drawing calibration items, and it enters once for the finite number of splits
-and once because the available calibration sets overlap (compare Nadeau and Bengio 2003,
-doi:10.1023/A:1024068626366, whose correction over-covers here). Panels that are fitted on the
-first n labels of the calibration side have n / (N - n) in place of n_cal / n_eval: there are more
-sets of n labels to draw than of n_cal. Where items that are costly to score also make panels
-worse, the two variances do not simply add (:mod:`judgepanel.scoring.coupling`). Quantiles are
-Student's with Satterthwaite's degrees of freedom, which matters while few splits are done.
+The first line removes from the split variance the part due to drawing evaluation items; the rest is
+due to drawing calibration items, and it enters once for the finite number of splits and once
+because the available calibration sets overlap (compare Nadeau and Bengio 2003,
+doi:10.1023/A:1024068626366, whose correction over-covers here). Panels fitted on the first n labels
+of the calibration side use n / (N - n) instead of n_cal / n_eval: there are more sets of n labels
+to draw than of n_cal. If items that are costly to score also make panels worse, the two variances
+do not simply add (:mod:`judgepanel.scoring.coupling`). Quantiles are Student's with Satterthwaite's
+degrees of freedom, which matters when there are few splits.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _MAX_T_DRAWS = 20_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
-    """``n`` estimates: each array is (n,); ``lo`` and ``hi`` bound the 95 % interval.
+    """``n`` estimates: each array is (n,); [``lo``, ``hi``] is the 95 % interval.
 
     ``p`` is the two-sided p-value of the value being 0; ``df`` are Satterthwaite's degrees of
-    freedom; ``covariance`` (n, n) goes with the standard errors, empty where it was not asked for.
+    freedom; ``covariance`` (n, n) matches the standard errors, empty if it was not requested.
     """
 
     value: Floats
@@ -67,24 +67,25 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
     coupled: float | Floats = 0.0,
     joint: bool = True,
 ) -> Estimate:
-    """Estimate means of new items from repeated splits.
+    """Estimate means over new items from repeated splits.
 
     Parameters
     ----------
     item_means : float (n, N), mean over its evaluations of each item's value.
     split_means : float (S, n), mean over the evaluation items of each split; S >= 2.
     units : int (N,), group codes on which variances cluster.
-    n_calibration, n_evaluation : items on each side of a split (means where groups vary);
-        ``n_calibration`` (n,) where every value comes from panels of its own number of labels,
-        ``n_evaluation`` (n,) where each is scored on its own number of items. Evaluation sets of
-        one split then lie inside each other, and two values share the larger set's draw of items:
-        given that, the mean over the smaller one is on average the mean over the larger one.
-    n_others : N - n_calibration, items that a panel was not fitted on, where not all of them
-        evaluate; else those that do.
-    redrawn : how much of the split means' variance, (n,), comes from what every split draws for
-        itself (simulated damage, say). It averages out over splits and is not shared by them.
-    coupled : covariance (n,) of what items add when they are scored and when they calibrate, over
-        N, from :func:`judgepanel.scoring.coupling.coupling`. Left at 0 the two are unrelated.
+    n_calibration, n_evaluation : number of items on each side of a split (means if groups vary);
+        ``n_calibration`` (n,) if every value comes from panels with their own number of labels,
+        ``n_evaluation`` (n,) if each is scored on its own number of items. Evaluation sets of one
+        split are then nested, and two values share the larger set's sampling of items: given that,
+        the mean over the smaller set is on average the mean over the larger one.
+    n_others : N - n_calibration, number of items that a panel was not fitted on, if not all of them
+        evaluate; defaults to those that do.
+    redrawn : part of the split means' variance, (n,), due to independent draws in every split
+        (simulated damage, for example). It averages out over splits.
+    coupled : covariance (n,), divided by N, of an item's contributions when it is scored and when
+        it calibrates, from :func:`judgepanel.scoring.coupling.coupling`. The default 0 assumes
+        none.
     joint : whether the covariance between the n values is needed.
     """
     n_splits = len(split_means)
@@ -132,8 +133,9 @@ def simultaneous_reach(fitted: Estimate, *, seed: int) -> float:
 
 
 def joint_p(fitted: Estimate, *, seed: int) -> float:
-    """P-value of all n values being 0, from the largest |value / se|, as in
-    :func:`simultaneous_reach`; it is below .05 where the simultaneous band leaves 0 out.
+    """P-value of all n values being 0, from the largest |value / se|.
+
+    As in :func:`simultaneous_reach`; below .05 if the simultaneous band excludes 0.
     """
     live = fitted.se > 0
     if (fitted.value[~live] != 0).any():
@@ -146,7 +148,7 @@ def joint_p(fitted: Estimate, *, seed: int) -> float:
 
 
 def joint_draws(fitted: Estimate, *, seed: int, n_draws: int) -> Floats:
-    """Values (n_draws, n) from the multivariate t about the estimates: what they may be."""
+    """Draws (n_draws, n) from the multivariate t about the estimates."""
     live = fitted.se > 0
     draws = np.tile(fitted.value, (n_draws, 1))
     if live.any():
@@ -159,7 +161,7 @@ def _max_t(fitted: Estimate, seed: int) -> Floats:
 
 
 def _joint_t(fitted: Estimate, seed: int, n_draws: int) -> Floats:
-    """Draws (n_draws, m) of t for the m values that have a spread."""
+    """Draws (n_draws, m) of t for the m values with a spread."""
     live = fitted.se > 0
     scale = fitted.se[live]
     correlation = fitted.covariance[np.ix_(live, live)] / np.outer(scale, scale)
@@ -173,7 +175,7 @@ def _joint_t(fitted: Estimate, seed: int, n_draws: int) -> Floats:
 
 
 def verdict(lo: float, hi: float, margin: float, *, identical: bool = False) -> Verdict:
-    """What an interval of delta = NLL(top-k) - NLL(all) decides against a margin in nats."""
+    """Return what an interval of delta = NLL(top-k) - NLL(all) decides against a margin in nats."""
     if identical:
         return "tie"
     if lo > margin:
@@ -188,11 +190,11 @@ def verdict(lo: float, hi: float, margin: float, *, identical: bool = False) -> 
 
 
 def labels_to_settle(value: float, reach: float, margin: float, n_labels: int) -> int:
-    """Labels at which an interval ``value`` +- ``reach`` from ``n_labels`` would decide.
+    """Number of labels at which an interval ``value`` +- ``reach`` from ``n_labels`` would decide.
 
-    An interval decides once it leaves out the margin on one side or the other, at the latest when
-    its reach is below ``margin`` + |``value``|; reach falls with the square root of the number of
-    labels. Valid as far as the difference stays what it is while labels are added.
+    An interval decides once it excludes the margin on one side or the other, at the latest when its
+    reach is below ``margin`` + |``value``|; reach falls with the square root of the number of
+    labels. Valid if the difference stays the same as labels are added.
     """
     distance = margin + abs(value)
     if not np.isfinite(reach) or distance <= 0.0:
@@ -203,14 +205,14 @@ def labels_to_settle(value: float, reach: float, margin: float, n_labels: int) -
 def sampling_variance(item_means: Floats, units: NDArray[np.int64]) -> Floats:
     """Variance (n,) of the means of ``item_means`` (n, N) over new items, clustered on ``units``.
 
-    This is v/N alone: panels are taken as they are, what their labels add is left out.
+    This is v/N alone: it is conditional on the panels and ignores the sampling of their labels.
     """
     centred, factor, _ = _clustered(item_means - item_means.mean(axis=1)[:, None], units)
     return np.asarray(np.vecdot(centred, centred) * factor)
 
 
 def _clustered(centred: Floats, units: NDArray[np.int64]) -> tuple[Floats, float, int]:
-    """Sums over clusters (n, G), the factor that makes their squares the variance of a mean, G."""
+    """Sums over clusters (n, G), factor from their squares to the variance of a mean, G."""
     _, codes = np.unique(units, return_inverse=True)
     n_clusters = int(codes.max()) + 1
     n_items = centred.shape[1]
@@ -227,14 +229,14 @@ def _positive_part(matrix: Floats) -> Floats:
 
 
 def _with_diagonal(matrix: Floats, diagonal: Floats) -> Floats:
-    """The matrix scaled to this diagonal, correlations kept."""
+    """Return the matrix scaled to this diagonal with the same correlations."""
     old = np.sqrt(np.maximum(np.diagonal(matrix), 1e-300))
     scale = np.sqrt(diagonal) / old
     return matrix * np.outer(scale, scale)
 
 
 def _satterthwaite(items: Floats, training: Floats, df_items: int, df_splits: int) -> Floats:
-    """Degrees of freedom of a sum of two variances; never more than the clusters allow."""
+    """Degrees of freedom of a sum of two variances, at most those of the clusters."""
     df_items, df_splits = max(df_items, 1), max(df_splits, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         df = (items + training) ** 2 / (items**2 / df_items + training**2 / df_splits)

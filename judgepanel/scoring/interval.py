@@ -1,4 +1,4 @@
-"""Estimates with their intervals, as one value."""
+"""Interval: estimates with their intervals as one value."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 OR_ONE_NUMBER = "or one number"
-"""Marks a field that holds an array, or a number that stands alone."""
+"""Marks a field that holds an array or a single number."""
 Ends = Annotated[Floats, OR_ONE_NUMBER]
 Unit = Literal["nats", "share", "points", "cost", "count", ""]
 
 
 class Bounded(Protocol):
-    """Anything with a value and the ends of its interval."""
+    """Protocol for a value with the ends of its interval."""
 
     @property
     def value(self) -> Floats:
@@ -40,12 +40,12 @@ class Interval:
     Parameters
     ----------
     value, lo, hi : float array
-        Estimates, lower and upper ends; ends are NaN where nothing is known of the spread, all
-        three where there is no estimate.
+        Estimates, lower and upper ends; ends are NaN if the spread is unknown, all three if there
+        is no estimate.
     level : float
-        Share of samples whose interval holds the truth, in (0, 1).
+        Coverage: share of samples whose interval holds the truth, in (0, 1).
     unit : {"nats", "share", "points", "cost", "count", ""}
-        Of all three; a difference has the unit of what is subtracted.
+        Unit of all three; a difference has the unit of its terms.
     """
 
     value: Ends
@@ -60,55 +60,55 @@ class Interval:
 
     @classmethod
     def of(cls, estimate: Bounded, unit: Unit = "nats") -> Interval:
-        """The interval of an estimate."""
+        """Return the interval of an estimate."""
         return cls(estimate.value, estimate.lo, estimate.hi, unit=unit)
 
     @classmethod
     def single(cls, value: float, lo: float, hi: float, unit: Unit = "nats") -> Interval:
-        """One estimate."""
+        """Return a single estimate with its interval."""
         return cls(np.asarray(value)[()], np.asarray(lo)[()], np.asarray(hi)[()], unit=unit)
 
     @classmethod
     def full(cls, shape: int | tuple[int, ...], fill: float, unit: Unit = "nats") -> Interval:
-        """One number at every place, its ends as well; NaN for no estimate."""
+        """Return value and ends filled with one number; NaN for no estimate."""
         value, lo, hi = (np.full(shape, fill) for _ in range(3))
         return cls(value, lo, hi, unit=unit)
 
     @classmethod
     def alone(cls, value: Floats, unit: Unit = "nats") -> Interval:
-        """Estimates of whose spread nothing is known."""
+        """Return estimates without intervals."""
         lo, hi = (np.full(np.shape(value), np.nan) for _ in range(2))
         return cls(value, lo, hi, unit=unit)
 
     @classmethod
     def joined(cls, parts: Iterable[Interval], axis: int = 0) -> Interval:
-        """Intervals of one unit along an axis that they have."""
+        """Concatenate intervals of one unit along an existing axis."""
         parts = tuple(parts)
         value, lo, hi = (np.concatenate(end, axis=axis) for end in zip(*parts, strict=True))
         return cls(value, lo, hi, parts[0].level, parts[0].unit)
 
     @classmethod
     def stacked(cls, parts: Iterable[Interval], axis: int = 0) -> Interval:
-        """Intervals of one unit and shape along a new axis."""
+        """Stack intervals of one unit and shape along a new axis."""
         parts = tuple(parts)
         value, lo, hi = (np.stack(end, axis=axis) for end in zip(*parts, strict=True))
         return cls(value, lo, hi, parts[0].level, parts[0].unit)
 
     def __iter__(self) -> Iterator[Any]:
-        """Value, lower and upper end."""
+        """Yield value, lower and upper end."""
         return iter((self.value, self.lo, self.hi))
 
     def __getitem__(self, key: Any) -> Interval:
-        """The intervals at some places."""
+        """Return the intervals at some indices."""
         return self._each(lambda end: end[key])
 
     def put(self, key: Any, parts: Iterable[ArrayLike]) -> None:
-        """Fill in value, lower and upper end at some places, while a result is put together."""
+        """Fill in value, lower and upper end at some indices while a result is assembled."""
         for end, part in zip(self, parts, strict=True):
             end[key] = part
 
     def __neg__(self) -> Interval:
-        """The difference turned around."""
+        """Return the interval of the negated difference."""
         return replace(self, value=-self.value, lo=-self.hi, hi=-self.lo)
 
     @property
@@ -117,32 +117,32 @@ class Interval:
         return np.shape(self.value)
 
     def reshape(self, *shape: int) -> Interval:
-        """The same intervals in another shape."""
+        """Return the same intervals in another shape."""
         return self._each(lambda end: end.reshape(shape))
 
     def transposed(self) -> Interval:
-        """The same intervals with their axes in reverse order."""
+        """Return the same intervals with their axes reversed."""
         return self._each(np.transpose)
 
     def clip(self, least: float, most: float) -> Interval:
-        """Ends within the range of what is estimated; values stay."""
+        """Return the intervals with ends clipped to the range of the estimand; values stay."""
         lo, hi = (np.clip(end, least, most) for end in (self.lo, self.hi))
         return replace(self, lo=lo, hi=hi)
 
     def scaled(self, factor: float, unit: Unit) -> Interval:
-        """In another unit; ``factor`` is above 0."""
+        """Return the intervals in another unit; ``factor`` is above 0."""
         return replace(self._each(lambda end: factor * end), unit=unit)
 
     def where(self, condition: ArrayLike) -> Interval:
-        """No estimate but where a condition holds."""
+        """Return the intervals where a condition holds, NaN elsewhere."""
         return self._each(lambda end: np.where(condition, end, np.nan))
 
     def above(self, reference: float = 0.0) -> Bools:
-        """Where the whole interval lies above a number."""
+        """Whether the whole interval lies above a number."""
         return np.asarray(self.lo > reference)
 
     def below(self, reference: float = 0.0) -> Bools:
-        """Where the whole interval lies below a number."""
+        """Whether the whole interval lies below a number."""
         return np.asarray(self.hi < reference)
 
     def _each(self, change: Callable[[Floats], Floats]) -> Interval:

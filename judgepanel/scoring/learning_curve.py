@@ -1,8 +1,8 @@
-"""How a score falls as labels are added: a power law, and where a curve reaches a goal.
+"""Learning curves: a power law of score against labels, and where a curve reaches a goal.
 
-The form is a + b n^-c with a floor a >= 0, b >= 0 and c between ``EXPONENTS``: what inverse power
-laws of learning assume (Figueroa et al. 2012, doi:10.1186/1472-6947-12-8). Given c it is linear,
-so a grid over c and weighted least squares find it, for many curves at once.
+The form is a + b n^-c with a floor a >= 0, b >= 0 and c between ``EXPONENTS``, as inverse power
+laws of learning assume (Figueroa et al. 2012, doi:10.1186/1472-6947-12-8). It is linear given c, so
+a grid over c with weighted least squares fits many curves at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FARTHEST = 100.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearningCurve:
-    """Curves a + b (n / scale)^-c, each array (D,); ``a`` is the floor that no label passes."""
+    """Curves a + b (n / scale)^-c, each array (D,); ``a`` is the asymptotic floor."""
 
     a: Floats
     b: Floats
@@ -35,8 +35,10 @@ class LearningCurve:
         return np.asarray(self.a[:, None] + self.b[:, None] * ratio ** -self.c[:, None])
 
     def needed(self, goal: Floats) -> Floats:
-        """Labels (D,) at which each curve reaches its goal; inf at or below the floor, or when
-        ``_FARTHEST`` times the scale are not enough.
+        """Labels (D,) at which each curve reaches its goal.
+
+        inf if the goal is at or below the floor, or if ``_FARTHEST`` times the scale are not
+        enough.
         """
         room = goal - self.a
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -45,13 +47,13 @@ class LearningCurve:
 
 
 def fit_learning_curve(n: Floats, values: Floats, se: Floats) -> LearningCurve:
-    """Weighted least squares of every row.
+    """Fit every row by weighted least squares.
 
     Parameters
     ----------
-    n : float (B,), numbers of labels, rising.
-    values : float (D, B), scores at those.
-    se : float (B,), their standard errors; weights are 1 / se^2, equal where one is 0.
+    n : float (B,), numbers of labels, increasing.
+    values : float (D, B), scores at those numbers.
+    se : float (B,), their standard errors; weights are 1 / se^2, equal if one is 0.
     """
     weight = np.ones(len(n)) if not (se > 0).all() else (se.min() / se) ** 2
     scale = float(n[-1])
@@ -69,12 +71,12 @@ def fit_learning_curve(n: Floats, values: Floats, se: Floats) -> LearningCurve:
 
 
 def _line(x: Floats, values: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Intercepts and slopes of values on x, neither below 0."""
+    """Intercepts and slopes of values on x, both at least 0."""
     share = weight / weight.sum()
     centre, mean = float(x @ share), values @ share
     spread = float(((x - centre) ** 2) @ share)
     slope = np.maximum((values * share) @ (x - centre) / max(spread, 1e-300), 0.0)
-    # A fall that is no more than rounding is none, whichever BLAS kernel has added it up.
+    # A decrease within rounding error counts as none, whichever BLAS kernel summed it.
     rounding = 16.0 * np.finfo(np.float64).eps * np.abs(values).max(axis=1)
     slope = np.where(slope * np.ptp(x) > rounding, slope, 0.0)
     floor = mean - slope * centre
@@ -84,15 +86,15 @@ def _line(x: Floats, values: Floats, weight: Floats) -> tuple[Floats, Floats]:
 
 
 def first_reached(n: Floats, values: Floats, goal: Floats) -> Floats:
-    """Labels (D,) at which each row first is at its goal or below; inf where it never is.
+    """Labels (D,) at which each row first reaches its goal or falls below it; inf if it never does.
 
-    Between two numbers of labels the score is taken as linear in log n; a row that is there from
-    the start gets the smallest number.
+    The score is interpolated linearly in log n; a row at its goal from the start gets the smallest
+    number.
 
     Parameters
     ----------
-    n : float (B,), numbers of labels, rising.
-    values : float (D, B), scores at those.
+    n : float (B,), numbers of labels, increasing.
+    values : float (D, B), scores at those numbers.
     goal : float (D,).
     """
     there = values <= goal[:, None]

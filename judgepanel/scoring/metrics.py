@@ -1,6 +1,6 @@
 """Proper scores and calibration error of probabilities against labels, batched over panels.
 
-Everything is computed from the *calibrated logit* m with p = sigma(m), so that nothing is lost in
+Everything is computed from the *calibrated logit* m with p = sigma(m), so no precision is lost in
 the tails; only the final p is clipped to [.001, .999] (the paper's section 4.1).
 """
 
@@ -22,8 +22,8 @@ ECE_BINS = 10
 class ItemScores:
     """Scores of every item under every panel: each array is (..., n_items).
 
-    ``nll`` in nats; ``brier`` (p - z)^2 in [0, 1]; ``hit`` 1 where the decision p >= .5 is right,
-    else 0 (under symmetric scoring a tie at p = .5 counts one half); ``ece`` (...,) in [0, 1].
+    ``nll`` in nats; ``brier`` (p - z)^2 in [0, 1]; ``hit`` 1 if the decision p >= .5 is right, else
+    0 (under symmetric scoring a tie at p = .5 counts one half); ``ece`` (...,) in [0, 1].
     """
 
     nll: Floats
@@ -32,12 +32,12 @@ class ItemScores:
     ece: Floats
 
     def part(self, block: slice) -> ItemScores:
-        """A view of a block of panels."""
+        """Return a view of a block of panels."""
         return ItemScores(self.nll[block], self.brier[block], self.hit[block], self.ece[block])
 
 
 def blank_scores(shape: tuple[int, ...]) -> ItemScores:
-    """Room for the scores of calibrated logits of this shape (..., n_items)."""
+    """Allocate scores for calibrated logits of this shape (..., n_items)."""
     nll, brier, hit = (np.empty(shape) for _ in range(3))
     return ItemScores(nll, brier, hit, np.empty(shape[:-1]))
 
@@ -50,9 +50,9 @@ def item_scores(
     Parameters
     ----------
     logits : float (..., n_items), calibrated logits m.
-    signs : float (n_items,) or broadcastable, +1 where the label is 1, -1 where it is 0.
-    symmetric : whether item order carries no meaning (a tie is then half right).
-    out : where to write, see :func:`blank_scores`; these scores are returned.
+    signs : float (n_items,) or broadcastable, +1 if the label is 1, -1 if it is 0.
+    symmetric : whether the order of the responses has no meaning (a tie is then half right).
+    out : scores to overwrite and return, see :func:`blank_scores`.
     """
     p_true = _p_true(logits, signs)
     scores = blank_scores(p_true.shape) if out is None else out
@@ -70,19 +70,19 @@ def item_scores(
 
 
 def mean_nll(logits: Floats, signs: Floats) -> Floats:
-    """Mean of the items' ``nll`` alone, (...,); shapes as in :func:`item_scores`."""
+    """Mean ``nll`` of the items, (...,); shapes as in :func:`item_scores`."""
     return np.asarray(item_nll(logits, signs).mean(axis=-1))
 
 
 def item_nll(logits: Floats, signs: Floats) -> Floats:
-    """The items' ``nll`` alone, (..., n_items); shapes as in :func:`item_scores`."""
+    """``nll`` of the items, (..., n_items); shapes as in :func:`item_scores`."""
     p_true = _p_true(logits, signs)
     np.log(p_true, out=p_true)
     return np.negative(p_true, out=p_true)
 
 
 def _p_true(logits: Floats, signs: Floats) -> Floats:
-    """Probability of the true label, clipped; an overflowing exp gives the right 0."""
+    """Probability of the true label, clipped; an overflowing exp correctly gives 0."""
     p_true = np.multiply(logits, -signs)
     with np.errstate(over="ignore"):
         np.exp(p_true, out=p_true)
@@ -100,7 +100,7 @@ def binned_gap(confidence: Floats, hit: Floats, bins: int) -> Floats:
     n = confidence.shape[-1]
     position = confidence * bins
     lowest = int(position.min(initial=bins))
-    # Sums at and above each edge: their differences are the bins, at a third of bincount's cost.
+    # Differences of the sums above each edge give the bins, at a third of the cost of bincount.
     above = [gap.sum(axis=-1)]
     mask = np.empty_like(gap)
     for edge in range(lowest + 1, bins):
@@ -112,7 +112,7 @@ def binned_gap(confidence: Floats, hit: Floats, bins: int) -> Floats:
 
 
 def null_logit(labels01_mean: float, *, symmetric: bool) -> float:
-    """Logit of the null prediction: the base rate of the calibration rows, .5 when symmetric."""
+    """Logit of the null prediction: the base rate of the calibration rows, .5 if symmetric."""
     rate = 0.5 if symmetric else float(np.clip(labels01_mean, CLIP, 1.0 - CLIP))
     return float(np.log(rate / (1.0 - rate)))
 

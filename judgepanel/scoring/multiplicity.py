@@ -1,4 +1,4 @@
-"""Several tests at once: Holm's step-down p-values, Bonferroni's intervals."""
+"""Multiple testing: Holm's step-down p-values and Bonferroni intervals."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Floats = NDArray[np.float64]
 
 
 def holm(p: ArrayLike) -> Floats:
-    """Adjusted p-values (m,): below alpha where Holm's step-down test rejects at alpha.
+    """Adjusted p-values (m,): below alpha if Holm's step-down test rejects at alpha.
 
-    Holm 1979 (Scandinavian Journal of Statistics 6, 65-70): the chance of any false rejection is
-    at most alpha whatever the dependence. NaN (no test) counts for nothing and stays NaN.
+    Holm 1979 (Scandinavian Journal of Statistics 6, 65-70): the probability of any false rejection
+    is at most alpha under any dependence. NaN (no test) is ignored and stays NaN.
     """
     given = np.asarray(p, dtype=np.float64)
     values = np.full(given.shape, np.nan)
@@ -27,6 +27,6 @@ def holm(p: ArrayLike) -> Floats:
 
 
 def bonferroni_reach(fitted: Estimate, m: int) -> Floats:
-    """Half-widths (n,) of intervals that hold in m places together with 95 % or more."""
+    """Half-widths (n,) of intervals that together cover m values with at least 95 %."""
     quantile = distributions.t_ppf(1.0 - (1.0 - LEVEL) / (2.0 * max(m, 1)), fitted.df)
     return np.asarray(quantile * fitted.se)

@@ -1,18 +1,18 @@
-"""Intervals of NLL that rest on few wrong decisions: one more than was seen is allowed for.
+"""Intervals of NLL based on few wrong decisions, which allow for one more than observed.
 
-A panel that is nearly always right is nearly always sure, and pays for the few items that it gets
-wrong. A sample without such an item shows no spread at all, however often they come. The variance
-that the panel's own probabilities imply, the mean of p (1 - p) logit(p)^2, is no remedy: panels
-that are surer than they should be are the very case. So the upper end of a mean NLL is that of the
-sample with one more wrong decision,
+A panel that is nearly always right is nearly always confident, and its loss comes from the few
+items that it gets wrong. A sample without such an item shows no spread at all, however often they
+occur. The variance implied by the panel's own probabilities, the mean of p (1 - p) logit(p)^2, does
+not help: overconfident panels are exactly the problem. The upper end of a mean NLL is therefore
+that of the sample with one more wrong decision,
 
     value + w + t sqrt(se^2 + w^2),    w = (mean loss of a wrong decision) / (number of units).
 
-For decisions that all cost alike this is close to the score interval of a count (Wilson 1927,
-doi:10.1080/01621459.1927.10502953), and a little shorter than adding an event of the largest
-weight to a weighted sum of counts (Fay and Feuer 1997,
-doi:10.1002/(SICI)1097-0258(19970415)16:7<791::AID-SIM500>3.0.CO;2-#). A difference may lack a
-wrong decision on either side, so both of its ends move.
+If all wrong decisions cost the same this is close to the score interval of a count (Wilson 1927,
+doi:10.1080/01621459.1927.10502953), and slightly shorter than adding an event of the largest weight
+to a weighted sum of counts (Fay and Feuer 1997,
+doi:10.1002/(SICI)1097-0258(19970415)16:7<791::AID-SIM500>3.0.CO;2-#). A difference may lack a wrong
+decision on either side, so both of its ends move.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from judgepanel.votes import distributions
 Floats = NDArray[np.float64]
 
 FEW_ERRORS = 10
-"""From so many wrong decisions on, the spread that was seen is enough."""
+"""Number of wrong decisions from which the observed spread suffices."""
 
 
 def one_more_error(losses: Floats, units: NDArray[np.int64]) -> Floats:
-    """What one more wrong decision would add to the mean loss of each panel, (n,).
+    """Increase of each panel's mean loss with one more wrong decision, (n,).
 
-    It is 0 for panels that decide ``FEW_ERRORS`` items wrongly or more. A wrong decision costs the
-    mean of -log(1 - p) over the items, p the probability of the decision, each item counting as
-    probable as its decision is to be wrong. Items of one unit go wrong together.
+    It is 0 for panels with ``FEW_ERRORS`` or more wrong decisions. The cost of a wrong decision is
+    the mean of -log(1 - p) over the items, with p the probability of the decision, weighted by the
+    probability that the item's decision is wrong. Items of one unit go wrong together.
 
     Parameters
     ----------
@@ -52,8 +52,9 @@ def one_more_error(losses: Floats, units: NDArray[np.int64]) -> Floats:
 
 
 def between(left: Floats, right: Floats) -> Floats:
-    """What one more wrong decision may add to a difference of two panels, either way; 0 where one
-    of them has enough wrong decisions to show how they differ.
+    """Change of a difference of two panels with one more wrong decision, in either direction.
+
+    0 if one of them has enough wrong decisions to show how they differ.
     """
     return np.where((left > 0.0) & (right > 0.0), np.maximum(left, right), 0.0)
 

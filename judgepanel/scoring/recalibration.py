@@ -1,9 +1,9 @@
-"""Calibration slope and intercept: do stated log-odds mean what they say?
+"""Calibration slope and intercept: do stated log-odds match the observed ones?
 
 The labels are regressed on the stated logit m, logit P(label 1) = a + b m (Cox 1958,
-doi:10.1093/biomet/45.3-4.562). Slope b = 1 and intercept a = 0 where probabilities are calibrated;
-b below 1 says they are too extreme, above 1 too timid; a above 0 says label 1 is more frequent
-than stated. Where an item and its swap are both scored, a is 0 by construction.
+doi:10.1093/biomet/45.3-4.562). Calibrated probabilities have slope b = 1 and intercept a = 0; b
+below 1 means overconfidence, above 1 underconfidence; a above 0 means that label 1 is more frequent
+than stated. If an item and its swap are both scored, a is 0 by construction.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _PERFECT = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recalibration:
-    """``slope`` and ``intercept`` (0 under ``symmetric``) and what each evaluation adds to them.
+    """``slope`` and ``intercept`` (0 under ``symmetric``) with influence values.
 
-    ``influence`` (2, n) are influence values of the slope and the intercept: their weighted mean
-    is 0, and adding them to the estimates makes each a mean, with a mean's variance.
+    ``influence`` (2, n) are influence values of the slope and the intercept: their weighted mean is
+    0, and adding them to the estimates makes each a mean, with a mean's variance.
     """
 
     slope: float
@@ -37,15 +37,15 @@ class Recalibration:
 def recalibrate(
     logits: Floats, signs: Floats, weights: Floats, *, symmetric: bool = False
 ) -> Recalibration | None:
-    """Fit slope and intercept by maximum likelihood; None where there is no finite fit.
+    """Fit slope and intercept by maximum likelihood; None if there is no finite fit.
 
-    There is none where one class is missing (unless ``symmetric``), where the logit has no spread
-    or separates the labels perfectly.
+    There is none if one class is missing (unless ``symmetric``), or if the logit has no spread or
+    separates the labels perfectly.
 
     Parameters
     ----------
     logits : float (n,), stated logits, finite.
-    signs : float (n,), +1 where the label is 1, -1 where it is 0.
+    signs : float (n,), +1 if the label is 1, -1 if it is 0.
     weights : float (n,), positive.
     """
     weights = weights / weights.sum()
@@ -67,7 +67,7 @@ def recalibrate(
 
 
 def _newton(design: Floats, signs: Floats, weights: Floats) -> tuple[Floats, Floats] | None:
-    """Damped Newton from 0: the parameters and the Hessian there, None without a finite fit."""
+    """Damped Newton from 0: return parameters and Hessian, None without a finite fit."""
     theta = np.zeros(len(design))
     loss = _loss(theta, design, signs, weights)
     for _ in range(_ITERATIONS):

@@ -1,10 +1,10 @@
-"""Selective prediction: answer where confidence is high, leave the rest (accuracy-coverage).
+"""Selective prediction: accuracy against coverage when low-confidence items are left unanswered.
 
-A(q) is the accuracy among the share q of items with the highest confidence, and AUAC the area
-under A (the paper's appendix on selective prediction; risk-coverage curves: El-Yaniv and Wiener
-2010, JMLR 11). Where confidences tie, all orders of the tie are averaged.
+A(q) is the accuracy among the share q of items with the highest confidence, and AUAC the area under
+A (the paper's appendix on selective prediction; risk-coverage curves: El-Yaniv and Wiener 2010,
+JMLR 11). All orders of tied confidences are averaged.
 
-Both are functions of ranks, so an item moves the place of all below it. Values here are therefore
+Both are functions of ranks, so an item shifts the rank of all below it. Values here are therefore
 influence values: with h the hit, u the share of items with higher confidence and h(q) the accuracy
 at rank q,
 
@@ -27,8 +27,9 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """Items by confidence, highest first: ``order`` (n,), and for every place the first place and
-    the length of its tie, ``first`` and ``length`` (n,).
+    """Items by confidence, highest first: ``order`` (n,).
+
+    ``first`` and ``length`` (n,) are the first position and the length of the tie at each position.
     """
 
     order: Ints
@@ -37,7 +38,7 @@ class Ranked:
 
 
 def ranked(confidence: Floats) -> Ranked:
-    """Order of confidences (n,), ties kept together."""
+    """Return the order of confidences (n,) with their ties."""
     order = np.argsort(-confidence, kind="stable")
     ordered = confidence[order]
     starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
@@ -48,7 +49,7 @@ def ranked(confidence: Floats) -> Ranked:
 def answered(ranks: Ranked, shares: Floats) -> Floats:
     """How far each item is among the most confident ``shares`` (m,), (m, n) in [0, 1].
 
-    A tie that the limit cuts through is answered in part.
+    A tie at the threshold is answered in part.
     """
     n = len(ranks.order)
     limit = shares[:, None] * n
@@ -75,6 +76,6 @@ def auac_values(ranks: Ranked, hit: Floats) -> Floats:
 
 
 def _tied(values: Floats, starts: Ints, n: int) -> Floats:
-    """Values (n,) averaged within ties."""
+    """Return values (n,) averaged within ties."""
     lengths = np.diff(np.append(starts, n))
     return np.repeat(np.add.reduceat(values, starts) / lengths, lengths)

@@ -1,4 +1,4 @@
-"""Products in single precision, for counts that stay exact in it and steps that need no more."""
+"""Matrix products in single precision, for counts that stay exact and steps that need no more."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 
 def single_product(left: Any, right: Any) -> Any:
-    """``left @ right`` in single precision; sparse where either of them is.
+    """``left @ right`` in single precision; sparse if either of them is.
 
     Sums of ones are exact below 2^24.
     """
-    # Some BLAS kernels compute padding as well and flag it as invalid, though they discard it.
+    # Some BLAS kernels also compute padding and flag it as invalid, although they discard it.
     with np.errstate(invalid="ignore"):
         return left.astype(np.float32, copy=False) @ right.astype(np.float32, copy=False)

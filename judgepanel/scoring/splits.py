@@ -1,4 +1,4 @@
-"""Which items calibrate and which evaluate: seeded, groups kept whole, one stream a split."""
+"""Calibration/evaluation splits: seeded, groups kept whole, one random stream per split."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Index = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """One split: ``number`` s, and two disjoint, sorted int arrays of item positions."""
+    """One split: its ``number``, and two disjoint, sorted int arrays of item positions."""
 
     number: int
     calibration: Index
@@ -25,9 +25,9 @@ class Split:
 def split(units: Index, number: int, *, fraction: float = 0.5, seed: int = 0) -> Split:
     """Draw split ``number`` from ``SeedSequence(seed, spawn_key=(number,))``.
 
-    Units (groups, or single items) are permuted and given to calibration until it holds as close
-    to ``fraction`` of the items as whole units allow. The first ten of a hundred splits are
-    therefore ten splits, and no other split, worker or order of work moves a bit of this one.
+    Units (groups, or single items) are permuted and assigned to calibration until it holds as close
+    to ``fraction`` of the items as whole units allow. A split depends on no other split, worker or
+    order of work: the first ten of a hundred splits equal ten splits.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def split(units: Index, number: int, *, fraction: float = 0.5, seed: int = 0) ->
 def subsplit(
     units: Index, rows: Index, *, fraction: float, seed: int, key: tuple[int, ...]
 ) -> tuple[Index, Index]:
-    """Cut ``rows`` in two, units whole: about ``fraction`` of them, and the rest.
+    """Divide ``rows`` in two, units whole: about ``fraction`` of them, and the rest.
 
     The stream is ``SeedSequence(seed, spawn_key=key)``; both parts are sorted positions.
 
@@ -69,7 +69,7 @@ def subsplit(
 
 
 def fold_of(inner_splits: Sequence[Split], n_items: int) -> Index:
-    """Number of the fold that evaluates each item, (n_items,); -1 where none does."""
+    """Number of the fold that evaluates each item, (n_items,); -1 if none does."""
     fold = np.full(n_items, -1, dtype=np.int64)
     for inner in inner_splits:
         fold[inner.evaluation] = inner.number
@@ -79,10 +79,10 @@ def fold_of(inner_splits: Sequence[Split], n_items: int) -> Index:
 def nested_rows(
     units: Index, rows: Index, sizes: Sequence[int], *, seed: int, key: tuple[int, ...]
 ) -> list[Index]:
-    """For every size the first so many of ``rows`` in one random order, as sorted positions.
+    """Return nested subsets of ``rows`` of the given ``sizes``, from one random order, sorted.
 
-    Units stay whole, so a part is as close to its size as they allow, and holds one unit at least;
-    smaller parts lie inside larger ones. The stream is ``SeedSequence(seed, spawn_key=key)``.
+    Units stay whole, so a subset is as close to its size as they allow and holds at least one unit;
+    smaller subsets lie inside larger ones. The stream is ``SeedSequence(seed, spawn_key=key)``.
     """
     present, codes = np.unique(units[rows], return_inverse=True)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
@@ -96,7 +96,7 @@ def nested_rows(
 def _share(
     units: Index, n_units: int, fraction: float, seed: int, key: tuple[int, ...]
 ) -> NDArray[np.bool_]:
-    """Which items are in the units drawn until their share comes as close as whole units allow."""
+    """Mask of items in the units drawn until their share is as close as whole units allow."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
     order = rng.permutation(n_units)
     reached = np.cumsum(np.bincount(units, minlength=n_units)[order])
@@ -111,8 +111,8 @@ def folds(
 ) -> list[Split]:
     """K-fold partition of ``rows`` inside one side of a split; units stay whole.
 
-    Returns splits whose ``calibration`` and ``evaluation`` are positions into the full array.
-    The stream is ``SeedSequence(seed, spawn_key=key)``. At most one fold a unit is made.
+    Returns splits whose ``calibration`` and ``evaluation`` are positions into the full array. The
+    stream is ``SeedSequence(seed, spawn_key=key)``. There are at most as many folds as units.
     """
     present, codes = np.unique(units[rows], return_inverse=True)
     n_folds = min(n_folds, len(present))
