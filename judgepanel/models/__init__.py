@@ -1,6 +1,6 @@
 """scikit-learn estimators over the kernels: an estimator is its kernel at batch size 1.
 
-What is named here is imported when it is first used: a panel that scores needs no estimator.
+Names are imported on first use, because scoring with a panel needs no estimator.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Aggregators in closed form: majority, accuracy-weighted, log-odds, one-coin."""
+"""Closed-form aggregators: majority, accuracy-weighted, log-odds, one-coin."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class _ClosedForm(VoteAggregator):
 
     Attributes
     ----------
-    weights_ : float (n_judges,), what a judge's vote weighs.
-    correct_, voted_ : float (n_judges,), right verdicts and verdicts on the training items.
+    weights_ : float (n_judges,), weight of each judge's vote.
+    correct_, voted_ : float (n_judges,), right verdicts and all verdicts on the training items.
     """
 
     kind: ClosedForm
@@ -53,7 +53,7 @@ class MajorityVote(_Fraction):
     """Logit of the smoothed vote fraction, log((ones + 1) / (zeros + 1)).
 
     Smoothing is the posterior mean of the fraction under a uniform prior; without it a unanimous
-    vote would be an infinite logit. Ranks nothing and weighs everyone alike.
+    vote would be an infinite logit. All judges have the same weight.
     """
 
     kind: ClosedForm = "majority"
@@ -65,7 +65,7 @@ class MajorityVote(_Fraction):
 
 
 class AccuracyWeighted(_Fraction):
-    """Smoothed vote fraction in which a vote counts (c + 1) / (n + 2), its judge's accuracy.
+    """Smoothed vote fraction with weight (c + 1) / (n + 2), the accuracy of the vote's judge.
 
     The logit is log((sum of weights for 1 + 1) / (sum of weights for 0 + 1)); see
     :class:`MajorityVote` for the ones.
@@ -84,11 +84,11 @@ class LogOdds(_ClosedForm):
 
     The optimal rule for independent judges of known accuracy (Nitzan and Paroush 1982,
     doi:10.2307/2526438; the paper's appendix). c is kept half a vote away from 0 and n, so that a
-    judge never wrong has a finite weight.
+    judge without errors has a finite weight.
 
     Parameters
     ----------
-    symmetric : leave the label prior out, since the order of a pair has none.
+    symmetric : omit the label prior, because the order of a pair is arbitrary.
     """
 
     kind: ClosedForm = "log_odds"

@@ -1,7 +1,7 @@
-"""What all aggregators share: validation, the label prior, probabilities from logits.
+"""The base class of aggregators: validation, the label prior, probabilities from logits.
 
-X is float (n_items, n_judges): at or above .5 is a vote for label 1, below is a vote for label 0,
-NaN is no vote. An item nobody voted on gets the label prior of the fit.
+X is float (n_items, n_judges): at least .5 is a vote for label 1, below is a vote for label 0, NaN
+is a missing vote. An item without votes gets the label prior of the fit.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ Votes = NDArray[np.int8]
 
 
 class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Votes of a fixed panel to a raw logit.
+    """Map from votes of a fixed panel to a raw logit.
 
-    A subclass names its ``kind``, learns in :meth:`_learn`, scores in :meth:`_logits` and says in
-    :meth:`_left_out` what calibrators may see.
+    A subclass names its ``kind``, fits in :meth:`_learn`, scores in :meth:`_logits` and returns in
+    :meth:`_left_out` the scores that calibrators may see.
     """
 
     kind: Aggregator
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from labelled items.
+        """Fit to labelled items.
 
         Raises
         ------
         ValueError
-            Shapes that do not fit, infinite votes, or other than two classes.
+            Shapes that do not match, infinite votes, or a number of classes other than two.
         """
         return self._fit(X, y)
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Raw logit of class ``classes_[1]``, (n_items,)."""
+        """Return the raw logit of class ``classes_[1]``, (n_items,)."""
         check_is_fitted(self)
         votes = verdicts(
             validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
@@ -52,23 +52,23 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.where((votes == MISSING).all(axis=1), self.prior_logit_, logits)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Raw probabilities (n_items, 2) in the order of ``classes_``."""
+        """Return raw probabilities (n_items, 2) in the order of ``classes_``."""
         p = sigmoid(self.decision_function(X))
         return np.column_stack([1.0 - p, p])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The likelier class; class 1 at p = .5."""
+        """Return the more likely class; class 1 at p = .5."""
         chosen = self.decision_function(X) >= 0.0
         return np.asarray(self.classes_[chosen.astype(int)])
 
     def left_out_scores(
         self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
     ) -> Floats:
-        """Raw logits of the training items, none of which knows its own unit's label (n_items,).
+        """Return raw logits of the training items (n_items,), none fitted to its own unit's label.
 
-        These, never in-sample scores, are what a calibrator may be fitted to. They hold for a
-        *fixed* panel; a panel chosen by a ranking needs the ranking left out as well, as
-        ``judgepanel.kernels.aggregate.aggregation`` does.
+        Calibrators may be fitted only to these, never to in-sample scores. They are valid for a
+        *fixed* panel; a panel chosen by a ranking needs a leave-out ranking as well, as in
+        ``judgepanel.kernels.aggregate.aggregation``.
         """
         return self._left_out(self._ballots(X, y, groups))
 
@@ -118,14 +118,14 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _learn(self, ballots: Ballots) -> None:
-        """Set fitted attributes."""
+        """Set the fitted attributes."""
 
     def _logits(self, votes: Votes) -> Floats:
-        """Raw logits (n_items,) of verdicts in {0, 1, -1 missing}."""
+        """Return raw logits (n_items,) of verdicts in {0, 1, -1 missing}."""
         raise NotImplementedError
 
     def _left_out(self, ballots: Ballots) -> Floats:
-        """Raw logits (n_items,) of the training items without their own labels; 0 without votes."""
+        """Return raw logits (n_items,) of training items without own labels; 0 without votes."""
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
@@ -136,12 +136,12 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def verdicts(X: Floats) -> Votes:
-    """Int8 verdicts: NaN is missing, .5 and above is 1."""
+    """Return int8 verdicts: NaN is missing, .5 and above is 1."""
     return np.where(np.isnan(X), MISSING, X >= 0.5).astype(np.int8)
 
 
 def signed(votes: Votes) -> Votes:
-    """V = 2y - 1, 0 where missing."""
+    """Return V = 2y - 1, 0 if missing."""
     return np.where(votes == MISSING, 0, 2 * votes - 1).astype(np.int8)
 
 

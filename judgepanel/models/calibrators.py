@@ -1,4 +1,4 @@
-"""Calibrators: raw logits (n,) to calibrated probabilities, as scikit-learn style estimators."""
+"""Calibrators as scikit-learn style estimators: raw logits (n,) to calibrated probabilities."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class _KernelCalibrator(BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    shape_ : what was fitted, as parameters: :class:`MapShape` or :class:`KnotShape`.
-    replaced_ : whether it could not be fitted and temperature stands in.
+    shape_ : the fitted parameters: :class:`MapShape` or :class:`KnotShape`.
+    replaced_ : whether it could not be fitted and fell back to temperature.
     """
 
     kind: Calibrator
@@ -53,15 +53,15 @@ class _KernelCalibrator(BaseEstimator):  # type: ignore[misc]
         fold: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Fit to raw logits (n,) that do not know their own label, and labels (n,) in {0, 1}.
+        """Fit to raw logits (n,) not fitted to their own label, and labels (n,) in {0, 1}.
 
-        ``fold`` int (n,) cuts the inner cross-validation of those that choose, so that groups
-        stay whole. ``sample_weight`` (n,) is at least 0; 0 leaves an item out.
+        ``fold`` int (n,) are the inner cross-validation folds of calibrators that choose, which
+        keep groups whole. ``sample_weight`` (n,) is at least 0; 0 leaves an item out.
 
         Raises
         ------
         InputError
-            Other shapes, infinite logits, other labels, weights or folds, or no item at all.
+            Invalid shapes, infinite logits, invalid labels, weights or folds, or no items.
         """
         scores, labels = _column(logits), np.asarray(y)
         if labels.shape != scores.shape or len(scores) == 0:
@@ -84,17 +84,17 @@ class _KernelCalibrator(BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, logits: ArrayLike) -> Floats:
-        """Calibrated logits (n,)."""
+        """Return calibrated logits (n,)."""
         check_is_fitted(self)
         return np.asarray(self._fit(_column(logits)[None, :])[0])
 
     def predict_proba(self, logits: ArrayLike) -> Floats:
-        """Calibrated probabilities (n, 2) of labels 0 and 1."""
+        """Return calibrated probabilities (n, 2) of labels 0 and 1."""
         p = sigmoid(self.transform(logits))
         return np.column_stack([1.0 - p, p])
 
     def _expose(self, fitted: CalibrationFit) -> None:
-        """Set what this calibrator offers beside its shape."""
+        """Set the additional attributes of this calibrator."""
 
 
 class _MapCalibrator(_KernelCalibrator):
@@ -112,7 +112,7 @@ class _MapCalibrator(_KernelCalibrator):
 
 
 class NoCalibrator(_MapCalibrator):
-    """The identity: the raw logit is taken at its word."""
+    """The identity: the raw logit is not changed."""
 
     kind: Calibrator = "none"
 
@@ -138,8 +138,8 @@ class BetaCalibrator(_MapCalibrator):
 class ClippedBetaCalibrator(_MapCalibrator):
     """The paper's beta: input clipped to [.001, .999] before the logs, signs of a and b free.
 
-    Kept to reproduce the paper. Clipping hides how sure a large panel is, and a free sign lets the
-    map turn round: see the page on the claim.
+    Included to reproduce the paper. Clipping hides how confident a large panel is, and free signs
+    allow a decreasing map: see the page on the claim.
     """
 
     kind: Calibrator = "beta_clipped"
@@ -158,11 +158,11 @@ class FreeBetaCalibrator(_MapCalibrator):
 
 
 class CrossValidatedBetaCalibrator(_MapCalibrator):
-    """Monotone beta calibration; lambda of its elastic net is chosen by inner cross-validation.
+    """Monotone beta calibration with the lambda of its elastic net chosen by cross-validation.
 
     Attributes
     ----------
-    penalty_ : the lambda that was chosen, None where temperature stands in.
+    penalty_ : the chosen lambda, None after a fallback to temperature.
     """
 
     kind: Calibrator = "beta_cv"
@@ -178,8 +178,8 @@ class IsotonicCalibrator(_KernelCalibrator):
 
     Attributes
     ----------
-    knots_ : float (K, 2), logits and probabilities; under ``symmetric`` of |l|. None where
-        temperature stands in.
+    knots_ : float (K, 2), logits and probabilities; of |l| under ``symmetric``. None after a
+    fallback to temperature.
     """
 
     kind: Calibrator = "isotonic"
@@ -192,11 +192,11 @@ class IsotonicCalibrator(_KernelCalibrator):
 
 
 class AutoCalibrator(_KernelCalibrator):
-    """Temperature, unless inner cross-validation finds another of a short list clearly lower.
+    """Temperature, unless inner cross-validation finds a clearly lower NLL on a short list.
 
     Attributes
     ----------
-    chosen_ : name of the calibrator that was taken.
+    chosen_ : name of the chosen calibrator.
     """
 
     kind: Calibrator = "auto"
@@ -224,7 +224,7 @@ _CLASSES: dict[str, type[_KernelCalibrator]] = {
 
 
 def calibrator(name: str, *, symmetric: bool = False) -> _KernelCalibrator:
-    """A calibrator by name; InputError lists the known ones."""
+    """Return a calibrator by name; InputError lists the known ones."""
     if name not in _CLASSES:
         raise InputError("unknown calibrator", value=name, allowed=", ".join(CALIBRATORS))
     return _CLASSES[name](symmetric=symmetric)

@@ -1,4 +1,4 @@
-"""Split conformal sets as an estimator: a held-out slice in, sets of labels out."""
+"""Split conformal sets as an estimator, fitted to a held-out slice."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _MONDRIAN = (None, "class", "stratum")
 class SplitConformal(BaseEstimator):  # type: ignore[misc]
     """Sets that hold the true label with probability ``level`` (the paper's step 4).
 
-    The items it is fitted to must be disjoint from those of every other fit: aggregator, residual
-    correction and calibrator. It cannot check that.
+    It must be fitted to items that no other fit has used: aggregator, residual correction or
+    calibrator. It cannot check that.
 
     Parameters
     ----------
@@ -39,15 +39,15 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
     mondrian : None (over all items), ``"class"`` (within each label) or ``"stratum"`` (within
         each group of ``strata``); Vovk, Gammerman and Shafer 2005, doi:10.1007/b106715.
     symmetric : pairs without an order. Each item counts once, since it and its swap have the same
-        score; a class then means nothing and ``mondrian="class"`` is refused.
+        score; classes are then arbitrary and ``mondrian="class"`` is refused.
 
     Attributes
     ----------
     thresholds_ : float (2, n_strata), of label 0 and of label 1; one stratum unless
-        ``mondrian="stratum"``. Infinite where labels are too few: every set is then {0, 1}.
-    n_ : int (2, n_strata), scores behind each threshold.
+        ``mondrian="stratum"``. Infinite with too few labels: every set is then {0, 1}.
+    n_ : int (2, n_strata), number of scores behind each threshold.
     strata_ : the strata in order of appearance, empty unless ``mondrian="stratum"``.
-    warnings_ : full sentences about thresholds that labels are too few for.
+    warnings_ : full sentences about thresholds with too few labels.
     """
 
     def __init__(
@@ -58,13 +58,13 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
         self.symmetric = symmetric
 
     def fit(self, p: ArrayLike, y: ArrayLike, strata: ArrayLike | None = None) -> Self:
-        """Take thresholds from P(label 1) (n,) in [0, 1], labels (n,) in {0, 1}, strata (n,).
+        """Set thresholds from P(label 1) (n,) in [0, 1], labels (n,) in {0, 1}, strata (n,).
 
         Raises
         ------
         InputError
-            A level or ``mondrian`` that is not allowed, other shapes, probabilities or labels,
-            strata that are missing or not used.
+            An invalid level or ``mondrian``, invalid shapes, probabilities or labels, strata that
+            are missing or not used.
         """
         self._check_parameters()
         probabilities, labels = _probabilities(p), _labels(y, p)
@@ -88,32 +88,32 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict_kinds(self, p: ArrayLike, strata: ArrayLike | None = None) -> NDArray[np.int8]:
-        """Kind of every set, (n,): an index of ``judgepanel.scoring.conformal.SET_NAMES``."""
+        """Return set kinds (n,): indices of ``judgepanel.scoring.conformal.SET_NAMES``."""
         check_is_fitted(self)
         probabilities = _probabilities(p)
         keys = self._keys(strata, len(probabilities))
         if keys is None:
             return set_kinds(probabilities, *self.thresholds_[:, 0])
-        # A stratum without labels has no threshold: one more column, infinite, serves all of them.
+        # Strata without labels share one additional column of infinite thresholds.
         open_ended = np.column_stack([self.thresholds_, [np.inf, np.inf]])
         return set_kinds(probabilities, *open_ended[:, self._codes(keys)])
 
     def predict_sets(self, p: ArrayLike, strata: ArrayLike | None = None) -> NDArray[np.bool_]:
-        """Whether label 0 and label 1 are in each set, (n, 2).
+        """Return whether label 0 and label 1 are in each set, (n, 2).
 
-        A stratum that was not among the fitted ones gets {0, 1}; :meth:`unseen` lists them.
+        A stratum that was not in the fit gets {0, 1}; :meth:`unseen` lists such strata.
         """
         kinds = self.predict_kinds(p, strata)
         return np.column_stack([kinds % 2 == 1, kinds >= 2])
 
     def unseen(self, strata: ArrayLike) -> tuple[Any, ...]:
-        """Strata, in order of appearance, that no label of the slice belongs to."""
+        """Return strata without labels in the slice, in order of appearance."""
         check_is_fitted(self)
         known = set(self.strata_)
         return tuple(key for key in dict.fromkeys(_values(strata)) if key not in known)
 
     def report(self, p: ArrayLike, y: ArrayLike, strata: ArrayLike | None = None) -> SetReport:
-        """Coverage, sizes and counts of the sets of labelled items."""
+        """Return coverage, sizes and counts of the sets of labelled items."""
         kinds, labels = self.predict_kinds(p, strata), _labels(y, p)
         warnings = self.warnings_
         if self.mondrian == "stratum" and strata is not None and (new := self.unseen(strata)):
@@ -151,7 +151,7 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
         return keys
 
     def _whose(self, group: int) -> tuple[str, str]:
-        """What a group of scores is called, and what holds while it is too small."""
+        """Return the name of a group of scores, and what holds while it is too small."""
         if self.mondrian == "class":
             return f"Label {group} of the held-out slice", f"label {group} is in every set"
         if self.mondrian == "stratum":
@@ -164,7 +164,7 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
 
 
 def _values(strata: ArrayLike) -> list[Any]:
-    """Strata as a list; every kind of missing one is None."""
+    """Return strata as a list; every missing value becomes None."""
     values = np.asarray(strata, dtype=object)
     if values.ndim != 1:
         raise InputError("strata must be a flat list")

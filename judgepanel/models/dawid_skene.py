@@ -1,4 +1,4 @@
-"""Dawid-Skene as a scikit-learn classifier that can also learn without labels."""
+"""Dawid-Skene as a scikit-learn classifier, with or without labels."""
 
 from __future__ import annotations
 
@@ -26,29 +26,30 @@ from judgepanel.scoring.splits import folds
 
 
 class DawidSkene(VoteAggregator):
-    """Two error rates per judge and the labels together, by EM (Dawid and Skene 1979).
+    """Two error rates per judge, estimated jointly with the labels by EM (Dawid and Skene 1979).
 
-    Without ``supervised``, labels only name the classes: the EM sees votes alone, and which of its
-    two classes is which follows from the majority it starts with. Judges most of whom are
-    anti-experts then give the mirror image. With ``supervised``, labelled items are clamped.
+    Without ``supervised``, labels only name the classes: the EM uses votes alone, and its starting
+    majority determines which of its two classes is which. If most judges are anti-experts, the
+    result is reversed. With ``supervised``, labelled items are clamped.
 
     Parameters
     ----------
-    supervised : clamp labelled items to their labels; items of ``X_unlabelled`` join either way.
+    supervised : clamp labelled items to their labels; items of ``X_unlabelled`` are used either
+        way.
     smoothing : pseudo-votes added to each of a judge's four cells, and pseudo-items to each class,
         at least 0; 0 is maximum likelihood.
-    max_iter, tol : stop after so many steps, or when no posterior probability moves by more.
+    max_iter, tol : stop after this many steps, or when no posterior probability changes by more.
     symmetric : tie a judge's two error rates and hold the class prior at 1/2.
 
     Attributes
     ----------
     classes_ : the two classes; 0 and 1 after a fit without labels.
     confusion_ : float (n_judges, 2, 2), P(vote v of judge j | class z) at [j, z, v].
-    vote_logits_ : float (n_judges, 2), what a vote v adds to the logit of ``classes_[1]``.
-    prior_ : P(``classes_[1]``), in (0, 1); ``prior_logit_`` its logit.
+    vote_logits_ : float (n_judges, 2), contribution of a vote v to the logit of ``classes_[1]``.
+    prior_ : P(``classes_[1]``), in (0, 1); ``prior_logit_`` is its logit.
     posterior_ : float (n_items + n_unlabelled,), P(``classes_[1]``) of every training item, those
         of X first; a clamped item has its own label.
-    n_iter_ : steps that were run; ``converged_`` : whether they ended by ``tol``.
+    n_iter_ : number of steps; ``converged_`` : whether ``tol`` was reached.
 
     References
     ----------
@@ -75,18 +76,18 @@ class DawidSkene(VoteAggregator):
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, X_unlabelled: ArrayLike | None = None
     ) -> Self:
-        """Learn from votes X (n_items, n_judges), labels y (n_items,) and more votes.
+        """Fit to votes X (n_items, n_judges), labels y (n_items,) and unlabelled votes.
 
         Raises
         ------
         ValueError
-            Shapes that do not fit, infinite votes, other than two classes, a parameter out of
-            range, or no labels though ``supervised``.
+            Shapes that do not match, infinite votes, a number of classes other than two, a
+            parameter out of range, or no labels although ``supervised``.
 
         Warns
         -----
         ConvergenceWarning
-            ``max_iter`` came before ``tol``.
+            ``max_iter`` was reached before ``tol``.
         """
         if y is not None:
             return self._fit(X, y, X_unlabelled=X_unlabelled)

@@ -1,12 +1,13 @@
-"""The fallback of a panel: what scores an item once too much of the panel is absent.
+"""The fallback of a panel, which scores items on which too much of the panel is absent.
 
-One-coin weights, and a temperature that goes with the judges who voted:
+One-coin weights with a temperature that depends on the judges who voted:
 
     logit p = sum_j w_j V_j / T(h),    T(h) = few (1 - h) + all h,
 
-h in [0, 1] the share of |w| whose judges voted on the item. Judges that err together make the sum
-too sure by about their number, so that its temperature must fall as judges go; of judges that err
-alone it stays where it is. Both ends are fitted at once to calibration rows with judges absent.
+where h in [0, 1] is the share of |w| of the judges who voted on the item. If judges err together,
+the sum is overconfident by a factor of about their number, so the temperature must fall as judges
+drop out; if they err independently it stays constant. Both ends are fitted jointly to calibration
+rows with judges absent.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ Index = NDArray[np.int64]
 Votes = NDArray[np.int8]
 
 COOLEST, HOTTEST = 0.05, 1e4
-"""Bounds of a temperature: votes that separate the labels perfectly would have it 0."""
+"""Bounds of a temperature: votes that separate the labels perfectly would give 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """``weights`` (k,) in panel order, temperatures with ``few`` and with ``all`` judges there.
+    """``weights`` (k,) in panel order, temperatures with ``few`` and with ``all`` judges present.
 
-    It scores an item on which judges with more than the share ``beyond`` of the total |weight| did
+    It scores items on which judges with more than the share ``beyond`` of the total |weight| did
     not vote.
     """
 
@@ -45,7 +46,7 @@ class Fallback:
     beyond: float
 
     def present(self, votes: Votes) -> Floats:
-        """h (n_items,) of votes (n_items, k) in {0, 1, -1 missing}; sums run in panel order."""
+        """Return h (n_items,) of votes (n_items, k) in {0, 1, -1 missing}; sums in panel order."""
         sizes = np.abs(np.array(self.weights))
         total = 0.0
         for size in sizes.tolist():
@@ -53,26 +54,26 @@ class Fallback:
         return present_weights(votes, sizes) / total
 
     def scores(self, votes: Votes) -> Bools:
-        """Which items (n_items,) it scores; an item without any vote is left to the prior."""
+        """Return which items (n_items,) it scores; an item without any vote gets the prior."""
         return np.asarray(1.0 - self.present(votes) > self.beyond)
 
     def logits(self, votes: Votes) -> Floats:
-        """Calibrated logits (n_items,)."""
+        """Return calibrated logits (n_items,)."""
         h = self.present(votes)
         values = weighted_logits(votes, np.array(self.weights)) / self.temperature(h)
         return np.asarray(values)
 
     def temperature(self, present: Floats) -> Floats:
-        """T(h), (n_items,)."""
+        """Return T(h), (n_items,)."""
         return np.asarray(self.few * (1.0 - present) + self.all * present)
 
 
 def fit_fallback(ballots: Ballots, absent: Bools, rows: Index) -> Fallback | None:
     """Fit to ``rows`` with the judges of each arm, bool (n_arms, n_judges), absent in turn.
 
-    Weights come from all rows and leave an item's own unit out where they score it; every arm
-    counts alike. Judges stay in the order of the ballots, ``beyond`` is 1. None where no judge
-    weighs anything. Cost: rows x judges x arms.
+    Weights come from all rows, without an item's own unit when they score it; all arms count
+    equally. Judges are in the order of the ballots, ``beyond`` is 1. None if all weights are 0.
+    Cost: rows x judges x arms.
     """
     everyone = np.arange(ballots.n_items)
     correct, voted = counts(ballots, everyone)
@@ -92,7 +93,7 @@ def fit_fallback(ballots: Ballots, absent: Bools, rows: Index) -> Fallback | Non
 
 
 def _temperatures(margins: Floats, present: Floats) -> tuple[float, float]:
-    """The two ends of T that minimise the mean NLL of ``margins`` s l / T, both (n,)."""
+    """Return the ends of T that minimise the mean NLL of ``margins`` s l / T, both (n,)."""
     live = margins != 0.0
     if not live.any():
         return 1.0, 1.0
@@ -115,6 +116,6 @@ def _temperatures(margins: Floats, present: Floats) -> tuple[float, float]:
 
 
 def in_order(fallback: Fallback, places: Index, beyond: float) -> Fallback:
-    """The same with judges at these ``places``, in this order, and another threshold."""
+    """Return the fallback with judges reordered to ``places`` and another threshold."""
     weights = np.array(fallback.weights)[places]
     return replace(fallback, weights=tuple(weights.tolist()), beyond=beyond)

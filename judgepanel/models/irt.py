@@ -1,7 +1,7 @@
 """Item response model of correctness, as an estimator.
 
-The table is not votes but whether they were right, float (n_items, n_judges): 1 right, 0 wrong,
-NaN no vote. It is the same whichever way round the items of a pair are shown.
+The table holds whether votes were right, not the votes: float (n_items, n_judges), 1 right, 0
+wrong, NaN no vote. It does not depend on the order of the responses of a pair.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class TwoPL(BaseEstimator):  # type: ignore[misc]
     """Two-parameter logistic model: P(judge j right on item i) = s(alpha_j (theta_j - beta_i)).
 
     Difficulties beta are N(0, 1), abilities theta N(mu, sigma^2), log discriminations N(m, t^2);
-    ``judgepanel.kernels.judges.irt`` says how they are found.
+    ``judgepanel.kernels.judges.irt`` says how they are estimated.
 
     Parameters
     ----------
@@ -35,9 +35,10 @@ class TwoPL(BaseEstimator):  # type: ignore[misc]
     theta_, theta_se_, alpha_, log_alpha_, log_alpha_se_ : float (n_judges,).
     beta_, beta_sd_ : float (n_items,), posterior of the difficulties of the items of the fit.
     mu_, sigma_, m_, t_ : float, the population of judges.
-    shares_ : :class:`judgepanel.kernels.judges.irt.Shares`, Var(theta) : Var(beta) with limits.
+    shares_ : :class:`judgepanel.kernels.judges.irt.Shares`, Var(theta) : Var(beta) with an
+        interval.
     log_likelihood_ : float, nats, difficulties integrated out.
-    n_iter_, converged_, warnings_ : how the fit went.
+    n_iter_, converged_, warnings_ : diagnostics of the fit.
     """
 
     def __init__(self, max_iterations: int = MAX_ITERATIONS) -> None:
@@ -49,7 +50,7 @@ class TwoPL(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         InputError
-            Other values, another number of dimensions, or no vote at all.
+            Other values, a wrong number of dimensions, or no votes.
         """
         marks = _marks(correct)
         if not marks.any():
@@ -69,15 +70,15 @@ class TwoPL(BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict_proba(self, correct: ArrayLike) -> Floats:
-        """P(right) of every judge on every item, given the item's other marks, (n_items, n_judges).
+        """Return P(right) of every judge on every item, given its other marks, (n_items, n_judges).
 
-        A mark that is there counts among those given: leave it NaN to predict it.
+        A mark in the table counts as given: set it to NaN to predict it.
         """
         marks = as_marks(self._known(correct))
         return right_probability(marks, self.theta_, self.alpha_)
 
     def difficulty(self, correct: ArrayLike) -> tuple[Floats, Floats]:
-        """Posterior mean and standard deviation of beta, each (n_items,), for new or old items."""
+        """Return posterior mean and standard deviation of beta, each (n_items,), for any items."""
         items = item_posterior(as_marks(self._known(correct)), self.theta_, self.alpha_)
         return items.mean, np.sqrt(items.variance)
 

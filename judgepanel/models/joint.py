@@ -1,4 +1,4 @@
-"""Stacking and joint as scikit-learn classifiers: judges weighed together."""
+"""Stacking and joint as scikit-learn classifiers: judges weighted jointly."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class Stacking(VoteAggregator):
     Parameters
     ----------
     Cs : variances of a judge's weight under the ridge, positive and ascending. Several are
-        averaged, each by its likelihood on folds left out.
-    n_folds : folds of that choice, at least 2; fewer are made of fewer groups.
-    seed : of the folds.
-    symmetric : fit every item and its swap; there is no intercept then.
+        averaged, weighted by their likelihood on held-out folds.
+    n_folds : folds for these weights, at least 2; at most the number of groups is used.
+    seed : seed of the folds.
+    symmetric : fit every item and its swap, without an intercept.
 
     Attributes
     ----------
-    weights_ : float (n_judges,), log-odds that a vote for ``classes_[1]`` adds and one for
-        ``classes_[0]`` takes away.
+    weights_ : float (n_judges,), log-odds that a vote for ``classes_[1]`` adds and a vote for
+        ``classes_[0]`` subtracts.
     intercept_ : log-odds of an item whose votes cancel.
     C_ : the C with the largest share, ``C_weights_`` (n_C,) the shares.
-    cv_nll_ : float (n_C,), NLL in nats of every C on folds left out; None with one C.
-    panel_ : all that scores new items, see :class:`judgepanel.kernels.aggregate.joint.JointPanel`.
+    cv_nll_ : float (n_C,), NLL in nats of every C on held-out folds; None with one C.
+    panel_ : the complete fitted scorer, see :class:`judgepanel.kernels.aggregate.joint.JointPanel`.
     """
 
     kind: Aggregator = "stacking"
@@ -54,13 +54,13 @@ class Stacking(VoteAggregator):
         self.symmetric = symmetric
 
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Learn from labelled items; items of one group (n_items,) stay in one fold.
+        """Fit to labelled items; items of one group (n_items,) stay in one fold.
 
         Raises
         ------
         ValueError
-            Shapes that do not fit, infinite votes, other than two classes, or a parameter out of
-            range.
+            Shapes that do not match, infinite votes, a number of classes other than two, or a
+            parameter out of range.
         """
         return self._fit(X, y, groups)
 
@@ -106,20 +106,21 @@ class Stacking(VoteAggregator):
 
 
 class Joint(Stacking):
-    """One-coin on a fitted temperature, corrected for what judges do together.
+    """One-coin with a fitted temperature, corrected for dependence between judges.
 
     logit p = b + tau l(V) + V delta + g(V): l is the one-coin score, delta a correction of each
-    judge's weight, g what agreement with past items adds. A ridge shrinks delta and g, not tau.
+    judge's weight, g the contribution of agreement with past items. A ridge shrinks delta and g,
+    not tau.
 
     Parameters
     ----------
-    agreement : whether there is g; without it the model is linear in the votes.
+    agreement : whether to include g; without it the model is linear in the votes.
     Cs, n_folds, seed, symmetric : as in :class:`Stacking`.
 
     Attributes
     ----------
     weights_ : float (n_judges,), tau times the one-coin weights, plus delta.
-    tau_ : above 0; 1 for independent judges, less the more their votes repeat each other.
+    tau_ : above 0; 1 for independent judges, smaller the more their votes repeat each other.
     intercept_, C_, C_weights_, cv_nll_, panel_ : as in :class:`Stacking`.
     """
 
@@ -146,21 +147,21 @@ class Joint(Stacking):
 
 
 class MonotoneStacking(Stacking):
-    """Ridge logistic regression on the votes, in which no vote counts against what it says.
+    """Ridge logistic regression on the votes with weights of at least 0.
 
-    Weights are at least 0, but for judges that the labels show to be below chance: their accuracy
-    has a 95 % interval below 1/2. Parameters and attributes are those of :class:`Stacking`.
+    Only judges that are below chance according to the labels (95 % interval of accuracy below 1/2)
+    may have negative weights. Parameters and attributes are those of :class:`Stacking`.
     """
 
     kind: Aggregator = "stacking_monotone"
 
 
 class MonotoneJoint(MonotoneStacking):
-    """One-coin on a fitted temperature plus a correction of each judge's weight, bounded.
+    """One-coin with a fitted temperature and a bounded correction of each judge's weight.
 
-    What a vote counts in all, ``weights_``, is at least 0, but for judges that the labels show to
-    be below chance. There is no agreement, whose sign no weight can tell. Parameters are those of
-    :class:`Stacking`; attributes, too, and ``tau_`` as in :class:`Joint`.
+    The total weight of a vote, ``weights_``, is at least 0 except for judges that are below chance
+    according to the labels. There is no agreement term, because weights do not bound its sign.
+    Parameters and attributes are those of :class:`Stacking`, with ``tau_`` as in :class:`Joint`.
     """
 
     kind: Aggregator = "joint_monotone"

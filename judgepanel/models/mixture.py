@@ -1,7 +1,7 @@
 """Mixture: the average of fitted panels, which is what a recommendation exports.
 
 p(label 1) = sum_m w_m p_m, the linear opinion pool (Stone 1961, doi:10.1214/aoms/1177704873): each
-member gives a probability from the votes of its own judges, or the base rate where none of them
+member returns a probability from the votes of its own judges, or the base rate if none of them
 voted. A single pipeline is a mixture of one.
 """
 
@@ -37,11 +37,11 @@ class Mixture:
 
     Attributes
     ----------
-    judges : names of all judges that a member uses: those of the heaviest member in its order,
-        then those that the next one adds, and so on.
-    members : the panels, heaviest first; sums run in this order, and their weights add up to 1.
-    fallback : what scores items on which too much of the panel is absent; None where nothing is
-        better than the panel itself, or where that was not measured.
+    judges : names of all judges used by a member: those of the heaviest member in its order, then
+        those that the next one adds, and so on.
+    members : the panels, heaviest first; sums run in this order, and their weights sum to 1.
+    fallback : scores items on which too much of the panel is absent; None if nothing is better than
+        the panel itself, or if that was not measured.
     """
 
     judges: tuple[str, ...]
@@ -55,22 +55,22 @@ class Mixture:
 
     @property
     def prior(self) -> float:
-        """P(label = 1) of an item that none of the judges voted on."""
+        """P(label = 1) of an item without votes."""
         return self.main.prior
 
     @property
     def n_fit(self) -> int:
-        """Labelled items the members were fitted to."""
+        """Number of labelled items to which the members were fitted."""
         return self.main.n_fit
 
     @property
     def correct(self) -> tuple[int, ...]:
-        """Of each judge on the labelled items, in the order of ``judges``."""
+        """Number of right votes of each judge on the labelled items, in the order of ``judges``."""
         return self._of_judges("correct")
 
     @property
     def voted(self) -> tuple[int, ...]:
-        """Labelled items that each judge voted on, in the order of ``judges``."""
+        """Number of labelled items that each judge voted on, in the order of ``judges``."""
         return self._of_judges("voted")
 
     def _of_judges(self, name: str) -> tuple[int, ...]:
@@ -82,7 +82,7 @@ class Mixture:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """Weight of the members that use each judge, in (0, 1], in the order of ``judges``."""
+        """Total weight of the members that use each judge, in (0, 1], in ``judges`` order."""
         values = np.zeros(len(self.judges))
         for member in self.members:
             values[list(member.columns)] += member.weight
@@ -90,14 +90,15 @@ class Mixture:
 
     @property
     def main_weights(self) -> tuple[float, ...]:
-        """What a vote of each judge weighs in the heaviest member, in the order of ``judges``; NaN
-        for judges that it does not use.
+        """Weight of each judge's vote in the heaviest member, in the order of ``judges``.
+
+        NaN for judges that it does not use.
         """
         weights = dict(zip(self.main.judges, self.main.weights, strict=True))
         return tuple(weights.get(name, float("nan")) for name in self.judges)
 
     def score(self, votes: NDArray[np.int8]) -> Floats:
-        """P(label = 1), in [.001, .999], of votes (n_items, n_judges) in panel order."""
+        """Return P(label = 1), in [.001, .999], of votes (n_items, n_judges) in panel order."""
         weights = [member.weight for member in self.members]
         p = pooled(
             [member.model.score(votes[:, list(member.columns)]) for member in self.members], weights
@@ -108,17 +109,18 @@ class Mixture:
         return np.where((votes == MISSING).all(axis=1), self.prior, p)
 
     def falls_back(self, votes: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """Which items, (n_items,), the fallback scores; none of those without any vote."""
+        """Return which items, (n_items,), the fallback scores; items without votes are excluded."""
         if self.fallback is None:
             return np.zeros(len(votes), dtype=bool)
         return np.asarray(self.fallback.scores(votes) & (votes != MISSING).any(axis=1))
 
 
 def pooled(p: Sequence[Floats], weights: Sequence[float]) -> Floats:
-    """Weighted average of probabilities, each (n,), clipped to [.001, .999]; one alone is itself.
+    """Weighted average of probabilities, each (n,), clipped to [.001, .999]; one alone is
+    unchanged.
 
-    Distances from 1/2 are added, so that the averages of an item and of its swap add up to exactly
-    1 where those of every member do.
+    Distances from 1/2 are averaged, so that the averages of an item and of its swap sum to exactly
+    1 if those of every member do.
     """
     if len(p) == 1:
         return p[0]
@@ -131,12 +133,12 @@ def pooled(p: Sequence[Floats], weights: Sequence[float]) -> Floats:
 
 
 def mixture_of(models: Sequence[PanelModel], weights: Sequence[float]) -> Mixture:
-    """Average ``models``; members are sorted by weight, and judges follow from that.
+    """Return the average of ``models``; members are sorted by weight, which orders the judges.
 
     Raises
     ------
     ValueError
-        No model, a weight that is not above 0, or weights that do not add up to 1.
+        No model, a weight that is not above 0, or weights that do not sum to 1.
     """
     if not models or min(weights) <= 0.0 or abs(sum(weights) - 1.0) > 1e-9:
         raise ValueError("weights of a mixture are above 0 and add up to 1")

@@ -1,4 +1,4 @@
-"""PanelModel: judges under one pipeline, fitted and frozen, that score votes they never saw."""
+"""PanelModel: a fitted, immutable panel under one pipeline, which scores new votes."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class PanelModel:
     judges : names in panel order, best first; sums run in this order.
     rule : how their votes become a raw logit, tagged with the ``aggregator``.
     correct, voted : c and n of each judge on the labelled items.
-    calibrator : what was asked for; ``shape`` is what was fitted, and its kind is temperature
-        where that stands in (``replaced``).
-    prior : P(label = 1) of an item that none of the judges voted on.
-    n_fit : labelled items the panel was fitted to.
+    calibrator : the requested calibrator; ``shape`` is the fit, whose kind is temperature after a
+        fallback (``replaced``).
+    prior : P(label = 1) of an item without votes.
+    n_fit : number of labelled items to which the panel was fitted.
     """
 
     judges: tuple[str, ...]
@@ -48,21 +48,21 @@ class PanelModel:
 
     @property
     def aggregator(self) -> Aggregator:
-        """How votes are summed."""
+        """The aggregator of the votes."""
         return self.rule.kind
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """What a vote of each judge weighs; for ``joint`` in the linear part."""
+        """Weight of each judge's vote; for ``joint``, that of the linear part."""
         return self.rule.weights
 
     def score(self, votes: NDArray[np.int8]) -> Floats:
-        """P(label = 1), in [.001, .999], of votes (n_items, n_judges) in panel order."""
+        """Return P(label = 1), in [.001, .999], of votes (n_items, n_judges) in panel order."""
         p = self.probabilities(self.rule.logits(votes))
         return np.where((votes == MISSING).all(axis=1), self.prior, p)
 
     def probabilities(self, logits: Floats) -> Floats:
-        """P(label = 1) of raw logits (n_items,), calibrated and clipped."""
+        """Return P(label = 1) of raw logits (n_items,), calibrated and clipped."""
         return probabilities(_calibrated(logits, self.shape), CLIP)
 
 
@@ -78,9 +78,9 @@ def fit_panel(
 ) -> PanelModel:
     """Fit the k best judges on all labelled items.
 
-    The calibrator is fitted to scores from which each item's own unit was left out, of the
-    weights and of the ranking alike: counts without it for closed forms, other folds (drawn by
-    ``seed``) for what is cross-fitted. ``names`` are the columns of ``ballots``.
+    The calibrator is fitted to scores whose weights and ranking leave out each item's own unit: by
+    leave-out counts for closed forms, by cross-fitting (folds from ``seed``) for other aggregators.
+    ``names`` are the columns of ``ballots``.
     """
     scores = panel_scores(
         ballots,
@@ -103,7 +103,7 @@ def fit_panel(
 
 
 def whole_of(ballots: Ballots) -> Split:
-    """All rows calibrate, none is held out."""
+    """Return a split in which all rows calibrate and none is held out."""
     everyone = np.arange(ballots.n_items)
     return Split(0, everyone, everyone[:0])
 
@@ -119,8 +119,9 @@ def panel_of(
     ranking: Ranking = "accuracy",
     seed: int = 0,
 ) -> PanelModel:
-    """Freeze the k best judges of ``ballots``, calibrated on ``scores`` of one column, in which no
-    item's own label had a part.
+    """Return the fitted panel of the k best judges of ``ballots``.
+
+    ``scores`` has one column, to which the calibrator is fitted; no item's own label may be in it.
     """
     whole = whole_of(ballots)
     signs = ballots.signs.astype(np.float64)

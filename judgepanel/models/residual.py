@@ -24,11 +24,11 @@ class ResidualCorrection(BaseEstimator):  # type: ignore[misc]
     """A logistic map of the raw logit, with optional item features (the paper's step 2).
 
     As given, l' = a l + x . gamma + b with a >= 0; under ``symmetric``, l' = l (a + x . gamma).
-    Platt scaling (temperature under ``symmetric``) where there are no features. The kernel
+    Without features it is Platt scaling (temperature under ``symmetric``). It is the kernel
     :mod:`kernels.calibrate.residual` at batch size 1.
 
-    The logits it is fitted to must not know their own label: left-out or cross-fitted scores. What
-    it then makes of them does, so a calibrator behind it is fitted to
+    It must be fitted to leave-out or cross-fitted logits. Its output on the training items depends
+    on their own labels, so a calibrator after it is fitted to
     :func:`judgepanel.kernels.calibrate.residual.cross_fitted_residual` instead.
 
     Parameters
@@ -39,8 +39,8 @@ class ResidualCorrection(BaseEstimator):  # type: ignore[misc]
     ----------
     slope_, level_ : a and b; b is 0 under ``symmetric``.
     gamma_ : float (d,), one weight per column of ``encoder_.columns``.
-    encoder_ : how features become columns, fitted to the training items.
-    replaced_ : whether there is no finite fit and temperature stands in, without features.
+    encoder_ : the encoding of features as columns, fitted to the training items.
+    replaced_ : whether there was no finite fit and it fell back to temperature without features.
     """
 
     def __init__(self, *, symmetric: bool = False) -> None:
@@ -52,7 +52,7 @@ class ResidualCorrection(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         InputError
-            Other shapes, infinite logits or features, other labels, or no item at all.
+            Invalid shapes, infinite logits or features, invalid labels, or no items.
         """
         scores, labels = _column(logits), np.asarray(y)
         if labels.shape != scores.shape or len(scores) == 0:
@@ -73,12 +73,12 @@ class ResidualCorrection(BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, logits: ArrayLike, features: Features | None = None) -> Floats:
-        """Corrected logits (n,).
+        """Return corrected logits (n,).
 
         Raises
         ------
         InputError
-            Features that the fit had and that are absent, or text where numbers were.
+            A missing feature of the fit, or text instead of numbers.
         """
         check_is_fitted(self)
         scores = _column(logits)
@@ -93,13 +93,13 @@ class ResidualCorrection(BaseEstimator):  # type: ignore[misc]
         return np.asarray(map_(scores[None], encoded)[0])
 
     def predict_proba(self, logits: ArrayLike, features: Features | None = None) -> Floats:
-        """Corrected probabilities (n, 2) of labels 0 and 1."""
+        """Return corrected probabilities (n, 2) of labels 0 and 1."""
         p = sigmoid(self.transform(logits, features))
         return np.column_stack([1.0 - p, p])
 
 
 def feature_columns(features: Features | None) -> FeatureColumns | None:
-    """A table as arrays: float64 with NaN for numbers, else objects with None where missing."""
+    """Return a table as arrays: float64 with NaN for numbers, else objects with None if missing."""
     if features is None:
         return None
     return {str(name): _plain(pd.Series(values)) for name, values in features.items()}

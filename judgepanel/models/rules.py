@@ -1,4 +1,4 @@
-"""Rules: how a frozen panel turns votes into a raw logit, one small class a family of aggregators.
+"""Rules: how a fitted panel turns votes into a raw logit, one class per family of aggregators.
 
 Votes are (n_items, n_judges) in {0, 1, -1 missing}, in panel order; every sum runs in that order
 (:mod:`kernels.application`).
@@ -43,26 +43,26 @@ class VoteFraction:
     weights: Numbers
 
     def logits(self, votes: Votes) -> Floats:
-        """Raw logits (n_items,)."""
+        """Return raw logits (n_items,)."""
         return fraction_logits(votes, np.array(self.weights))
 
 
 @dataclass(frozen=True, slots=True)
 class VoteSum:
-    """``intercept`` + sum of V w: ``weights`` (k,) are log-odds that a vote for 1 adds."""
+    """``intercept`` + sum of V w: ``weights`` (k,) are the log-odds of a vote for 1."""
 
     kind: Literal["one_coin", "log_odds", "stacking", "stacking_monotone", "joint_monotone"]
     weights: Numbers
     intercept: float = 0.0
 
     def logits(self, votes: Votes) -> Floats:
-        """Raw logits (n_items,)."""
+        """Return raw logits (n_items,)."""
         return weighted_logits(votes, np.array(self.weights)) + self.intercept
 
 
 @dataclass(frozen=True, slots=True)
 class TwoCoin:
-    """What a vote for 1 (``ones``) and a vote for 0 (``zeros``) add, each (k,), and the prior."""
+    """Contributions of a vote for 1 (``ones``) and for 0 (``zeros``), (k,), and the prior."""
 
     kind: Literal["dawid_skene", "dawid_skene_semi"]
     ones: Numbers
@@ -71,23 +71,23 @@ class TwoCoin:
 
     @property
     def weights(self) -> Numbers:
-        """Half of what lies between a vote for 1 and one for 0."""
+        """Half the difference between a vote for 1 and a vote for 0."""
         return tuple(
             (label_one - zero) / 2.0 for label_one, zero in zip(self.ones, self.zeros, strict=True)
         )
 
     def logits(self, votes: Votes) -> Floats:
-        """Raw logits (n_items,)."""
+        """Return raw logits (n_items,)."""
         return two_coin_logits(votes, np.array(self.ones), np.array(self.zeros), self.prior_logit)
 
 
 @dataclass(frozen=True, slots=True)
 class JointSum:
-    """A weighted sum, and what likeness to past items adds.
+    """A weighted sum plus the contribution of similarity to past items.
 
     ``prototypes`` are past items, one string of ``1``, ``0`` and ``.`` (missing) each, in panel
-    order; ``shares`` (k,) say how much each judge counts in a comparison; ``pull`` (m,) is what
-    likeness to each prototype adds (:mod:`kernels.aggregate.agreement`).
+    order; ``shares`` (k,) are the judges' weights in a comparison; ``pull`` (m,) is the
+    contribution of each prototype (:mod:`kernels.aggregate.agreement`).
     """
 
     kind: Literal["joint"]
@@ -98,7 +98,7 @@ class JointSum:
     pull: Numbers
 
     def logits(self, votes: Votes) -> Floats:
-        """Raw logits (n_items,)."""
+        """Return raw logits (n_items,)."""
         past = np.array([[_SIGNS[c] for c in row] for row in self.prototypes], dtype=np.int8)
         linear = weighted_logits(votes, np.array(self.weights)) + self.intercept
         return linear + likeness_logits(votes, np.array(self.shares), past, np.array(self.pull))
@@ -113,9 +113,9 @@ _MARKS = {sign: mark for mark, sign in _SIGNS.items()}
 def fit_rule(
     ballots: Ballots, k: int, aggregator: Aggregator, ranking: Ranking, *, seed: int
 ) -> tuple[Index, Rule]:
-    """The ``k`` best judges (k,) in panel order, and their rule, fitted on all rows.
+    """Return the ``k`` best judges (k,) in panel order, and their rule, fitted on all rows.
 
-    ``seed`` draws the folds in which ridge regressions choose their ridge.
+    ``seed`` determines the folds in which ridge regressions choose their ridge.
     """
     everyone = np.arange(ballots.n_items)
     order = rank(ballots, everyone, ranking)[:k]

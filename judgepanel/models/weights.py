@@ -1,4 +1,4 @@
-"""What each judge's vote weighs under every aggregator, fitted to all labelled items."""
+"""The weight of each judge's vote under every aggregator, fitted to all labelled items."""
 
 from __future__ import annotations
 
@@ -72,17 +72,17 @@ WEIGHTS: Mapping[Aggregator, Callable[[Ballots], Floats]] = MappingProxyType(
         **{cast(Aggregator, kind): _ridge(form) for kind, form in RIDGES.items()},
     }
 )
-"""Ballots to weights (n_judges,), by aggregator."""
+"""Functions from ballots to weights (n_judges,), by aggregator."""
 
 
 def judge_weights(
     ballots: Ballots, names: Sequence[Aggregator] = tuple(WEIGHTS)
 ) -> dict[Aggregator, Floats]:
-    """Weights (n_judges,) under each named aggregator that gives judges weights.
+    """Return weights (n_judges,) under each named aggregator that weights judges.
 
-    Log-odds that a vote for label 1 adds; half of what lies between a vote for 1 and one for 0
-    where they add differently (Dawid-Skene). Under ``majority`` and ``accuracy_weighted``, which
-    take a fraction of votes, what a vote counts. Under ``joint`` those of its linear form: what
-    it learns from agreement with past items belongs to no single judge.
+    They are the log-odds of a vote for label 1, or half the difference between a vote for 1 and a
+    vote for 0 if these differ (Dawid-Skene). ``majority`` and ``accuracy_weighted`` use a fraction
+    of votes, so they are the weights in that fraction. For ``joint`` they are those of its linear
+    form: the contribution of agreement with past items belongs to no single judge.
     """
     return {name: WEIGHTS[name](ballots) for name in names if name in WEIGHTS}
