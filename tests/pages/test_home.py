@@ -81,8 +81,15 @@ def compared(entry: str, other: str) -> AppTest:
     return until_done(checked(app.run()))
 
 
-def test_who_has_no_analysis_sees_no_list() -> None:
-    assert open_app().main.get("header")[0].value == "Your votes"
+WELCOME = "Keep all judges, or the best few?"
+
+
+def test_newcomers_see_what_the_pages_answer_in_place_of_a_list() -> None:
+    app = open_app()
+    assert app.main.get("header")[0].value == "Your votes"
+    assert WELCOME in "".join(htmls(app))
+    analysis("the first")
+    assert WELCOME not in "".join(htmls(open_app()))
 
 
 def test_the_newest_comes_first_with_file_size_time_and_what_is_not_the_default() -> None:

@@ -9,6 +9,7 @@ import streamlit as st
 from judgepanel.service import Analysis, DatabaseProblem, NotFound, SignInFirst
 from judgepanel.ui.access import AccessProblem
 from judgepanel.ui.frame import problem
+from judgepanel.ui.pages.welcome import welcome
 from judgepanel.ui.session import COMPARE, PARAMETER, workspace
 from judgepanel.words.compare import settings_words
 from judgepanel.words.numbers import counted, minute
@@ -34,10 +35,11 @@ _STYLE = """<style>
 
 
 def home() -> None:
-    """The list and, from two analyses on, the choice of two to compare; nothing for newcomers."""
+    """The list, and a comparison of any two; newcomers see what the pages answer."""
     analyses = workspace().list()
     outcome()
     if not analyses:
+        welcome()
         return
     st.header("Recent analyses")
     st.html(_STYLE)
