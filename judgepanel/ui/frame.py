@@ -211,8 +211,7 @@ def _menu(analysis: Analysis | None) -> None:
                     continue
                 st.page_link(page.file, label=page.title, query_params=link_parameters(analysis))
         with st.popover("Glossary", width="stretch"):
-            for term, meaning in TERMS.items():
-                st.markdown(f"**{term}** {meaning}")
+            st.markdown("\n\n".join(f"**{term}** {text}" for term, text in TERMS.items()))
         if not st.context.is_embedded:  # A click in a frame may be one that another site wants.
             signed_in_as()
 

@@ -13,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGridSpec
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
-from judgepanel.ui.glossary import TERMS
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
 from tests.pages.driver import (
@@ -188,14 +187,3 @@ def test_a_dozen_items_and_three_judges_are_answered_with_their_warnings() -> No
     notices = " ".join(htmls(app, "Note:"))
     assert "Only 6 labels calibrate" in notices
     assert "nan" not in text_of(app).lower().replace("dominan", "")
-
-
-@pytest.mark.parametrize(
-    "term",
-    [
-        *("Joint", "Stacking", "Dawid–Skene", "Isotonic", "Platt", "Cross-fitted"),
-        *("Nested", "Tied", "Spearman ρ", "Conformal set"),
-    ],
-)
-def test_the_words_of_the_page_are_in_the_glossary(term: str) -> None:
-    assert 20 < len(TERMS[term]) < 200
