@@ -1,15 +1,15 @@
-"""Start: what did you bring?  `streamlit run app.py` serves the dashboard behind its guard."""
+"""The Start page; `streamlit run app.py` serves the dashboard behind its guard."""
 
 import streamlit as st
 from streamlit.starlette import App
 
-# Streamlit runs this file as a page, and imports it as a server, where it looks for `app`.
+# Streamlit runs this file as a page, and imports it as a server that looks for `app`.
 if __name__ == "__main__":
     from judgepanel.ui.frame import frame
     from judgepanel.ui.pages import compare, start
 
-    # A link from Start to Start changes what the page is told and not the address that the browser
-    # shows, and the next click would send that old one.
+    # A link from Start to Start changes the parameters of the page but not the address in the
+    # browser, and the next click would send the old one.
     st.query_params.from_dict(st.query_params.to_dict())
     if compare.is_asked():
         context = frame("Two analyses", "What changed, and what did it do to the answer?")

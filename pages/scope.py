@@ -1,4 +1,4 @@
-"""Scope: is the default safe here?"""
+"""Scope: is the recommendation safe here?"""
 
 from judgepanel.present.registry import SCOPE_PAGE
 from judgepanel.ui.frame import draw_page

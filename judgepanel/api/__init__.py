@@ -1,1 +1,1 @@
-"""The front door for notebooks, scripts and the command line: votes, studies, panels, reports."""
+"""The public Python interface: votes, studies, panels and reports."""

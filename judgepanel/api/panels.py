@@ -1,4 +1,4 @@
-"""Panels at the front door: recommended, saved, loaded again, and used to score."""
+"""Panels: recommended, saved, loaded again, and used to score."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from judgepanel.words.sentences import panel_pipelines
 from judgepanel.words.terminal import printable
 
 DOCUMENTS = (".html", ".md")
-"""Files that hold a report: with figures, or its words alone."""
+"""Endings of files that hold a report: with figures, or words only."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -54,7 +54,7 @@ class Panel:
 
     Attributes
     ----------
-    file : the panel file: the model, and all that the file says.
+    file : the panel file: the model and its metadata.
     """
 
     file: PanelFile
@@ -66,14 +66,14 @@ class Panel:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What had to be known beside the figures when the panel was made."""
+        """What a reader of the figures must know, in full sentences."""
         return tuple(self.file.content["warnings"])
 
     def frame(self) -> pd.DataFrame:
         """One row per judge in panel order: judge, share, weight, correct, voted.
 
-        ``share`` is the weight of the pipelines that use the judge, ``weight`` what its vote weighs
-        in the heaviest of them (NaN where that does not use it).
+        ``share`` is the weight of the pipelines that use the judge, ``weight`` the weight of its
+        vote in the heaviest of them (NaN if that one does not use it).
         """
         model = self.file.model
         return pd.DataFrame(
@@ -87,7 +87,7 @@ class Panel:
         )
 
     def plot(self) -> go.Figure:
-        """Accuracy of every judge of the panel on the labels it was fitted on, with intervals."""
+        """Accuracy of every judge in the panel on the labels it was fitted on, with intervals."""
         model = self.file.model
         correct, voted = np.array(model.correct), np.array(model.voted)
         accuracy, coverage = share_right(correct, voted), voted / max(model.n_fit, 1)
@@ -96,7 +96,7 @@ class Panel:
         return on_white(kept_judges(table, model.judges, ()))
 
     def summary(self) -> dict[str, Any]:
-        """The figures of the panel file, its judges, and the pipelines that are averaged."""
+        """The figures in the panel file, its judges, and the pipelines that are averaged."""
         content, model = self.file.content, self.file.model
         return {
             "judges": list(model.judges),
@@ -138,9 +138,8 @@ class Panel:
         -------
         DataFrame
             The columns of ``scored.csv``: ``item_id``, ``p`` (the probability of label 1),
-            ``decision``, ``set_80``, ``set_90``, ``n_votes``, ``fallback``. What makes scores
-            doubtful (items seen before, absent judges, drift) is warned of as
-            :class:`DataWarning`.
+            ``decision``, ``set_80``, ``set_90``, ``n_votes``, ``fallback``. Items seen before,
+            absent judges and drift issue a :class:`DataWarning`.
 
         Raises
         ------
@@ -153,7 +152,7 @@ class Panel:
         else:
             source: RawTable | Source
             if isinstance(votes, pd.DataFrame):
-                # Its features have their names in the table already.
+                # The frame's features are already named in this table.
                 source, features = transcribed(read_frame(votes, features=features)), ()
             else:
                 source = votes
@@ -173,16 +172,16 @@ class Panel:
         return scored.frame()
 
     def scored(self, votes: VoteMatrix) -> Scored:
-        """Scores with what makes them doubtful and what they are worth on labels."""
+        """Scores, warnings about them, and their quality on any labels."""
         return score_votes(self.file, votes)
 
     def save(self, path: Source) -> Path:
-        """Write the panel file (``panel.json``), from which :func:`load_panel` reads it again.
+        """Write the panel file (``panel.json``), which :func:`load_panel` reads.
 
         Raises
         ------
         InputError
-            Another ending than ``.json``, or a folder that is not there.
+            A name that does not end in ``.json``, or a folder that does not exist.
         """
         target = Path(path)
         check_output(target, kinds=(".json",))
@@ -208,7 +207,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RecommendedPanel(StudyResult):
-    """A recommendation: a result like any other, and the panel that it chose."""
+    """A recommendation: a result like any other, with the panel that it chose."""
 
     @property
     def panel(self) -> Panel:
@@ -228,20 +227,20 @@ class RecommendedPanel(StudyResult):
         return recommendation.model.judges
 
     def score(self, votes: pd.DataFrame | AnyVotes | Source, **columns: Any) -> pd.DataFrame:
-        """Probabilities of new items, as :meth:`Panel.score`."""
+        """Probabilities of new items, as from :meth:`Panel.score`."""
         return self.panel.score(votes, **columns)
 
     def save(self, path: Source) -> Path:
-        """Write the panel file (``panel.json``), as :meth:`Panel.save`."""
+        """Write the panel file (``panel.json``), as with :meth:`Panel.save`."""
         return self.panel.save(path)
 
     def report(self, path: Source) -> Path:
-        """Write the report of the recommendation: ``.html`` with figures, ``.md`` its words.
+        """Write the report of the recommendation: ``.html`` with figures, ``.md`` without.
 
         Raises
         ------
         InputError
-            Another ending, or a folder that is not there.
+            Another file type, or a folder that does not exist.
         """
         target = Path(path)
         check_output(target, kinds=DOCUMENTS)
@@ -258,17 +257,17 @@ class RecommendedPanel(StudyResult):
 def recommend(
     votes: AnyVotes, *, jobs: int | None = None, backend: str = AUTO, **options: Any
 ) -> RecommendedPanel:
-    """Which judges and which pipeline? Choose a panel, and measure the choice itself.
+    """Choose judges and a pipeline, and measure the choice itself on items it has not seen.
 
     Parameters
     ----------
     votes : Votes or VoteMatrix
         What :func:`load` or :func:`from_frame` returned.
     jobs : int, optional
-        Workers, all cores by default; they change no figure.
+        Number of workers, by default one per core; it does not affect the result.
     backend : str, optional
-        What computes: ``auto`` (the default), ``threading``, ``loky``, or the address of a Dask
-        scheduler such as ``tcp://host:8786``; it changes no figure.
+        Where to compute: ``auto`` (the default), ``threading``, ``loky``, or the address of a Dask
+        scheduler such as ``tcp://host:8786``; it does not affect the result.
     **options
         Those of :func:`study`, and ``candidates``, ``folds``, ``prefer``, ``budget``,
         ``candidate``, ``conformal``.
@@ -281,7 +280,7 @@ def recommend(
     Raises
     ------
     InputError
-        An option or a value that is refused, with those that are allowed.
+        An unknown option or invalid value, with those that are allowed.
 
     References
     ----------
@@ -335,7 +334,7 @@ def write_document(document: Document, path: Path) -> None:
 
 @lru_cache(maxsize=4)
 def _panel_of(recommended: RecommendedPanel) -> Panel:
-    """By way of the file's text, so that a saved panel is this panel."""
+    """The panel as read back from the text of its file, so that it equals the saved one."""
     if recommended.partial:
         raise InputError(
             "an interrupted recommendation makes no panel", remedy="run it again to its end"

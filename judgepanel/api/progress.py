@@ -1,4 +1,4 @@
-"""A line of progress that is written over again and is gone at the end."""
+"""A line of progress that is overwritten and disappears at the end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class ProgressLine:
-    """Progress on a terminal's stderr, or below a notebook's cell; nothing anywhere else."""
+    """Progress on a terminal's stderr or below a notebook's cell; nothing elsewhere."""
 
     def __init__(self) -> None:
         self._on_terminal = sys.stderr.isatty()
@@ -31,13 +31,13 @@ class ProgressLine:
             self._handle.update(_cell(""), raw=True)
 
     def show(self, text: str, share: float = 0.0) -> None:
-        """Write ``text`` in place of what stands there; a notebook draws ``share`` in [0, 1]."""
+        """Write ``text`` over the current line; a notebook also draws ``share``, in [0, 1]."""
         self._write("\r" + text.ljust(self._widest))
         self._widest = max(self._widest, len(text))
         if self._in_notebook is not None:
             cell = _cell(text, share)
             if self._handle is None:
-                # Held before it is shown: the stop button can be pressed in between.
+                # Stored before it is shown, since the stop button can be pressed in between.
                 self._handle = self._in_notebook()
                 self._handle.display(cell, raw=True)
             else:
@@ -54,7 +54,7 @@ def _cell(text: str, share: float = 0.0) -> dict[str, str]:
 
 
 def _notebook_handle() -> Any:
-    """IPython's display handle inside a notebook's kernel, else None; IPython is never imported."""
+    """IPython's display handle inside a notebook's kernel, else None; never imports IPython."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if getattr(shell, "kernel", None) is None:
         return None

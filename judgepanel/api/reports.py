@@ -26,7 +26,7 @@ from judgepanel.votes.build import check_labels
 from judgepanel.words.output import check_output
 
 REPORTED = tuple(name for name in STUDIES if name != WHAT_IF.name)
-"""Studies of a report: all but those that need something picked by hand."""
+"""Studies of a report: all except those that need judges picked by hand."""
 _AFTER = (VALUE.name, COST.name, ESCALATION.name)
 """Studies that need a recommendation."""
 
@@ -40,24 +40,25 @@ def report(
     backend: str = AUTO,
     **options: Any,
 ) -> Path:
-    """Compute studies under their default options, and write what they say to one file.
+    """Compute studies under their default options, and write their results to one file.
 
-    An interrupt (Ctrl-C) keeps what is complete: the report is written with that.
+    An interrupt (Ctrl-C) keeps what is complete, and the report is written with that.
 
     Parameters
     ----------
     votes : Votes or VoteMatrix
         What :func:`load` or :func:`from_frame` returned.
     path : str or Path
-        ``.html``: one file with figures that needs no network; ``.md``: its words and tables.
+        ``.html`` for one file with figures that needs no network, ``.md`` for words and tables
+        only.
     studies : sequence of str, optional
-        Studies by name, all by default. Those that rest on the recommended pipeline (``value``,
-        ``cost``, ``escalation``) bring ``recommend`` along.
+        Names of studies, by default all. Those that use the recommended pipeline (``value``,
+        ``cost``, ``escalation``) include ``recommend``.
     jobs : int, optional
-        Workers, all cores by default; they change no figure.
+        Number of workers, by default one per core; it does not affect the result.
     backend : str, optional
-        What computes: ``auto`` (the default), ``threading``, ``loky``, or the address of a Dask
-        scheduler such as ``tcp://host:8786``; it changes no figure.
+        Where to compute: ``auto`` (the default), ``threading``, ``loky``, or the address of a Dask
+        scheduler such as ``tcp://host:8786``; it does not affect the result.
     **options
         ``splits``, ``seed``, ``fraction``, ``orientation``, ``protocol``, ``judges`` and
         ``group_duplicates``.
@@ -71,7 +72,7 @@ def report(
     ------
     InputError
         An unknown study or option, with those that are known; votes without labels; a study asked
-        for by name that refuses these votes; another ending than ``.html`` or ``.md``.
+        for by name that refuses these votes; a file type other than ``.html`` or ``.md``.
 
     Examples
     --------
@@ -103,7 +104,7 @@ def write_report(
     *,
     keep_interrupted: bool,
 ) -> tuple[str, ...]:
-    """Compute and write a report; returns what is missing from it, and why."""
+    """Compute and write a report; return what is missing from it, and why."""
     check_labels(votes.matrix.labels, votes.matrix.task, None)
     names = report_studies(studies)
     findings: dict[str, Finding] = {}
@@ -146,7 +147,7 @@ def write_report(
 
 
 def report_studies(names: Sequence[str] | str | None) -> tuple[str, ...]:
-    """The studies of a report in the order in which they run; InputError for an unknown name."""
+    """Names of the studies in the order in which they run; InputError for an unknown name."""
     if names is None:
         wanted = set(REPORTED)
     else:
@@ -160,7 +161,7 @@ def report_studies(names: Sequence[str] | str | None) -> tuple[str, ...]:
         raise InputError("a report needs one study or more", allowed=", ".join(REPORTED))
     if wanted & set(_AFTER):
         wanted.add(RECOMMEND.name)
-    # The recommendation comes first: others take its pipeline.
+    # The recommendation comes first, since other studies use its pipeline.
     return tuple(
         sorted(
             (name for name in REPORTED if name in wanted), key=lambda name: name != RECOMMEND.name
@@ -177,7 +178,7 @@ def _findings(
     keep_interrupted: bool,
     refused: list[str] | None,
 ) -> Iterator[tuple[Finding, StudyRun]]:
-    """Results with their runs; why a study refuses the votes is added to ``refused`` or raised."""
+    """Results with their runs; a refusal of the votes is added to ``refused``, or raised."""
     specs = default_specs(votes, settings)
     for number, name in enumerate(names, start=1):
         study = STUDIES[name]

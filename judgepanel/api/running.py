@@ -1,4 +1,4 @@
-"""How a study is asked for and run: options to a spec, progress, and what an interrupt leaves."""
+"""Running a study: its spec from options, progress, and what an interrupt leaves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AnyStudy = Study[Any, Any, Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyRun:
-    """A result, what was noted of the run, and whether an interrupt left parts of it missing."""
+    """A result, notes about the run, and whether an interrupt left parts of it missing."""
 
     result: Result
     notes: tuple[str, ...] = ()
@@ -30,17 +30,17 @@ class StudyRun:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The warnings of the result, then what was noted of the run."""
+        """Warnings of the result, then notes about the run."""
         return (*self.result.warnings, *self.notes)
 
 
 def settings_from(options: Mapping[str, Any]) -> Settings:
-    """The settings that all studies share, from those among the options of a call.
+    """The settings that all studies share, from the options of a call.
 
     Raises
     ------
     InputError
-        A value that a setting does not take.
+        A setting has an invalid value.
     """
     return Settings(
         **{
@@ -57,7 +57,7 @@ def spec_from(study: AnyStudy, command: str, options: Mapping[str, Any]) -> Any:
     Raises
     ------
     InputError
-        An option that the study does not take, with those that it takes; a value that is refused.
+        An unknown option, with those that the study has, or an invalid value.
     """
     shared = {spec_option.field for spec_option in spec_options_of(Settings)}
     fields = {
@@ -74,7 +74,7 @@ def spec_from(study: AnyStudy, command: str, options: Mapping[str, Any]) -> Any:
 
 
 def study_spec(study: AnyStudy, settings: Settings, given: Mapping[str, Any]) -> Any:
-    """The spec of a study from texts or values by field, with the paper's calibrators in paper."""
+    """The spec of a study from values by field; under ``paper`` with the paper's calibrators."""
     if study is PANEL_CURVE and settings.protocol == "paper":
         given = {"calibrators": "none,beta_clipped", **given}
     return read_spec(study, settings, given)
@@ -82,15 +82,15 @@ def study_spec(study: AnyStudy, settings: Settings, given: Mapping[str, Any]) ->
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """What computes: how many workers (None: all cores), and which backend.
+    """How many workers compute (None: one per core), and on which backend.
 
-    ``backend`` is ``auto``, ``threading``, ``loky``, or the address of a Dask scheduler, whose
-    workers are all taken.
+    ``backend`` is ``auto``, ``threading``, ``loky``, or the address of a Dask scheduler, all of
+    whose workers are used.
 
     Raises
     ------
     InputError
-        Fewer than one worker, or a backend that there is not.
+        Fewer than one worker, or an unknown backend.
     """
 
     jobs: int | None = None
@@ -119,8 +119,8 @@ def run_study(
 ) -> StudyRun:
     """Run a study to its end, with a line of progress.
 
-    With ``keep_interrupted`` an interrupt (Ctrl-C) ends the run with the result of the parts that
-    are complete; without any it is raised, as it is without ``keep_interrupted``.
+    With ``keep_interrupted`` an interrupt (Ctrl-C) ends the run with the result of the complete
+    parts. It is raised if there are none, and without ``keep_interrupted``.
 
     Raises
     ------
@@ -160,5 +160,5 @@ def _notes(spec: Spec, result: Result, latest: Progress[Any, Any, Any]) -> tuple
 
 
 def _keyword(option: str) -> str:
-    """An option of the command line as the name of an argument."""
+    """The argument name of a command-line option."""
     return option.removeprefix("--").replace("-", "_")

@@ -1,4 +1,4 @@
-"""Results, votes and inspections in a notebook: the blocks that every renderer takes, as HTML."""
+"""Results, votes and inspections as HTML for a notebook."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ def first_figure(blocks: Iterable[Block], name: str) -> go.Figure:
 
 
 def on_white(figure: go.Figure) -> go.Figure:
-    """A figure that can be read in a light and in a dark notebook."""
+    """A copy of a figure that is readable in light and dark notebooks."""
     return go.Figure(figure).update_layout(template="plotly_white")
 
 
 def blocks_html(blocks: Iterable[Block]) -> str:
-    """Blocks for a notebook, escaped; ``plot()`` has the figures."""
+    """Blocks as escaped HTML for a notebook; ``plot()`` gives the figures."""
     return f'<div class="judgepanel"><style>{IN_NOTEBOOK}</style>{fragment(blocks)}</div>'
 
 
 def votes_html(votes: Votes) -> str:
-    """The size of the votes, and the warnings about them."""
+    """The size of the votes and the warnings about them, as HTML."""
     return blocks_html([Answer(votes_sentence(votes.matrix)), *caveats(votes.warnings)])
 
 
 def inspection_html(inspection: Inspection) -> str:
-    """The checks of the items, and the table of judges."""
+    """The checks of the items and the table of judges, as HTML."""
     blocks: list[Block] = [Answer(inspection.size())]
     blocks += [Paragraph(" ".join(lines).strip()) for lines in inspection.check_lines()]
     blocks.append(Table(accuracy_table(inspection.judges), "Every judge, most accurate first."))

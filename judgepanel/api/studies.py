@@ -1,4 +1,4 @@
-"""Studies at the front door: one call runs one, and its result shows itself."""
+"""Studies: one call runs a study, and its result displays itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from judgepanel.words.output import check_output, write_whole
 from judgepanel.words.tables import csv_text
 
 TABLES = (".csv", ".json")
-"""Files that hold a result: its table, or all of it."""
+"""Endings of files that hold a result: its table, or all of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -36,7 +36,7 @@ class StudyResult:
 
     Attributes
     ----------
-    study, spec : which study, under which spec.
+    study, spec : the study and its spec.
     votes : the votes it was given.
     run : the frozen result, the warnings, and whether the run was interrupted.
     """
@@ -53,12 +53,12 @@ class StudyResult:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What must be known beside the numbers, in full sentences."""
+        """What a reader of the figures must know, in full sentences."""
         return self.run.warnings
 
     @property
     def partial(self) -> bool:
-        """Whether an interrupt ended the run: the result rests on fewer parts than were planned."""
+        """Whether an interrupt ended the run, so that the result rests on fewer parts."""
         return self.run.interrupted
 
     def frame(self) -> pd.DataFrame:
@@ -84,7 +84,7 @@ class StudyResult:
         return first_figure(self.blocks(), self.study.name)
 
     def blocks(self) -> list[Block]:
-        """What is shown of the result: answer, caveats, figures, tables and method."""
+        """The result as blocks: answer, caveats, figures, tables and method."""
         recommends = self.study.name == RECOMMEND.name
         view = RecommendationView(self.votes.matrix) if recommends else None
         blocks = study_blocks(ENTRIES[self.study.name], self.result, self.spec, view)
@@ -96,7 +96,7 @@ class StudyResult:
         Raises
         ------
         InputError
-            Another ending, or a folder that is not there.
+            Another file type, or a folder that does not exist.
         """
         target = Path(path)
         check_output(target, kinds=TABLES)
@@ -104,7 +104,7 @@ class StudyResult:
         return target
 
     def text(self, path: Path) -> str:
-        """What a file of this name holds."""
+        """The content of a file with this name."""
         if path.name.lower().endswith(".csv"):
             return csv_text(self.frame())
         content = result_content(self.study, self.votes.matrix, self.spec, self.result)
@@ -135,14 +135,14 @@ def study(
     votes : Votes or VoteMatrix
         What :func:`load` or :func:`from_frame` returned.
     jobs : int, optional
-        Workers, all cores by default; they change no figure.
+        Number of workers, by default one per core; it does not affect the result.
     backend : str, optional
-        What computes: ``auto`` (the default), ``threading``, ``loky``, or the address of a Dask
-        scheduler such as ``tcp://host:8786``; it changes no figure.
+        Where to compute: ``auto`` (the default), ``threading``, ``loky``, or the address of a Dask
+        scheduler such as ``tcp://host:8786``; it does not affect the result.
     **options
         ``splits``, ``seed``, ``fraction``, ``orientation``, ``protocol``, ``judges`` and
-        ``group_duplicates``, which all studies share, and the study's own options: those of the
-        command line without dashes in front, and with ``_`` for ``-``.
+        ``group_duplicates``, which all studies share, and the study's own options, named as on the
+        command line without leading dashes and with ``_`` for ``-``.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def study(
     Raises
     ------
     InputError
-        An unknown study or option, with those that are known; a value or votes that are refused.
+        An unknown study or option, with those that are known; invalid values or votes.
 
     Examples
     --------
@@ -181,22 +181,22 @@ def curve(
     votes : Votes or VoteMatrix
         What :func:`load` or :func:`from_frame` returned.
     jobs : int, optional
-        Workers, all cores by default; they change no figure.
+        Number of workers, by default one per core; it does not affect the result.
     backend : str, optional
-        What computes: ``auto`` (the default), ``threading``, ``loky``, or the address of a Dask
-        scheduler such as ``tcp://host:8786``; it changes no figure.
+        Where to compute: ``auto`` (the default), ``threading``, ``loky``, or the address of a Dask
+        scheduler such as ``tcp://host:8786``; it does not affect the result.
     **options
         Those of :func:`study`, and ``aggregator``, ``calibrators``, ``ranking``, ``k``, ``top``.
 
     Returns
     -------
     StudyResult
-        Of the study ``panel_curve``.
+        The result of the study ``panel_curve``.
 
     Raises
     ------
     InputError
-        An option or a value that is refused, with those that are allowed.
+        An unknown option or invalid value, with those that are allowed.
 
     References
     ----------

@@ -1,6 +1,7 @@
-"""Votes at the front door: from a file or a frame, and what they hold.
+"""Votes from a file or a frame, and what they hold.
 
-What only a notebook shows is imported there: `inspect` prints text, and does without plotly.
+Plotly and the HTML renderer are imported only where they are used, so that `inspect` can print text
+without them.
 """
 
 from __future__ import annotations
@@ -35,24 +36,24 @@ if TYPE_CHECKING:
 
 Source = str | Path
 VOTES_FILE = "votes.csv"
-"""What commands call votes that did not come from a file."""
+"""The file name that commands print for votes that did not come from a file."""
 
 
 class DataWarning(UserWarning):
-    """What is odd about votes that are used all the same."""
+    """The votes have an oddity that is no reason to refuse them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Votes:
-    """Votes that have been read, and what is odd about them.
+    """Votes that have been read, and the warnings about them.
 
     Attributes
     ----------
     matrix : the vote matrix that studies take.
-    warnings : full sentences on what is odd.
+    warnings : what is odd about them, in full sentences.
     file : the name of the file.
-    columns : options with which the command line reads that file the same way.
-    coverage : what was read of judges' outputs, None where the file had votes.
+    columns : options that make the command line read that file in the same way.
+    coverage : what was read from judges' outputs; None if the file had votes.
     forms : how verdicts are written in the file (``0/1``, ``A/B``, ``yes/no``, ...).
     """
 
@@ -65,7 +66,7 @@ class Votes:
 
     @classmethod
     def of(cls, loaded: Loaded) -> Votes:
-        """Votes as the readers hand them over."""
+        """Votes as the readers return them."""
         columns = column_options(loaded)
         return cls(
             loaded.votes, loaded.warnings, loaded.file, columns, loaded.coverage, loaded.forms
@@ -83,7 +84,7 @@ class Votes:
 
 
 AnyVotes = Votes | VoteMatrix
-"""What the studies take."""
+"""Types that studies accept as votes."""
 
 
 def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
@@ -107,9 +108,9 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     ----------
     path : str or Path
         The file, or the folder of a dataset that ``save_to_disk`` of Hugging Face's datasets has
-        written. What other tools write (Inspect AI, promptfoo, ...) is recognised.
+        written. Files of other tools (Inspect AI, promptfoo, ...) are recognised.
     task : {"pairwise", "pointwise"}, optional
-        What an item is; pairwise unless the file says otherwise or has verdicts such as yes and no.
+        Kind of item; pairwise unless the file says otherwise or has verdicts such as yes and no.
     label, item_id, groups : str, optional
         Columns with the labels, the items' ids and their groups (on the command line
         ``--label-column``, ``--id-column`` and ``--group-column``), where the guess is wrong.
@@ -117,20 +118,20 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
         Columns of the judges (then no other column is a judge), columns that describe the items,
         and columns to leave out (``--judge-columns``, ``--feature-column`` and ``--ignore``).
     roles : str or Path, optional
-        A TOML file with any of the above but ``path``, by the same names (``--roles``). What is
-        given here as well comes first.
+        A TOML file with any of the above but ``path``, by the same names (``--roles``). Arguments
+        given here take precedence.
     labels : str, Path or DataFrame, optional
-        The labels where they are not with the votes: one row per item with its id and its label
-        (``--labels``). ``label`` is then a column of theirs.
+        Labels that are not with the votes: one row per item with its id and its label
+        (``--labels``). ``label`` then names one of its columns.
     judge_table : str, Path or DataFrame, optional
-        One row per judge: a column ``judge``, and for instance ``family`` and ``cost``.
+        One row per judge: a column ``judge`` and others such as ``family`` and ``cost``.
     need_labels : bool
-        Whether votes that cannot be studied for want of labels are refused.
+        Whether to refuse votes with too few labels to be studied.
 
     Returns
     -------
     Votes
-        What is odd about them is warned of as :class:`DataWarning`, and kept as ``warnings``.
+        Each oddity issues a :class:`DataWarning` and is kept in ``warnings``.
 
     Raises
     ------
@@ -182,7 +183,7 @@ def from_frame(  # noqa: PLR0913 - as of a file
     Parameters
     ----------
     frame : DataFrame
-        The columns of a file of votes. Its index is not read.
+        The columns of a file of votes. The index is ignored.
     label, item_id, groups : str, optional
         Columns with the labels, the items' ids and their groups; guessed by name where not given.
     features : sequence of str
@@ -191,25 +192,24 @@ def from_frame(  # noqa: PLR0913 - as of a file
     judges, ignore : sequence of str
         Columns of the judges (then no other column is a judge), and columns to leave out.
     task : {"pairwise", "pointwise"}, optional
-        What an item is; pairwise by default.
+        Kind of item; pairwise by default.
     labels : str, Path or DataFrame, optional
-        The labels where they are not with the votes: one row per item with its id and its label
-        (``--labels``). ``label`` is then a column of theirs.
+        Labels that are not with the votes: one row per item with its id and its label
+        (``--labels``). ``label`` then names one of its columns.
     judge_table : str, Path or DataFrame, optional
-        One row per judge: a column ``judge``, and for instance ``family`` and ``cost``.
+        One row per judge: a column ``judge`` and others such as ``family`` and ``cost``.
     need_labels : bool
-        Whether votes that cannot be studied for want of labels are refused.
+        Whether to refuse votes with too few labels to be studied.
 
     Returns
     -------
     Votes
-        The same, to the SHA-256, as of a file with these columns.
+        The same votes, with the same SHA-256, as from a file with these columns.
 
     Raises
     ------
     InputError
-        No labels, a label or verdict that is none, a column given twice: the sentence of the
-        command line.
+        No labels, an invalid label or verdict, or a column given twice.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def from_frame(  # noqa: PLR0913 - as of a file
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Inspection:
-    """What votes hold: the checks of their items, and every judge on its own.
+    """The checks of the items, and each judge compared with the labels.
 
     Attributes
     ----------
@@ -254,7 +254,7 @@ class Inspection:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is odd about the votes, and what follows for their orientation."""
+        """Warnings about the votes, and notices about their orientation."""
         return (*self.votes.warnings, *self.oriented.notices)
 
     def frame(self) -> pd.DataFrame:
@@ -262,7 +262,7 @@ class Inspection:
         return self.judges.frame()
 
     def plot(self) -> go.Figure:
-        """Share of items with a right, a wrong or no verdict of every judge."""
+        """Share of items with a correct, an incorrect or a missing verdict, per judge."""
         from judgepanel.api.show import inspection_figure  # noqa: PLC0415
 
         return inspection_figure(self)
@@ -303,7 +303,7 @@ class Inspection:
         return inspection_html(self)
 
     def check_lines(self) -> list[tuple[str, str]]:
-        """The outcome of each check with its reason, and what to do."""
+        """The outcome of each check with its reason, and its advice."""
         return [
             (f"\n{check.title}: {check.outcome}. {check.why}", check.advice)
             for check in self.checks
@@ -317,7 +317,7 @@ class Inspection:
 def inspect(
     votes: AnyVotes, *, orientation: Policy = "auto", group_duplicates: bool = False
 ) -> Inspection:
-    """Check the items of votes, and hold every judge against the labels.
+    """Check the items of votes, and compare every judge with the labels.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ def inspect(
     orientation : {"auto", "as_given", "randomized", "symmetric"}
         How the order of the two responses is used.
     group_duplicates : bool
-        Whether items that repeat each other are kept in one group.
+        Whether to put copies of an item into one group.
 
     Returns
     -------
@@ -356,7 +356,7 @@ def inspect(
 
 
 def as_votes(votes: AnyVotes) -> Votes:
-    """Votes as the front door holds them; InputError for anything else."""
+    """Votes as :class:`Votes`; InputError for any other type."""
     if isinstance(votes, Votes):
         return votes
     if isinstance(votes, VoteMatrix):

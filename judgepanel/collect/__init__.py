@@ -1,4 +1,4 @@
-"""Asking judges: pairs and judges in, their outputs in a journal, from which votes are read."""
+"""Collecting votes: judges are asked about pairs, and finished calls go into a journal."""
 
 from judgepanel.collect.estimate import SECONDS_A_CALL, Estimate, dollars, estimate
 from judgepanel.collect.journal import Journal

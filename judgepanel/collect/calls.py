@@ -1,6 +1,6 @@
-"""One call of a judge: retries, pacing, and what an answer is worth keeping.
+"""One call of a judge: retries, pacing, and which errors end it.
 
-Nothing that a server says reaches a message as it is: an error text may repeat the key.
+Nothing that a server sends is quoted in a message, since an error text may repeat the key.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _TRANSIENT = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 5
 
 
 class Hopeless(Exception):
-    """No call of this judge can succeed, in one sentence: a wrong key, a wrong model."""
+    """No call of this judge can succeed, such as with a wrong key; one sentence says why."""
 
 
 class GivenUp(Exception):
-    """A call did not succeed in all its attempts, in one sentence.
+    """A call failed in all its attempts; one sentence says why.
 
-    ``refused``: the server answered, and will not take this call; others may be taken.
+    ``refused``: the server answered and rejected this call; it may accept others.
     """
 
     def __init__(self, reason: str, *, refused: bool = False) -> None:
@@ -47,7 +47,7 @@ class GivenUp(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, after how many seconds of the last of how many attempts."""
+    """The completion, the seconds that the last attempt took, and the number of attempts."""
 
     completion: Completion
     seconds: float
@@ -55,14 +55,14 @@ class Answer:
 
 
 class Pace:
-    """At most so many calls a minute, evenly spaced; a pause that a server asks for holds all."""
+    """Limits calls per minute, evenly spaced; a pause that the server asks for delays all calls."""
 
     def __init__(self, per_minute: float) -> None:
         self._gap = 60.0 / per_minute
         self._next = 0.0
 
     async def turn(self) -> None:
-        """Wait for the next free moment."""
+        """Wait for the next free slot."""
         now = time.monotonic()
         at = max(now, self._next)
         self._next = at + self._gap
@@ -70,12 +70,12 @@ class Pace:
             await asyncio.sleep(at - now)
 
     def hold(self, seconds: float) -> None:
-        """No call before so many seconds have passed."""
+        """Start no call within the next ``seconds``."""
         self._next = max(self._next, time.monotonic() + seconds)
 
 
 class Caller:
-    """Asks one judge; the key comes from the environment and goes nowhere else."""
+    """Calls one judge; its key comes from the environment and goes only to the judge's address."""
 
     def __init__(self, judge: Judge) -> None:
         self.judge = judge
@@ -83,11 +83,11 @@ class Caller:
         self._exchange = Exchange(judge, _key(judge))
 
     async def close(self) -> None:
-        """Close its connections."""
+        """Close the judge's connections."""
         await self._exchange.close()
 
     async def ask(self, prompt: str) -> Answer:
-        """The answer to a prompt.
+        """The judge's answer to a prompt.
 
         Raises
         ------
@@ -121,15 +121,15 @@ class Caller:
         except (Hopeless, GivenUp, _Again):
             raise
         except Exception as error:
-            # Whatever else an endpoint can bring about is the trouble of its own judge alone. The
-            # error's text is left out: it may hold what was sent, or what was answered.
+            # Any other failure that an endpoint causes concerns its own judge only. The error's
+            # text is left out, since it may repeat the request or the answer.
             raise _Again(f"an answer that could not be handled ({type(error).__name__})") from None
 
 
 class _Again(Exception):
-    """An attempt that failed and may be repeated, after the seconds that the server asked for.
+    """A failed attempt that may be repeated, after the seconds that the server asked for.
 
-    ``holds_all``: other calls of the judge would meet the same.
+    ``holds_all``: other calls of the judge would fail in the same way.
     """
 
     def __init__(self, reason: str, seconds: float = 0.0, *, holds_all: bool = False) -> None:
@@ -158,7 +158,7 @@ def _of_status(judge: Judge, reply: Reply) -> Exception:
 
 
 def _asked_for(retry_after: str) -> float:
-    """Seconds in a ``Retry-After`` header (RFC 9110, 10.2.3), 0 for none; at most a minute."""
+    """Seconds in a ``Retry-After`` header (RFC 9110, 10.2.3), at most a minute; 0 if unusable."""
     text = retry_after.strip()
     if len(text) > _LONGEST_HEADER:
         return 0.0
@@ -174,7 +174,7 @@ def _asked_for(retry_after: str) -> float:
 
 
 def _pause(attempt: int) -> float:
-    """Twice as long each time, and never the same for two callers."""
+    """Seconds to wait: exponential backoff with jitter."""
     longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
     return longest * random.uniform(0.5, 1.0)  # noqa: S311
 

@@ -1,7 +1,7 @@
-"""The body of an answer -> what the judge wrote, and only numbers and names that can be kept.
+"""Reading the body of an answer: the judge's text, and numbers and names that can be stored.
 
-An endpoint may send anything. What is no completion is refused; an output that no file of votes
-could hold is kept in an escaped form with the reason why it is not read as a verdict.
+An endpoint may send anything. A body that is not a completion is refused. An output that no file of
+votes can hold is escaped and stored with the reason why it is not read as a verdict.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from typing import Any
 from judgepanel.votes.transcripts import NOT_TEXT, TOO_LONG, UNWRITABLE
 
 MOST_TOKENS = 1_000_000
-"""Tokens of one call, in or out, that a server is believed to have counted."""
+"""Largest token count, in or out, that is believed for one call."""
 TEXT = 1 << 14
 TEXT_A_TOKEN = 16
-"""Bytes of an output that are kept as it is: so many, and so many more for each token that the
-judge may use. English has about four bytes a token."""
+"""Bytes of an output kept unchanged: ``TEXT``, plus this many per token that the judge may use.
+
+English has about four bytes per token.
+"""
 _EXCERPT = 2_000
 _NAME = 120
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
@@ -31,9 +33,9 @@ class NotACompletion(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What the judge wrote; why it counts as no output (blank: it does); who wrote it; tokens.
+    """The judge's text, why it is unusable (blank if it is not), the model, and token counts.
 
-    The numbers of tokens are None where the server did not say them, or not credibly.
+    Token counts are None if the server did not report them, or not credibly.
     """
 
     text: str
@@ -45,18 +47,18 @@ class Completion:
 
 
 def longest_text(max_tokens: int) -> int:
-    """Bytes of an output, as JSON, that are kept as it is."""
+    """Size up to which an output is kept unchanged, in bytes of JSON."""
     return TEXT + TEXT_A_TOKEN * max_tokens
 
 
 def read_completion(body: bytes, longest: int) -> Completion:
-    """The first choice of a completion; of a key given twice the last counts.
+    """The first choice of a completion; of duplicate keys the last one counts.
 
     Raises
     ------
     NotACompletion
-        Not UTF-8, not JSON, too deep or with numbers too long for a parser, or without a choice
-        that has a message.
+        Not UTF-8, not JSON, nested too deeply or with numbers too long for a parser, or without a
+        choice that has a message.
     """
     try:
         content = json.loads(body.decode())
@@ -73,10 +75,10 @@ def read_completion(body: bytes, longest: int) -> Completion:
 
 
 def output_of(written: Any, longest: int) -> tuple[str, str]:
-    """The output as a file can hold it, and why it is not to be read, blank where it is.
+    """The output as a file can store it, and why it must not be read; blank if it may.
 
-    NUL and lone surrogates are escaped with a backslash, what is not text becomes JSON, and of what
-    is too long the two ends are left.
+    NUL and lone surrogates are escaped with a backslash. What is not text becomes JSON. Of a text
+    that is too long, only both ends are kept.
     """
     unusable = ""
     text = written
@@ -94,7 +96,7 @@ def output_of(written: Any, longest: int) -> tuple[str, str]:
 
 
 def tokens_of(usage: Mapping[str, Any], text: str) -> tuple[int | None, int | None]:
-    """Tokens in and out, or None for both where one of the two cannot be."""
+    """Tokens in and out; None for both if either is impossible."""
     tokens_in = count_of(usage.get("prompt_tokens"))
     tokens_out = count_of(usage.get("completion_tokens"))
     if not tokens_in or tokens_out is None or (text and not tokens_out):
@@ -103,7 +105,7 @@ def tokens_of(usage: Mapping[str, Any], text: str) -> tuple[int | None, int | No
 
 
 def name_of(value: Any) -> str:
-    """A name that a server gives, on one printable line of bounded length."""
+    """A name reported by a server, as one printable line of bounded length."""
     if not isinstance(value, str):
         return ""
     start = value[: 4 * _NAME]
@@ -111,7 +113,7 @@ def name_of(value: Any) -> str:
 
 
 def count_of(value: Any) -> int | None:
-    """A number of tokens that can be: whole, not negative, at most ``MOST_TOKENS``; else None."""
+    """A token count if it is a whole number from 0 to ``MOST_TOKENS``, else None."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if type(value) is not int or not 0 <= value <= MOST_TOKENS:

@@ -1,4 +1,4 @@
-"""What a run will cost and take, before it starts."""
+"""The cost and duration of a run, estimated before it starts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOKENS_AROUND = 1_000
 
 
 def dollars(amount: float | None) -> str:
-    """An amount in words: cents from a dollar on, three digits that say something below."""
+    """Dollars as text: two decimals from a dollar on, three significant digits below."""
     if not amount or amount >= 1.0:
         return f"${amount or 0.0:,.2f}"
     return f"${amount:.{max(2, 2 - math.floor(math.log10(amount)))}f}"
@@ -25,9 +25,9 @@ def dollars(amount: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Of one judge: calls still to make, tokens in, dollars at most, seconds that is about.
+    """Of one judge: remaining calls, tokens in, an upper bound in dollars, approximate seconds.
 
-    ``seconds`` rests on ``SECONDS_A_CALL``; what the judge's limits allow may take longer or less.
+    ``seconds`` assumes ``SECONDS_A_CALL`` per call within the judge's limits.
     """
 
     judge: str
@@ -38,26 +38,26 @@ class Estimate:
 
 
 def tokens_of(judge: Judge, characters: float) -> float:
-    """About how many tokens a prompt with so many characters of texts has."""
+    """Approximate number of tokens of a prompt whose texts have this many characters."""
     return (len(judge.template) + characters) / CHARACTERS_A_TOKEN
 
 
 def price(judge: Judge, tokens_in: float, tokens_out: float) -> float:
-    """Dollars for so many tokens."""
+    """Price in dollars of this many tokens."""
     return (tokens_in * judge.price_in + tokens_out * judge.price_out) / 1e6
 
 
 def most_dollars(judge: Judge, prompt: str) -> float:
-    """The most that a call with this prompt can cost.
+    """Upper bound in dollars on the cost of a call with this prompt.
 
-    No token holds less than a byte, a server puts at most ``TOKENS_AROUND`` around the prompt, and
-    the judge uses all tokens that it may.
+    A token has at least one byte, a server adds at most ``TOKENS_AROUND`` tokens to the prompt, and
+    the judge uses no more than its ``max_tokens``.
     """
     return price(judge, len(prompt.encode()) + TOKENS_AROUND, judge.max_tokens)
 
 
 def estimate(pairs: Pairs, plan: Plan, by_name: dict[str, int]) -> tuple[Estimate, ...]:
-    """One row per judge, for the calls that ``by_name`` (finished calls by judge) leaves."""
+    """One row per judge, for the calls left by those that are finished (``by_name``, counts)."""
     lengths = sum(
         np.array([len(text) for text in column.astype(str)], dtype=float)
         for column in (pairs.instruction, pairs.first, pairs.second)

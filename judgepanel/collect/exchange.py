@@ -1,8 +1,8 @@
-"""One HTTP exchange with an endpoint that is not trusted: bounded in bytes, pieces and time.
+"""One HTTP exchange with an untrusted endpoint, bounded in bytes, chunks and time.
 
-Nothing ambient takes part: no redirect is followed, no cookie kept, and no proxy, .netrc or header
-comes from the environment. Only ``SSL_CERT_FILE`` and ``SSL_CERT_DIR`` are followed, since they say
-whom the owner of this machine trusts.
+It ignores its surroundings: redirects are not followed, cookies are not kept, and no proxy, .netrc
+or header is taken from the environment. Only ``SSL_CERT_FILE`` and ``SSL_CERT_DIR`` are respected,
+since they state whom the owner of this machine trusts.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ else:
 
 BODY = 1 << 20
 BODY_A_TOKEN = 64
-"""Bytes of an answer that are read: so many, and so many more for each token of ``max_tokens``."""
+"""Largest body that is read: ``BODY`` bytes, plus this many for each token of ``max_tokens``."""
 PIECES = 1 << 14
-"""Chunks of an answer that are read: each costs time, however short it is."""
+"""Largest number of chunks that are read, since even short chunks take time."""
 
 
 class NoAnswer(Exception):
-    """The exchange came to nothing, in a few words."""
+    """The exchange failed; a few words say how."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Status, ``Retry-After`` as the server wrote it, and the body of a success."""
+    """Status, the ``Retry-After`` header as received, and the body if the status is a success."""
 
     status: int
     retry_after: str
@@ -43,12 +43,12 @@ class Reply:
 
 
 def longest_body(judge: Judge) -> int:
-    """Bytes of an answer that are read."""
+    """Size of the largest body that is read, in bytes."""
     return BODY + BODY_A_TOKEN * judge.max_tokens
 
 
 class Exchange:
-    """Posts prompts to one judge; its key goes to the judge's own address and nowhere else."""
+    """Posts prompts to one judge; the key is sent only to the judge's own address."""
 
     def __init__(self, judge: Judge, key: str) -> None:
         self._judge = judge
@@ -61,7 +61,7 @@ class Exchange:
         }
         if key:
             self._headers["authorization"] = f"Bearer {key}"
-        # A transport without a client around it follows no redirect and keeps no cookie.
+        # A transport without a client follows no redirects and keeps no cookies.
         self._transport = httpx.AsyncHTTPTransport(
             verify=_trusted(),
             trust_env=False,
@@ -74,7 +74,7 @@ class Exchange:
         await self._transport.aclose()
 
     async def post(self, prompt: str) -> Reply:
-        """The reply to a prompt, whole, within the judge's ``timeout`` from connecting on.
+        """The whole reply to a prompt, within the judge's ``timeout`` counted from connecting.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class Exchange:
         response = await self._transport.handle_async_request(request)
         try:
             retry_after = response.headers.get("retry-after", "")
-            # What a server writes into a refusal is shown nowhere, so it is not read either.
+            # The body of a refusal is never shown, so it is not read.
             body = await self._body(response) if response.is_success else b""
             return Reply(response.status_code, retry_after, body)
         finally:

@@ -1,8 +1,8 @@
-"""Finished calls, one line each, written as they end: what survives whatever happens next.
+"""Finished calls, one line each, written as soon as they end, so that they survive a crash.
 
-A journal is a file of outputs as `votes/transcripts.py` reads it. Only whole lines count: one that
-was being written when the process died is cut off when the journal is opened again. Then lines
-with an output that no file of votes can hold, as versions up to 1.0 wrote them, are escaped too.
+A journal is a file of outputs that `votes/transcripts.py` reads. Only complete lines count: an
+incomplete last line, left by a process that died, is cut off when the journal is opened. Lines from
+versions up to 1.0 whose output no file of votes can hold are then escaped as well.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ LOCK = ".lock"
 _MENDED = ".outputs.new"
 _LONGEST = 1 << 20
 _DAMAGED = re.compile(rb'\\u(?:0000|[dD][89a-fA-F])|"(?:text|served_by|finish)": [^"]')
-"""Marks of a line that may hold what no file of votes can; a plain line has none of them."""
+"""Marks of a line that may hold what no file of votes can; ordinary lines have none."""
 _UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-"""What JSON leaves as it is, and a terminal obeys, a reader cannot see or UTF-8 cannot hold."""
+"""Characters that JSON leaves unescaped but terminals obey, readers cannot see or UTF-8 lacks."""
 
 
 class Journal:
-    """The journal of one folder, held by one process; a context manager.
+    """The journal of one folder, locked by one process; a context manager.
 
-    Raises InputError where another process holds it, where it cannot be written, and for lines
-    that are no outputs.
+    Raises InputError if another process has locked it, if it cannot be written, and for lines that
+    are not outputs.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -86,7 +86,7 @@ class Journal:
             os.ftruncate(self._file, end)
 
     def _mend(self) -> None:
-        """Escape what older versions wrote as it came; the file is replaced whole or not at all."""
+        """Escape lines that older versions wrote unescaped; the file is replaced atomically."""
         with self.path.open("rb") as lines:
             if not any(_DAMAGED.search(line) for line in lines):
                 return
@@ -106,13 +106,13 @@ class Journal:
         self._file = os.open(self.path, os.O_RDWR | os.O_APPEND)
 
     def entries(self) -> Iterator[dict[str, Any]]:
-        """All finished calls, one at a time: numbers that cannot be are None."""
+        """All finished calls, one at a time; impossible numbers become None."""
         with self.path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 yield _entry(line, number)
 
     def add(self, entry: dict[str, Any]) -> None:
-        """Write one finished call, whole or not at all; OSError where the disk takes no more."""
+        """Append one finished call completely or not at all; OSError if the disk is full."""
         line = _line(entry)
         before = os.fstat(self._file).st_size
         try:
@@ -160,7 +160,7 @@ def _line(entry: dict[str, Any]) -> bytes:
 
 
 def _hold(handle: int, folder: Path) -> None:
-    """One process at a time; the system lets go of the lock when the process ends, however."""
+    """Lock the folder for this process; the system releases the lock whenever the process ends."""
     try:
         if os.name == "nt":
             import msvcrt  # noqa: PLC0415

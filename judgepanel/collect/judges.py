@@ -1,4 +1,4 @@
-"""judges.toml: who is asked, where, how fast, at what price, and in which order."""
+"""judges.toml: which judges are asked, where, how fast, at what price, and in which order."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ _TYPES: dict[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "float": (i
 class Judge:
     """One judge behind an OpenAI-compatible endpoint.
 
-    ``key_variable`` names the environment variable with the key; the key itself is in no file.
-    ``max_tokens`` an output, ``temperature``; at most ``concurrency`` calls at once and
-    ``per_minute`` a minute; ``timeout`` seconds a call, ``attempts`` of each; prices in dollars a
-    million tokens. ``prompt`` is ``pairwise``, ``code``, or a file beside judges.toml; ``proxy``
-    is the address of an HTTP proxy, blank for none: the environment's is not used.
+    ``key_variable`` names the environment variable with the key, which is in no file.
+    ``max_tokens`` limits an output. At most ``concurrency`` calls run at once, and ``per_minute``
+    start per minute. ``timeout`` is in seconds per call, ``attempts`` the number of tries per call,
+    and prices are in dollars per million tokens. ``prompt`` is ``pairwise``, ``code``, or a file
+    beside judges.toml. ``proxy`` is the address of an HTTP proxy, blank for none; the environment's
+    proxy is ignored.
     """
 
     name: str
@@ -51,24 +52,24 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All judges, and how they are asked: the ``seed`` of the order of each item, or both."""
+    """All judges, and the order shown to them: drawn from ``seed`` for each item, or both."""
 
     judges: tuple[Judge, ...]
     seed: int = 0
     both_orders: bool = False
 
     def fingerprint(self, judge: Judge) -> str:
-        """What an output of this judge depends on beside the pair: SHA-256, 16 digits."""
+        """SHA-256 (16 digits) of all that an output of this judge depends on, except the pair."""
         asked = (judge.model, judge.base_url, judge.max_tokens, judge.temperature, judge.template)
         text = json.dumps([*asked, self.seed, self.both_orders])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def calls(self, n_items: int) -> int:
-        """Calls of one judge on so many items."""
+        """Number of calls of one judge for this many items."""
         return n_items * (2 if self.both_orders else 1)
 
     def orders(self, item: str) -> tuple[str, ...]:
-        """AB, BA or both: is the item's first response shown as A? Drawn from seed and id."""
+        """AB, BA or both, drawn from seed and id; AB shows the item's first response as A."""
         if self.both_orders:
             return ("AB", "BA")
         draw = hashlib.sha256(f"{self.seed}\0{item}".encode("utf-8", "surrogatepass")).digest()
@@ -81,7 +82,7 @@ def read_judges(path: Path) -> Plan:
     Raises
     ------
     InputError
-        In one sentence, for anything that is missing, unknown or out of range.
+        A setting is missing, unknown or out of range.
     """
     try:
         content = tomllib.loads(path.read_text("utf-8-sig"))
@@ -182,7 +183,7 @@ def _check_address(address: str, problem: str) -> None:
     if not (whole and address.isascii() and address.isprintable() and " " not in address):
         raise InputError(problem, value=address, allowed="http:// or https:// and a host")
     if parts.username is not None or not {"?", "#"}.isdisjoint(address):
-        # What stands there is most often a key, so it is not repeated.
+        # The offending part is usually a key, so it is not repeated.
         raise InputError(
             f"{problem.partition(' has ')[0]} has an address with a user, a query or a fragment",
             allowed="http:// or https://, a host and a path; keys come from key_variable",

@@ -1,4 +1,4 @@
-"""The pairs that judges are asked about: an instruction and two responses per item."""
+"""The pairs shown to judges: an instruction and two responses per item."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ SECOND_NAMES = ("response_b", "output_2", "response_2", "answer_b", "solution_b"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Items with their texts (untrusted), and what else is known of them.
+    """Items with their untrusted texts, and other columns about them.
 
-    ``about`` are the columns that go into every output of the item: label, group, features.
+    ``about`` has the columns that are copied into every output of the item: label, group, features.
     """
 
     ids: tuple[str, ...]
@@ -52,13 +52,13 @@ class Pairs:
 
 
 def read_pairs(source: str | Path | bytes, name: str | None = None) -> Pairs:
-    """Pairs from JSON Lines, CSV or Parquet.
+    """Read pairs from JSON Lines, CSV or Parquet.
 
     Raises
     ------
     InputError
         No id or text column, an empty or repeated id, an empty response, or a label, group or
-        feature that the votes would be refused for after all judges were asked.
+        feature that reading the votes would refuse, after all judges had been paid.
     """
     table = open_table(source, name)
     try:

@@ -1,4 +1,4 @@
-"""What a judge is asked: a template with three places, filled in one pass."""
+"""The prompt of a judge: a template with three placeholders, filled in one pass."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _PLACE = re.compile(r"\{(instruction|response_a|response_b)\}")
 
 
 def check_template(template: str, name: str) -> str:
-    """The template, when it has all three places; InputError otherwise."""
+    """The template if it has all three placeholders; InputError otherwise."""
     places = set(_PLACE.findall(template))
     missing = [place for place in PLACES if place not in places]
     if missing:
@@ -66,6 +66,6 @@ def check_template(template: str, name: str) -> str:
 
 
 def filled(template: str, instruction: str, response_a: str, response_b: str) -> str:
-    """The prompt; braces in the texts are left as they are."""
+    """The prompt; braces in the texts are left unchanged."""
     texts = dict(zip(PLACES, (instruction, response_a, response_b), strict=True))
     return _PLACE.sub(lambda place: texts[place[1]], template)

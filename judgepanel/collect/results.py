@@ -1,4 +1,4 @@
-"""What a run leaves: votes read from its journal, and each judge's cost and latency."""
+"""The results of a run: votes read from its journal, and each judge's cost and latency."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ NAMES = 20
 def votes_of(journal: Journal) -> Loaded:
     """Votes read from a journal; an output that cannot be read is a missing vote with a reason.
 
-    Unlike an upload, a journal may be of any length: one judge that writes a lot must not prevent
-    the others' votes from being read. Peak memory is a few times the size of the outputs.
+    Unlike an upload, a journal may have any length: a verbose judge must not prevent the others'
+    votes from being read. Peak memory is a few times the size of the outputs.
 
     Raises
     ------
@@ -54,10 +54,10 @@ class _Sums:
 
 
 def judge_rows(journal: Journal, plan: Plan) -> pd.DataFrame:
-    """One row per judge: family, model, ``cost_usd`` and ``latency_s`` (median) per output.
+    """One row per judge: family, model, mean ``cost_usd`` and median ``latency_s`` per output.
 
-    ``served_by`` lists the models that the servers say answered, at most ``NAMES`` of them; tokens
-    are those with a credible count.
+    ``served_by`` lists up to ``NAMES`` models that the servers say answered. Token totals count
+    only credible reports.
     """
     sums = {judge.name: _Sums() for judge in plan.judges}
     for entry in journal.entries():

@@ -1,4 +1,4 @@
-"""Ask all judges about all pairs: at once, within limits, and never twice."""
+"""Ask all judges about all pairs: concurrently, within limits, and each question only once."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.transcripts import UNUSABLE
 
 BROKEN_AFTER = 20
-"""Calls in a row, refusals not counted, after which a judge that never answers is stopped."""
+"""Failed calls in a row, refusals not counted, after which a judge is stopped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run came to: calls made now, all that are finished, of how many; dollars of all.
+    """Calls made in this run, calls finished so far, calls planned, and the cost of all in dollars.
 
-    ``troubles`` are sentences: judges that stopped, calls that were given up, the cap.
+    ``troubles`` are sentences about stopped judges, calls that were given up, and the cap.
     """
 
     made: int
@@ -45,10 +45,10 @@ class Outcome:
 
 @dataclass(slots=True)
 class _State:
-    """What is finished and spent, and what may be spent by the calls under way.
+    """What is finished and spent, and what the running calls may spend.
 
-    ``counted`` is what counts for the cap: of each call no more than it was allowed, so that a
-    judge whose server reports more takes nothing from the others.
+    ``counted`` counts towards the cap: each call at most at the cost it was allowed, so that a
+    judge whose server reports more does not use up the budget of the others.
     """
 
     finished: dict[str, set[tuple[str, str]]]
@@ -67,10 +67,7 @@ class _State:
 def finished(
     journal: Journal, plan: Plan, pairs: Pairs
 ) -> tuple[dict[str, set[tuple[str, str]]], float]:
-    """Finished calls by judge, (item, order) each, and what all in the journal cost.
-
-    Raises InputError where a judge was asked otherwise than the plan says.
-    """
+    """Finished calls by judge, as (item, order), and the dollars spent on all in the journal."""
     state = _so_far(journal, plan, pairs)
     return state.finished, state.dollars
 
@@ -102,7 +99,7 @@ def _so_far(journal: Journal, plan: Plan, pairs: Pairs) -> _State:
 
 
 def _prompt(judge: Judge, pairs: Pairs, item: int | None, order: str) -> str:
-    """What a judge is asked about an item; the bare template for one that is not known."""
+    """The prompt of a judge for an item; the bare template if the item is unknown."""
     if item is None:
         return judge.template
     instruction, first, second = pairs.texts(item)
@@ -120,16 +117,16 @@ def collect(
 ) -> Outcome:
     """Make every call that is not in the journal yet.
 
-    ``max_cost`` dollars are never passed by all calls in the journal together: a call is made only
-    if the cap holds even when it and all others under way use every token they may. A judge whose
-    server reports more than that is stopped, and what is above is not taken from the others.
+    All calls in the journal together never cost more than ``max_cost`` dollars: a call is made only
+    if the cap holds even if it and all running calls use every token they may. A judge whose server
+    reports more than that is stopped, and the excess does not count against the others.
     ``on_progress`` gets finished calls, planned calls and dollars. Memory holds the pairs and the
-    names of finished calls, not the outputs.
+    keys of finished calls, not the outputs.
 
     Raises
     ------
     InputError
-        A key that is not set, a journal of other settings, a disk that takes no more.
+        A key is not set, the journal belongs to other settings, or the disk is full.
     """
     state = _so_far(journal, plan, pairs)
     ids = set(pairs.ids)
@@ -172,7 +169,7 @@ async def _all(
 
 
 class _Run:
-    """The calls of one judge, taken one after the other by whoever is free."""
+    """The calls of one judge, shared by its concurrent workers."""
 
     def __init__(
         self,
@@ -199,7 +196,7 @@ class _Run:
                     yield item, order
 
     async def work(self) -> None:
-        """Make calls until there are none left, the judge is stopped or the cap is met."""
+        """Make calls until none is left, the judge is stopped, or the cap is reached."""
         judge, state = self._judge, self._state
         for item, order in self._left:
             if judge.name in state.stopped or judge.name in state.capped:
@@ -224,7 +221,7 @@ class _Run:
             self._report()
 
     async def _reserved(self, most: float) -> bool:
-        """Reserve what a call may cost, once others leave that much; False if the cap is met."""
+        """Reserve the highest cost of a call when enough is left; False if the cap is reached."""
         state = self._state
         async with state.freed:
             while (
@@ -260,7 +257,7 @@ class _Run:
         pairs, judge, state = self._pairs, self._judge, self._state
         completion = answer.completion
         tokens_in, tokens_out = completion.tokens_in, completion.tokens_out
-        cost = most  # A server that counts no tokens: what it can have been at most.
+        cost = most  # If the server reports no tokens, assume the highest cost.
         if tokens_in is not None and tokens_out is not None:
             cost = price(judge, tokens_in, tokens_out)
         entry: dict[str, Any] = {

@@ -1,1 +1,1 @@
-"""Results as plotly figures: no data access, no Streamlit; every name in them is escaped."""
+"""Plotly figures of results: no data access, no Streamlit; all names in them are escaped."""

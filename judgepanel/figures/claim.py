@@ -1,4 +1,4 @@
-"""The two protocols side by side, and what the paper's map makes of one-class labels."""
+"""The two protocols side by side, and what the paper's map does to one-class labels."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LINES = {
     ),
     "together": (("raw_honest", "raw"), ("honest", "honest"), ("joint", "joint")),
 }
-"""Steps of each figure, and their looks."""
+"""Steps of each figure, and the look of each."""
 
 _LOOKS = {
     "raw": ("raw", NEUTRAL, NEUTRAL, 1.5, "dash", "circle-open"),
@@ -46,7 +46,7 @@ _LOOKS = {
 }
 _BANDED = ("paper", "honest")
 _APART = ("joint",)
-"""Tried at few sizes: a line between them would say what nobody has measured."""
+"""Tried at few sizes only, so a line between the points would show what nobody has measured."""
 _NLL_TICKS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 7.0)
 _CLOSE_TICKS = (0.2, 0.5)
 _P_TICKS = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
@@ -54,9 +54,9 @@ _LOW, _HIGH = 0.0008, 1.2
 
 
 def protocol(result: Claim, coding: str) -> go.Figure:
-    """NLL against the number of judges kept, both on logarithmic axes.
+    """NLL against the number of judges kept, on logarithmic axes.
 
-    ``coding`` is ``one_class`` or ``honest``, which share the span of the axis of NLL, or
+    ``coding`` is ``one_class`` or ``honest``, which share the range of the NLL axis, or
     ``together`` for one-coin and joint.
     """
     lines = [(look, *_line(result, name)) for name, look in LINES[coding] if result.has(name)]
@@ -106,7 +106,7 @@ def _line(result: Claim, name: str) -> tuple[Floats, Interval]:
 
 
 def _lowest(look: str, nll: Interval) -> float:
-    """The lowest that is drawn of a line: of its band where it has one."""
+    """The lowest value drawn for a line, with its band if it has one."""
     ends = nll.lo if look in (*_BANDED, *_APART) else nll.value
     return float(np.nanmin(np.append(nll.value, ends)))
 
@@ -147,7 +147,7 @@ _MAPS = (
 
 
 def fitted_maps(result: Claim) -> go.Figure:
-    """What each map makes of raw probabilities from 0.001 to 0.999; a diamond for the constant."""
+    """What each map makes of raw probabilities from 0.001 to 0.999; a diamond is the constant."""
     odds = np.linspace(-np.log(999.0), np.log(999.0), 121)
     p = 1.0 / (1.0 + np.exp(-odds))
     mapped = {name: apply(params, p) for name, params in zip(MAP_NAMES, result.maps, strict=True)}

@@ -1,4 +1,4 @@
-"""NLL of panels as dots with their intervals, one row per aggregator or step."""
+"""NLL of panels as dots with intervals, one row per aggregator or step."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ MOST_PANELS = len(_STYLES)
 _APART = 0.2
 _ROW_HEIGHT = 58
 _LABEL = 18
-"""Characters of a label in one line, so that narrow screens keep room for the dots."""
+"""Characters per line of a label, so that narrow screens keep room for the dots."""
 
 
 def dots(rows: Sequence[str], panels: Mapping[str, Interval], null: float) -> go.Figure:
-    """Rows from top to bottom, NLL from left to right, the base rate ``null`` as a line.
+    """Dots from top to bottom against NLL, with the base rate's NLL ``null`` as a line.
 
-    ``panels``, at most ``MOST_PANELS``, are (n_rows,) each; bars are drawn where all are known.
+    ``panels``, at most ``MOST_PANELS``, have shape (n_rows,) each; error bars need known intervals.
     """
     figure = go.Figure()
     places = np.arange(len(rows))

@@ -1,4 +1,4 @@
-"""Candidates as a forest plot: NLL with intervals, the recommended one on top."""
+"""A forest plot of candidates: NLL with intervals, the recommended one on top."""
 
 from __future__ import annotations
 
@@ -32,14 +32,12 @@ _LOOKS: dict[Standing, tuple[str, str, int]] = {
 }
 _ROW_HEIGHT = 47
 _LABEL = 29
-"""Characters of a label in one line, so that narrow screens keep room for the dots."""
+"""Characters per line of a label, so that narrow screens keep room for the dots."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForestRow:
-    """A candidate: its ``name``, its NLL, how it stands against the recommended one, and a ``note``
-    after its name, which may be empty.
-    """
+    """A candidate: its name, NLL, standing against the recommended one, and a note, often ''."""
 
     name: str
     nll: Interval
@@ -48,9 +46,9 @@ class ForestRow:
 
 
 def forest(rows: Sequence[ForestRow], null: float) -> go.Figure:
-    """Rows from top to bottom, NLL from left to right, the base rate ``null`` as a line.
+    """Candidates from top to bottom against NLL, with the base rate's NLL ``null`` as a line.
 
-    How a row stands is told by shape, filled or hollow, and by colour.
+    Shape, fill and colour all show the standing of a row.
     """
     figure = go.Figure()
     places = np.arange(len(rows))

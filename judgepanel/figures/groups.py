@@ -1,4 +1,4 @@
-"""Groups side by side: coverage of sets against their level, accuracy against confidence."""
+"""Groups side by side: coverage of sets against their level, or accuracy against confidence."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _APART = 0.14
 def groups_figure(
     groups: Sequence[str], marks: Mapping[str, Interval], x: str, level: float | None = None
 ) -> go.Figure:
-    """Two kinds of marks (n,) by group, the first group on top.
+    """Two kinds of marks per group, with values (n,); the first group is on top.
 
-    ``groups`` are names (n,), untrusted; ``level`` is where the marks should be, if anywhere.
+    ``groups`` are untrusted names (n,); ``level`` is where the marks should be, None if nowhere.
     """
     figure = go.Figure()
     names = [escaped(name) for name in groups]

@@ -22,9 +22,7 @@ from judgepanel.studies.judges.judge_table import JudgeTable
 
 
 def coverage_strip(table: JudgeTable) -> go.Figure:
-    """Share of items with a right, a wrong or no verdict, one bar per judge, most accurate
-    first.
-    """
+    """Share of items with a correct, incorrect or missing verdict: a bar per judge, by accuracy."""
     order = np.argsort(-np.nan_to_num(table.accuracy.value, nan=-1.0), kind="stable")
     names = [escaped(table.judges[j]) for j in order]
     x = np.arange(1, len(order) + 1)
@@ -61,7 +59,7 @@ def coverage_strip(table: JudgeTable) -> go.Figure:
 def kept_judges(
     table: JudgeTable, remaining: tuple[str, ...], set_aside: tuple[str, ...]
 ) -> go.Figure:
-    """Accuracy with its interval, kept, left out and set aside told apart by colour and shape."""
+    """Accuracy of every judge with its interval; kept, left out and set aside look different."""
     order = np.argsort(-np.nan_to_num(table.accuracy.value, nan=-1.0), kind="stable")
     order = order[table.voted[order] > 0]
     rank = np.arange(1, len(order) + 1)

@@ -1,4 +1,4 @@
-"""NLL against labels: all judges and the top k, their difference, and the curve beyond the data."""
+"""NLL against labels: all judges and the top k, their difference, and the extrapolated curve."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TICKS = tuple(m * 10**e for e in range(1, 7) for m in (1, 2, 5))
 _NARROW = 1.25
 _BEYOND = 0.08
 _MISS = 0.05
-"""A curve that misses the last level by more, as a share of it, is not drawn beyond it."""
+"""Relative miss of the last level above which a fitted curve is not extrapolated."""
 
 
 SECOND = Look("#2F7D5B", "#2F7D5B", "square", "dashdot")
@@ -38,7 +38,7 @@ SECOND = Look("#2F7D5B", "#2F7D5B", "square", "dashdot")
 def label_budget(result: LabelBudget, calibrator: str, panels: Sequence[str] = ()) -> go.Figure:
     """NLL against the number of labels: all judges and these panels (``top-5``).
 
-    What lies beyond the data is shaded and dotted.
+    Extrapolation is shaded and dotted.
     """
     c, everyone = result.row(calibrator), len(result.panels) - 1
     last = float(result.labels[-1])
@@ -81,21 +81,21 @@ def label_budget(result: LabelBudget, calibrator: str, panels: Sequence[str] = (
 
 
 def _goes_on(tail: Floats, level: float) -> bool:
-    """Whether a fitted curve goes on where the levels end."""
+    """Whether a fitted curve continues from where the levels end."""
     return bool(np.isfinite(tail).all() and abs(float(tail[0]) - level) <= _MISS * level)
 
 
 def look_of(result: LabelBudget, p: int) -> Look:
-    """The look of a panel that is held against all judges."""
+    """The look of a panel that is compared with all judges."""
     return CHOSEN if result.aggregator_of(p) == result.aggregator else SECOND
 
 
 def add_line(
     figure: go.Figure, x: Floats, nll: Interval, name: str, look: Look, what: str, *, listed: bool
 ) -> None:
-    """A panel's scores (n,) with their band; ``what`` says on a point where it is.
+    """Add a panel's scores (n,) with their band; ``what`` describes the x value in hover text.
 
-    One band of a figure is listed, or a phone has no room to draw.
+    Only one band of a figure goes into the legend, or a phone has no room for the plot.
     """
     if np.isfinite(nll.lo).all() and np.isfinite(nll.hi).all():
         _add_band(figure, x, nll, look, f"{name}: 95 % interval", listed=listed)
@@ -109,7 +109,7 @@ def add_line(
 
 
 def budget_difference(result: LabelBudget, calibrator: str, panel: str) -> go.Figure:
-    """What another panel costs (above 0) or saves, against the number of labels."""
+    """NLL of another panel less that of all judges, against the number of labels."""
     c, p = result.row(calibrator), result.arms.index(panel)
     figure, look = go.Figure(), look_of(result, p)
     delta, together = result.delta[c, p], result.band[c, p]

@@ -1,4 +1,4 @@
-"""The method grid as a heat map: every cell its score, tied cells outlined, the best one framed."""
+"""The method grid as a heat map: a score per cell, tied cells outlined, the best one framed."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _INSET = 0.06
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GridCells:
-    """What the heat map draws: rows are aggregators, columns calibrators, by their names in words.
+    """What the heat map draws: aggregators as rows, calibrators as columns, by display name.
 
-    ``score`` (R, C) is of one metric; ``tied`` (R, C) and ``best`` (row and column) are of NLL,
-    whatever is drawn; ``shade`` in [0, 1] is 1 for the best score; ``null`` is the base rate's
-    score, or None where the metric has none.
+    ``score`` (R, C) is of one metric. ``tied`` (R, C) and ``best`` (row and column) are of NLL,
+    whatever the metric. ``shade`` (R, C) is in [0, 1], 1 for the best score. ``null`` is the base
+    rate's score, None if the metric has none.
     """
 
     rows: tuple[str, ...]
@@ -41,7 +41,7 @@ class GridCells:
     null: float | None
 
     def text(self, i: int, j: int) -> str:
-        """The value of a cell as it is written there."""
+        """The text in a cell."""
         return f"{self.score.value[i, j]:{_form(self.metric)}}"
 
     def colour(self, i: int, j: int) -> str:
@@ -50,7 +50,7 @@ class GridCells:
 
 
 def method_grid(cells: GridCells) -> go.Figure:
-    """Every cell of the grid, rows from top to bottom."""
+    """The heat map of the grid, rows from top to bottom."""
     places = list(range(len(cells.columns))), list(range(len(cells.rows)))
     hover = [[_hover_text(cells, i, j) for j in places[0]] for i in places[1]]
     figure = go.Figure(
@@ -99,8 +99,8 @@ def method_grid(cells: GridCells) -> go.Figure:
 def loops(mask: NDArray[np.bool_]) -> list[Loop]:
     """Closed outlines (x, y) of the cells in a mask (R, C); cell (i, j) is centred on x = j, y = i.
 
-    Edges go round each cell with the cell on one side, those shared by two cells cancel, and what
-    is left is chained. Cells that touch at a corner only have outlines of their own.
+    Edges run around each cell in one direction, edges shared by two cells cancel, and the rest is
+    chained. Cells that touch only at a corner have separate outlines.
     """
     edges: dict[Point, list[Point]] = {}
     for i, j in np.argwhere(mask):
@@ -120,7 +120,7 @@ def loops(mask: NDArray[np.bool_]) -> list[Loop]:
 
 
 def _next(edges: dict[Point, list[Point]], loop: Loop) -> Point:
-    """Take the edge that goes on from a loop's end; where cells touch, round the same cell."""
+    """Remove and return the edge that continues a loop; where cells touch, of the same cell."""
     ends = edges[loop[-1]]
     place = 0
     if len(ends) > 1 and len(loop) > 1:
@@ -140,7 +140,7 @@ def _form(metric: str) -> str:
 
 
 def _hover_text(cells: GridCells, i: int, j: int) -> str:
-    """A cell in words, for whoever points at it."""
+    """The hover text of a cell."""
     form = _form(cells.metric)
     _, lo, hi = cells.score[i, j]
     text = (
@@ -158,7 +158,7 @@ def _hover_text(cells: GridCells, i: int, j: int) -> str:
 
 
 def _values(cells: GridCells) -> list[dict[str, object]]:
-    """The values as annotations, all at once: plotly takes its time over every call."""
+    """The values as annotations, set all at once, since each call of plotly is slow."""
     return [
         {
             "x": j,
@@ -172,10 +172,10 @@ def _values(cells: GridCells) -> list[dict[str, object]]:
 
 
 def _outline(figure: go.Figure, outlines: list[Loop], name: str, width: int) -> None:
-    """Black lines in white cases stand out from every cell and both themes."""
+    """Draw black lines with white edges, which stand out from every cell and in both themes."""
     points: Loop = []
     for loop in outlines:
-        points += [*loop, loop[1], (np.nan, np.nan)]  # Once more, or the first corner has a notch.
+        points += [*loop, loop[1], (np.nan, np.nan)]  # Repeated, or a corner has a notch.
     for colour, thickness in ((WHITE, width + 3), (BLACK, width)):
         figure.add_scatter(
             x=[x for x, _ in points],

@@ -1,4 +1,4 @@
-"""A score against panel size: raw, calibrated with its band, null, best k and all."""
+"""A score against panel size: uncalibrated, calibrated with its band, base rate, best k and all."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def panel_curve(
 ) -> go.Figure:
     """A score (``nll``, ``brier``, ``ece``, ``accuracy``) against the number of judges kept.
 
-    With a ``recommendation`` the NLL of its main pipeline, named ``pipeline``, and its own are
-    drawn beside it.
+    With a ``recommendation``, the NLL of the recommended panel and of panels under its main
+    pipeline, named ``pipeline``, are drawn as well.
     """
     row, k = curve.row(calibrator), curve.k
     every: Interval = getattr(curve, metric)
@@ -101,7 +101,7 @@ def panel_curve(
 def _add_recommended(
     figure: go.Figure, recommendation: Recommendation, drawn: tuple[str, str], name: str
 ) -> None:
-    """Panels under the main recommended pipeline, unless it is drawn, and the recommended one."""
+    """Add the recommended panel, and panels under its main pipeline unless that is drawn."""
     main = recommendation.model.main
     pipeline = (main.aggregator, main.calibrator)
     rows = recommendation.panels(*pipeline)
@@ -130,20 +130,20 @@ def _add_recommended(
 
 
 def ordinal(k: int) -> str:
-    """1st, 2nd, 3rd, 4th, 11th ..."""
+    """The ordinal of a number: 1st, 2nd, 3rd, 4th, 11th."""
     suffix = {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th")
     return f"{k}{'th' if k % 100 in (11, 12, 13) else suffix}"
 
 
 def _mode(k: Ints) -> str:
-    """Where few sizes of many are known, each is marked: between them the line is a guess."""
+    """Marks and lines if only some sizes are known, since the line between them is a guess."""
     if len(k) == 1:
         return "markers"
     return "lines+markers" if len(k) <= _MARKED_SIZES and k[-1] - k[0] >= len(k) else "lines"
 
 
 def _ceiling(score: Interval, raw: Floats | None, null: float) -> float | None:
-    """Where the axis ends when the raw score is so far off that all else would be flat."""
+    """Upper end of the axis if the raw score is so high that all else looks flat, else None."""
     if raw is None:
         return None
     rest = max(null, float(np.nanmax(np.append(score.hi, score.value))))
@@ -151,7 +151,7 @@ def _ceiling(score: Interval, raw: Floats | None, null: float) -> float | None:
 
 
 def _set_ticks(figure: go.Figure, n: int) -> None:
-    """Every size up to 12 judges; beyond, a log axis."""
+    """Label every size up to 12 judges; beyond that use a log axis."""
     if n <= 12:
         figure.update_xaxes(tickvals=list(range(1, n + 1)))
         return
@@ -161,7 +161,7 @@ def _set_ticks(figure: go.Figure, n: int) -> None:
 
 
 def _add_marks(figure: go.Figure, k: Ints, value: Floats, *, highest: bool) -> None:
-    """The best panel in hindsight as a diamond, and all judges as a square."""
+    """Mark the best panel in hindsight with a diamond and all judges with a square."""
     best, last = int(value.argmax() if highest else value.argmin()), len(k) - 1
     if best != last:
         name = f"best in hindsight (k = {k[best]:,})"

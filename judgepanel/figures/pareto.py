@@ -1,4 +1,4 @@
-"""NLL against size: all candidates, and the line of those that nothing smaller beats."""
+"""NLL against size: all candidates, and a line through those that nothing smaller beats."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 _WIDE = 12
-"""Largest size that is drawn on an even axis."""
+"""Largest size for a linear axis."""
 
 
 def frontier(size: Floats, nll: Floats) -> Bools:
-    """Which points (n,) no other one beats: none is as small and lower, or smaller and as low.
+    """Which points (n,) no other point beats: none is as small and lower, or smaller and as low.
 
-    Of equal points the first stands for all. O(n log n).
+    The first of equal points stands for all. O(n log n).
     """
     order = np.lexsort((np.arange(len(size)), nll, size))
     lowest = np.minimum.accumulate(np.concatenate([[np.inf], nll[order]]))[:-1]
@@ -47,9 +47,9 @@ def pareto(
     null: float,
     x: str,
 ) -> go.Figure:
-    """Points (n,) with their ``names``; ``chosen`` is the size, NLL and name of one more point.
+    """NLL against size for points (n,); ``chosen`` is the size, NLL and name of one more point.
 
-    Points on the frontier have intervals and are joined. ``x`` names what size is.
+    Points on the frontier have intervals and are joined. ``x`` is the title of the size axis.
     """
     best = np.flatnonzero(frontier(size, nll.value))
     best = best[np.argsort(size[best], kind="stable")]

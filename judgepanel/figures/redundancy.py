@@ -1,4 +1,4 @@
-"""Who errs together: the error-correlation map, and one judge among all others."""
+"""Who errs together: the map of error correlations, and one judge among all others."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _LEAST_SHARE = 0.05
 
 
 def correlation_map(result: Judges, judge: str | None = None) -> go.Figure:
-    """Error correlations of all pairs, cluster by cluster; ``judge`` is marked where it is there.
+    """Error correlations of all pairs, ordered by cluster; ``judge`` is marked if it is on the map.
 
-    Blue pairs err together, orange ones apart; clusters are outlined. The diagonal and pairs that
-    are unknown are blank.
+    Blue pairs err together, orange pairs apart; clusters are outlined. The diagonal and unknown
+    pairs are blank.
     """
     judges = [result.judges[j] for j in result.order]
     joint, places = result.square(result.map_joint), np.arange(1, len(judges) + 1)
@@ -91,7 +91,7 @@ def correlation_map(result: Judges, judge: str | None = None) -> go.Figure:
 
 
 def _clusters(result: Judges) -> list[tuple[int, int, int]]:
-    """First and last position on the map, and number, of every cluster of two judges or more."""
+    """First and last position on the map, and number, of every cluster with at least two judges."""
     labels = result.cluster[result.order]
     clusters = []
     for label in range(1, result.n_clusters + 1):
@@ -102,7 +102,7 @@ def _clusters(result: Judges) -> list[tuple[int, int, int]]:
 
 
 def _mark(figure: go.Figure, axis: str, place: int, m: int) -> None:
-    """A triangle at both ends of a judge's row or column, so that it is no colour alone."""
+    """Add a triangle at both ends of a judge's row or column, to not rely on colour alone."""
     ends = [0.0, m + 1.0]
     figure.add_scatter(
         x=[place, place] if axis == "x" else ends,
@@ -121,7 +121,7 @@ def _mark(figure: go.Figure, axis: str, place: int, m: int) -> None:
 
 
 def _set_ticks(figure: go.Figure, judges: list[str], clusters: list[tuple[int, int, int]]) -> None:
-    """Names where they fit, cluster numbers along the other side where they do not collide."""
+    """Label judges if names fit, and clusters along the other side if numbers do not collide."""
     m = len(judges)
     wide = [cluster for cluster in clusters if cluster[1] - cluster[0] + 1 >= _LEAST_SHARE * m]
     middle = [(first + last) / 2 + 1 for first, last, _ in wide]
@@ -141,9 +141,9 @@ def _set_ticks(figure: go.Figure, judges: list[str], clusters: list[tuple[int, i
 def judge_scales(
     result: Judges, judge: str, names: Mapping[str, str] | None = None
 ) -> dict[str, Floats]:
-    """Values (n_judges,) of all judges on every scale on which this one is known, NaN elsewhere.
+    """Values (n_judges,) of all judges on every scale where this judge's is known, NaN if unknown.
 
-    ``names`` of aggregators as people call them.
+    ``names`` are display names of aggregators.
     """
     called = names or {}
     scales = {"accuracy": result.accuracy.value, "ability": result.ability.value}
@@ -165,9 +165,9 @@ def judge_scales(
 
 
 def judge_card(result: Judges, judge: str, names: Mapping[str, str] | None = None) -> go.Figure:
-    """One judge among all others: each scale from its lowest to its highest judge.
+    """One judge among all others: each scale runs from its lowest to its highest judge.
 
-    All judges are ticks, this one is a dot.
+    All judges are ticks; this one is a dot.
     """
     scales = judge_scales(result, judge, names)
     j = result.judges.index(judge)
@@ -215,7 +215,7 @@ def judge_card(result: Judges, judge: str, names: Mapping[str, str] | None = Non
 
 
 def _placed(values: Floats, some: Floats) -> Floats:
-    """Values on a scale from 0, the lowest of all, to 1, the highest; .5 where all are alike."""
+    """Values rescaled to [0, 1] between the lowest and the highest; .5 if all are equal."""
     low, high = float(values.min()), float(values.max())
     if high <= low:
         return np.full(np.shape(some), 0.5)

@@ -1,4 +1,4 @@
-"""One palette and one layout for every figure."""
+"""The palette and layout that all figures share."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ CURATE_LINE = "#B35900"
 NEUTRAL = "#6B7280"
 BLACK, WHITE = "#000000", "#FFFFFF"
 INK, GRID, LINE = "#0F1720", "#DFE4EA", "#97A2AE"
-"""Text, grid and axes of a figure outside the dashboard, which brings its own."""
+"""Text, grid and axes of a figure outside the dashboard, which has its own theme."""
 BAND_OPACITY = 0.18
 MISSING_OPACITY = 0.5
 NAME_LENGTH = 60
 DOTTED: dict[str, Any] = {"color": NEUTRAL, "width": 1.5, "dash": "dot"}
-"""The line of a level that everything else is held against."""
+"""The line of a reference level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How panels are told apart, in colour, marker and dash."""
+    """Colours, marker and dash that tell panels apart."""
 
     fill: str
     colour: str
@@ -53,13 +53,13 @@ class Look:
 
 ALL_JUDGES = Look(INCLUDE, INCLUDE, "circle")
 CHOSEN = Look(CURATE_FILL, CURATE_LINE, "diamond", "dash")
-"""A panel that was chosen, smaller than all judges."""
+"""The look of a chosen panel that is smaller than all judges."""
 _MARK = 11
-"""Size of a point that stands out among others."""
+"""Size of a highlighted point."""
 
 
 def escaped(name: str, length: int = NAME_LENGTH) -> str:
-    """An untrusted name for plotly, which reads text as HTML: one line, bounded, inert."""
+    """An untrusted name for plotly, which reads text as HTML: one line, bounded, escaped."""
     plain = "".join(char if unicodedata.category(char)[0] != "C" else " " for char in name)
     if len(plain) > length:
         plain = plain[: length - 1] + "…"
@@ -67,7 +67,7 @@ def escaped(name: str, length: int = NAME_LENGTH) -> str:
 
 
 def standing_alone(figure: go.Figure) -> go.Figure:
-    """A copy for a page of any background, in system fonts."""
+    """A copy that can be read on any background, in system fonts."""
     lines = {"zerolinecolor": LINE, "linecolor": LINE, "tickcolor": LINE}
     axis = {"gridcolor": GRID, "title": {"font": {"size": 13}}, **lines}
     look = {
@@ -82,7 +82,7 @@ def standing_alone(figure: go.Figure) -> go.Figure:
 
 
 def in_css(colour: str) -> str:
-    """A hex colour as a browser writes it back: ``rgb(15, 23, 32)``."""
+    """A hex colour as browsers report it: ``rgb(15, 23, 32)``."""
     return "rgb({}, {}, {})".format(*_channels(colour))
 
 
@@ -93,7 +93,7 @@ def with_opacity(colour: str, opacity: float) -> str:
 
 
 def mixed(entry: str, other: str, share: float) -> str:
-    """The hex colour at ``share`` in [0, 1] of the way from one to the other."""
+    """The hex colour at ``share`` in [0, 1] of the way from ``entry`` to ``other``."""
     return "#" + "".join(
         f"{round(a + share * (b - a)):02X}"
         for a, b in zip(_channels(entry), _channels(other), strict=True)
@@ -101,7 +101,7 @@ def mixed(entry: str, other: str, share: float) -> str:
 
 
 def text_on(colour: str) -> str:
-    """Black or white, whichever is easier to read on a hex colour: contrast is at least 4.5."""
+    """Black or white, whichever has more contrast on a hex colour; it is at least 4.5."""
     linear = [
         c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
         for c in (channel / 255 for channel in _channels(colour))
@@ -115,13 +115,13 @@ def _channels(colour: str) -> tuple[int, int, int]:
 
 
 FEW, LONGEST = 6, 18
-"""Judges that can be named below an axis, and the characters of a name that fit there."""
+"""Most judges that can be named below an axis, and characters of a name that fit there."""
 
 
 def rank_axis(figure: go.Figure, n: int, names: Sequence[str] = ()) -> None:
-    """A linear axis over ranks 1..n: ticks at the first, the last and round ones between.
+    """A linear axis of ranks 1..n, with ticks at the first, the last and round ones between.
 
-    ``names``, untrusted, stand there instead where there is room for all of them.
+    ``names``, untrusted, replace the ranks if there is room for all of them.
     """
     if 0 < len(names) <= FEW:
         texts = [escaped(name, LONGEST) for name in names]
@@ -133,7 +133,7 @@ def rank_axis(figure: go.Figure, n: int, names: Sequence[str] = ()) -> None:
 
 
 def laid_out(figure: go.Figure, *, x: str, y: str, height: int = 420) -> go.Figure:
-    """Quiet axes, legend above, room for small screens."""
+    """Apply the common layout: light axes, legend above, small margins."""
     figure.update_layout(
         height=height,
         margin={"l": 8, "r": 12, "t": 12, "b": 8},
@@ -149,7 +149,7 @@ def laid_out(figure: go.Figure, *, x: str, y: str, height: int = 420) -> go.Figu
 def add_base_rate(
     figure: go.Figure, x: ArrayLike, y: ArrayLike, hover: str = "base rate: %{y:.3f}"
 ) -> None:
-    """The base rate's NLL, which every panel is to be held against."""
+    """Add the base rate's NLL, against which every panel is compared."""
     figure.add_scatter(
         x=x,
         y=y,
@@ -161,14 +161,14 @@ def add_base_rate(
 
 
 def mark_all_judges(figure: go.Figure, x: float, y: float, name: str, hover: str) -> None:
-    """The point of all judges among those of panels: a square, as panels may be circles."""
+    """Mark the point of all judges with a square, since panels may be circles."""
     _mark(figure, Look(INCLUDE, WHITE, "square"), x, y, name, hover)
 
 
 def mark_chosen(
     figure: go.Figure, x: float, y: float, name: str, hover: str, **place: object
 ) -> None:
-    """The point that was chosen among others; ``place`` is its row, column and legend."""
+    """Mark the chosen point; ``place`` is its row, column and legend."""
     _mark(figure, CHOSEN, x, y, name, hover, **place)
 
 
@@ -187,7 +187,7 @@ def _mark(
 
 
 def error_bars(estimates: Interval, colour: str) -> dict[str, object]:
-    """Asymmetric bars; none where they are unknown."""
+    """Asymmetric error bars; none where the interval is unknown."""
     value, lo, hi = estimates
     return {
         "type": "data",

@@ -1,4 +1,4 @@
-"""What judges are worth: each with its interval and status, and the curve of those that go."""
+"""What judges are worth: each with its interval and status, and the effect of removing several."""
 
 from __future__ import annotations
 
@@ -25,18 +25,17 @@ LOOKS: dict[Status, tuple[str, str]] = {
     "unsettled": (NEUTRAL, "diamond-open"),
     "could go": (CURATE_LINE, "x"),
 }
-"""Colour and symbol of every status."""
+"""Colour and symbol of each status."""
 _ROW = 20
 _NAMED = 60
 _DWARFS = 3.0
 
 
 def value_figure(result: Value, judge_statuses: tuple[JudgeStatus, ...] | None = None) -> go.Figure:
-    """Every judge with its interval on an axis of value, the least first; status by colour and by
-    symbol.
+    """The value of every judge with its interval, lowest first; colour and symbol show its status.
 
-    ``judge_statuses`` are by default those without checks. Judges that only the checks know have no
-    value and are not drawn.
+    ``judge_statuses`` are by default those without scope checks. Judges that only the checks know
+    have no value and are not drawn.
     """
     given = statuses(result) if judge_statuses is None else judge_statuses
     of = {status.judge: status for status in given}
@@ -91,8 +90,9 @@ def value_figure(result: Value, judge_statuses: tuple[JudgeStatus, ...] | None =
 
 
 def removal_figure(result: Value) -> go.Figure:
-    """Change of NLL against how many of the least valuable go, at even steps from all judges on;
-    crosses where a loss is not excluded.
+    """Change of NLL against the number of least valuable judges removed, at even steps.
+
+    Crosses mark steps where a loss is not excluded.
     """
     rows = result.removal
     nobody = Interval.full(1, 0.0)
@@ -151,7 +151,7 @@ def removal_figure(result: Value) -> go.Figure:
 
 
 def _cut(figure: go.Figure, result: Value, band: Interval) -> None:
-    """Leave a last step that dwarfs all others beyond the axis, and say where it is."""
+    """Leave a last step that dwarfs the others outside the axis range, with a note of its value."""
     ends = np.array([*band.lo[:-1], *band.hi[:-1], result.margin])
     most = float(np.abs(ends[np.isfinite(ends)]).max())
     last = result.removal[-1]

@@ -1,1 +1,1 @@
-"""The dashboard's parts; the only package that imports streamlit."""
+"""The Streamlit dashboard; the only package that imports streamlit."""

@@ -1,7 +1,7 @@
-"""Who is here: the one user of this machine, or somebody of a team, who signs in.
+"""Sign-in: the one user of this machine, or the members of a team.
 
-``JUDGEPANEL_ACCESS`` is ``local`` or ``team``. Unset, it is a team where Streamlit's secrets hold
-an ``[auth]`` section: who sets up the sign-in means it.
+``JUDGEPANEL_ACCESS`` is ``local`` or ``team``. If it is unset, the mode is ``team`` when
+Streamlit's secrets have an ``[auth]`` section, and ``local`` otherwise.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from judgepanel.votes.extras import require
 
 MODES = ("local", "team")
 SIGNED_IN_SECONDS = 24 * 3600.0
-"""A sign-in older than this is none: who has left the team is out after a day at the latest."""
+"""A sign-in expires after this time, so whoever leaves the team loses access within a day."""
 SKEW_SECONDS = 300.0
-"""The clock of the provider may be so far ahead of this one."""
+"""How far the provider's clock may be ahead of this one."""
 _COOKIE = "_streamlit_xsrf"
 _LOG = logging.getLogger(__name__)
 
 
 class AccessProblem(ServerProblem):
-    """What is wrong with the sign-in of this server."""
+    """The sign-in of this server is not set up correctly."""
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody who signed in: ``owner`` is theirs alone, ``name`` untrusted text to show."""
+    """A user who has signed in: ``owner`` is unique to them, ``name`` is untrusted text to show."""
 
     owner: str
     name: str
 
 
 def is_team() -> bool:
-    """Whether people have to sign in here.
+    """Whether users have to sign in.
 
     Raises
     ------
     AccessProblem
-        The setting is neither, a team has no sign-in or no package for it, or cookies could be
-        forged.
+        The setting has another value, a team has no sign-in or lacks the package for it, or cookies
+        could be forged.
     """
     wanted = os.environ.get("JUDGEPANEL_ACCESS", "")
     if wanted not in ("", *MODES):
@@ -80,12 +80,12 @@ def is_team() -> bool:
 
 
 def user() -> User | None:
-    """Who has signed in, and not too long ago."""
+    """The user who has signed in; None if nobody has, or if the sign-in has expired."""
     return _user_of(_claims())
 
 
 def user_of_cookies(cookies: Mapping[str, str]) -> User | None:
-    """Who sends these cookies, as :func:`user` has it of a page."""
+    """The user who sends these cookies, under the same rules as :func:`user`."""
     secret = str(auth_section().get("cookie_secret", ""))
 
     def decoded(name: str) -> bytes | None:
@@ -114,7 +114,7 @@ def _user_of(claims: Mapping[str, Any]) -> User | None:
 
 
 def owner() -> str | None:
-    """Whose analyses are seen here; None while nobody has signed in."""
+    """The owner of the analyses that the visitor may see; None while nobody is signed in."""
     if not is_team():
         return LOCAL
     here = user()
@@ -122,12 +122,12 @@ def owner() -> str | None:
 
 
 def signed_in() -> bool:
-    """Whether somebody has proven who they are; on a machine of one user nobody has."""
+    """Whether the visitor has signed in; always False on a server for one user."""
     return is_team() and user() is not None
 
 
 def sign_in(sentence: str) -> None:
-    """Ask for the sign-in, at each provider that is set up."""
+    """Ask the visitor to sign in, with a button for each provider."""
     st.info(sentence)
     mind_cookies("nobody can sign in")
     auth = auth_section()
@@ -144,7 +144,7 @@ def sign_in(sentence: str) -> None:
 
 
 def mind_cookies(what: str) -> None:
-    """Say so where the browser refuses the cookies without which this cannot be done."""
+    """If the browser refuses cookies, say that therefore ``what``, such as 'nobody can sign in'."""
     needed = st.get_option("server.enableXsrfProtection")
     if needed and st.context.headers and _COOKIE not in st.context.cookies:
         st.error(
@@ -154,7 +154,7 @@ def mind_cookies(what: str) -> None:
 
 
 def signed_in_as() -> None:
-    """Who is signed in, and the way out."""
+    """Show who is signed in, with a button to sign out."""
     here = user() if is_team() else None
     if here is not None:
         st.caption("Signed in as")
@@ -163,7 +163,7 @@ def signed_in_as() -> None:
 
 
 def auth_section() -> Mapping[str, Any]:
-    """The section [auth] of the secrets; empty as well where they are damaged."""
+    """The section [auth] of the secrets; empty if it is missing or the secrets are damaged."""
     section = st.secrets.get("auth") if st.secrets.load_if_toml_exists() else None
     return section if isinstance(section, Mapping) else {}
 

@@ -1,4 +1,4 @@
-"""Under which address people open this server, and whether others can reach it."""
+"""The address under which users open this server, and whether others can reach it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _WRONG_URL = (
 
 
 def public_origins() -> tuple[str, ...]:
-    """The origins that people open: of $JUDGEPANEL_PUBLIC_URL, else of a team's redirect URI.
+    """Origins of the server: from $JUDGEPANEL_PUBLIC_URL, else from a team's redirect URIs.
 
     Raises
     ------
     ServerProblem
-        The variable is set to something else than an address.
+        The variable is set to something that is not an address.
     """
     given = os.environ.get(PUBLIC_URL, "").strip()
     if given:
@@ -38,7 +38,7 @@ def public_origins() -> tuple[str, ...]:
 
 
 def _origin(url: str) -> str | None:
-    """Scheme, name and port of an address as a browser states them; None for what is none."""
+    """The origin of a URL (scheme, name, port) as a browser writes it; None if it has none."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -54,12 +54,12 @@ def _origin(url: str) -> str | None:
 
 
 def host_of(origin: str) -> str:
-    """The name in an origin."""
+    """The host name of an origin."""
     return str(urlsplit(origin).hostname)
 
 
 def is_local(address: str) -> bool:
-    """Whether an address reaches nothing but the machine where it is opened."""
+    """Whether an address reaches only the machine on which it is opened."""
     host = (urlsplit(address).hostname or "").rstrip(".")
     if host == "localhost" or host.endswith(".localhost"):
         return True

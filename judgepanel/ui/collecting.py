@@ -1,4 +1,4 @@
-"""What there is for the report of an analysis: stored results of this version, and no new work."""
+"""The content of an analysis's report: stored results of this version, and no new work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Decisions = Callable[[], tuple[Decision, ...]]
 
 
 def collected(space: Workspace, analysis: Analysis, decisions: Decisions) -> AnalysisReport:
-    """The report's content. ``space`` and ``decisions`` know who asks; nothing else here does."""
+    """The report's content; ``space`` and ``decisions`` are bound to the current visitor."""
     made = decisions()
     votes = space.votes(analysis.votes_sha256)
     settings = analysis.settings

@@ -22,10 +22,10 @@ _PAGE = "page-drawn"
 
 
 def forget_defaults(page: str) -> None:
-    """Begin a page without what was shown by default on the one before; choices come along.
+    """Forget what the previous page showed by default; the user's choices are kept.
 
-    Streamlit keeps what a widget holds for the widget of the same key on another page, and each
-    page begins with a pipeline of its own.
+    Streamlit keeps the value of a widget for the widget with the same key on another page, but each
+    page has its own default pipeline.
     """
     if st.session_state.get(_PAGE, page) != page:
         for key in _PIPELINE:
@@ -35,7 +35,7 @@ def forget_defaults(page: str) -> None:
 
 
 def begins_with(key: str, default: str) -> None:
-    """Remember what a page shows where nobody has chosen."""
+    """Remember what a page shows by default."""
     st.session_state[_of(key)] = default
 
 
@@ -44,7 +44,7 @@ def _of(key: str) -> str:
 
 
 def score_control(where: DeltaGenerator, *, key: str, help: str) -> str:
-    """Which score to draw."""
+    """The score to draw."""
     return str(
         where.segmented_control(
             "Score",
@@ -62,7 +62,7 @@ def score_control(where: DeltaGenerator, *, key: str, help: str) -> str:
 def calibrator_control(
     where: DeltaGenerator, default: Calibrator, offered: Sequence[Calibrator] = OFFERED
 ) -> Calibrator:
-    """Which calibrator both arms use; ``default`` is offered too."""
+    """The calibrator of both arms; ``default`` is always offered."""
     begins_with("calibrator", default)
     offered = offered if default in offered else (default, *offered)
     chosen: Calibrator = where.segmented_control(
@@ -81,7 +81,7 @@ def calibrator_control(
 def aggregator_control(
     where: DeltaGenerator, default: Name, offered: Sequence[Name], *, help: str
 ) -> Name:
-    """Which of the ``offered`` aggregators sums the votes; a choice that is not is forgotten."""
+    """The aggregator that sums the votes; a choice that is not in ``offered`` is forgotten."""
     begins_with("aggregator", default)
     if st.session_state.get("aggregator", default) not in offered:
         del st.session_state["aggregator"]

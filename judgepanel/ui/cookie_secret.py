@@ -9,7 +9,7 @@ from itertools import pairwise
 
 LENGTH = 32
 BITS = 90.0
-"""The least estimate that passes; 32 random hexadecimal digits are estimated at about 115."""
+"""The lowest estimate that passes; 32 random hexadecimal digits have about 115 bits."""
 COMMAND = 'python3 -c "import secrets; print(secrets.token_hex(32))"'
 _REPEATED = 5
 _WORDS = (
@@ -19,12 +19,12 @@ _WORDS = (
 
 
 def weakness(secret: object) -> str | None:
-    """Why a secret must not sign cookies, as the end of a sentence; None for one that may.
+    """Why a secret must not sign cookies, as the end of a sentence; None if it may.
 
-    The estimate of its entropy is the lowest of three: of its characters, of the steps from one
-    character to the next, and of the characters that neither repeat an earlier stretch nor go on
-    with an alphabet or a count. It tells a phrase or a pattern from random characters; it cannot
-    tell random characters that were published elsewhere.
+    The estimated entropy is the lowest of three: that of the characters, that of the differences
+    between consecutive characters, and that of the characters that neither repeat an earlier
+    stretch nor continue a sequence such as abc or 123. It tells phrases and patterns from random
+    characters, but cannot recognise random characters that were published elsewhere.
     """
     if not isinstance(secret, str) or not secret:
         return "is missing"
@@ -47,13 +47,13 @@ def estimated_bits(secret: str) -> float:
 
 
 def _bits(values: Sequence[int]) -> float:
-    """Shannon's entropy of the values' frequencies, times their number."""
+    """Shannon entropy of the values' frequencies times the number of values, in bits."""
     total = len(values)
     return -sum(n * math.log2(n / total) for n in Counter(values).values())
 
 
 def _new_share(text: str) -> float:
-    """The share of characters that end no repeat of an earlier stretch and no run such as abc."""
+    """Share of characters that neither end a repeated stretch nor continue a run such as abc."""
     codes = [ord(char) for char in text]
     seen: set[str] = set()
     known = 0

@@ -1,4 +1,4 @@
-"""The frame every page stands in: head, menu, header strip, guard, answer, next step."""
+"""The frame of every page: title, menu, header strip, empty state, answer, next step."""
 
 from __future__ import annotations
 
@@ -81,16 +81,16 @@ section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageContext:
-    """The analysis a page shows."""
+    """The analysis that a page shows."""
 
     analysis: Analysis
     votes: VoteMatrix
 
 
 def draw_page(page: Page, draw: Callable[[PageContext], None], what: str) -> None:
-    """A page of the menu: its frame, then what ``draw`` makes of the analysis in the URL.
+    """Draw a page of the menu: its frame, then ``draw`` with the analysis in the URL.
 
-    ``what`` the page shows is said where there is no analysis.
+    ``what`` tells visitors without an analysis what the page shows.
     """
     context = frame(page.title, page.question)
     forget_defaults(page.title)
@@ -99,9 +99,9 @@ def draw_page(page: Page, draw: Callable[[PageContext], None], what: str) -> Non
 
 
 def frame(title: str, question: str) -> PageContext | None:
-    """Draw head and menu; return the analysis in the URL, or None after an empty state's place.
+    """Draw title and menu; return the analysis in the URL, or None if the URL has none.
 
-    An analysis that does not exist ends the page with one sentence and a way on.
+    If that analysis does not exist, the page ends with one sentence and a link.
     """
     st.set_page_config(page_title=f"{title} - judgepanel", layout="wide", page_icon=_ICON)
     st.html(_STYLE)
@@ -119,7 +119,7 @@ def frame(title: str, question: str) -> PageContext | None:
 
 
 def _nothing(title: str, error: Exception) -> NoReturn:
-    """A page without an analysis: one sentence, and a way on where there is one."""
+    """End a page that has no analysis with one sentence, and a link if there is one."""
     signing_in = isinstance(error, SignInFirst | AccessProblem)
     if not signing_in:
         _menu(None)
@@ -145,7 +145,7 @@ def _nothing(title: str, error: Exception) -> NoReturn:
 
 
 def guard(context: PageContext | None, what: str) -> PageContext:
-    """Stop at a useful empty state when there is no analysis yet."""
+    """Return the context; without an analysis, end the page with an empty state."""
     if context is not None:
         return context
     st.info(f"No votes yet. {what} Bring your own votes, or take a sample: it takes one click.")
@@ -159,21 +159,21 @@ def answer(sentence: str, tone: str = "keep") -> None:
 
 
 def notes(sentences: tuple[str, ...]) -> None:
-    """What the reader must know, under the answer."""
+    """Show what the reader must know, under the answer."""
     for sentence in dict.fromkeys(sentences):
         st.html(f'<p class="jp-note">Note: {in_html(sentence, 1000)}</p>')
 
 
 def problem(sentence: str) -> None:
-    """What is wrong, in one sentence; HTML, since Markdown would make links of names in it."""
+    """Show an error in one sentence; HTML, since Markdown would turn names in it into links."""
     st.html(f'<p class="jp-problem" role="alert">{in_html(sentence, 1000)}</p>')
 
 
 @contextmanager
 def show_errors() -> Iterator[None]:
-    """Show what is wrong with the server in place of what needs it, and end the page there.
+    """Show an error of the server in place of the content, and end the page.
 
-    So for a sign-in that has become too old while the page was open, and for too much work.
+    Expired sign-ins and too much work are shown the same way.
     """
     try:
         yield
@@ -191,7 +191,7 @@ def show_errors() -> Iterator[None]:
 
 
 def next_step(page: str, label: str, analysis: Analysis) -> None:
-    """What to do next, as a link."""
+    """Link to the next step."""
     st.divider()
     st.page_link(page, label=f"Next: {label}", query_params=link_parameters(analysis))
 
@@ -212,7 +212,7 @@ def _menu(analysis: Analysis | None) -> None:
                 st.page_link(page.file, label=page.title, query_params=link_parameters(analysis))
         with st.popover("Glossary", width="stretch"):
             st.markdown("\n\n".join(f"**{term}** {text}" for term, text in TERMS.items()))
-        if not st.context.is_embedded:  # A click in a frame may be one that another site wants.
+        if not st.context.is_embedded:  # In a frame, another site may provoke the click.
             signed_in_as()
 
 

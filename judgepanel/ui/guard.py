@@ -1,12 +1,12 @@
-"""Who may ask the server, and from which pages: the middleware before all of Streamlit.
+"""Which requests the server accepts, and from which pages: middleware in front of Streamlit.
 
-A browser tells which name it asked (``Host``) and which page makes it ask (``Origin``,
-``Sec-Fetch-Site``). A name that is not ours is refused, as a page of another site can make its own
-name point to this machine (DNS rebinding); so is whatever a page of another site asks for.
+A browser sends the name that it asked for (``Host``) and the page that makes it ask (``Origin``,
+``Sec-Fetch-Site``). A foreign name is refused, since another site can make its own name point to
+this machine (DNS rebinding). Requests by pages of other sites are refused too.
 
-What Streamlit would take from whoever connects, and no page of ours sends, is refused too: files
-before somebody has signed in, messages about the whole server, and more messages than a page
-sends. What it would tell whoever connects about the machine is left out.
+Streamlit also accepts from anyone what our pages never send: files before sign-in, messages that
+concern the whole server, and more messages than a page sends. These are refused. Details of the
+machine that Streamlit tells everyone are removed.
 """
 
 from __future__ import annotations
@@ -47,16 +47,18 @@ _POLICY_VIOLATION, _UNSUPPORTED, _BROKEN = 1008, 1003, 1002
 _READING = ("GET", "HEAD")
 _UPLOADS, _METRICS, _LOGOUT = "/_stcore/upload_file/", "/_stcore/metrics", "/auth/logout"
 _FILES = "/media/"
-"""What pages let people download: neither a proxy nor a browser keeps it."""
+"""Files that pages offer for download; neither a proxy nor a browser may cache them."""
 _OF_A_PAGE = frozenset({"rerun_script", "stop_script", "app_heartbeat"})
-"""Messages that a page sends for its own session, beside those for its files."""
+"""Messages that a page sends for its own session, in addition to those about its files."""
 _FILES_OF_A_PAGE = frozenset({"deferred_file", "dataframe_chunk"})
 _MOST_FILES = 100
-"""Files that a page may ask to upload at once: an address is made for each."""
+"""Files that a page may ask to upload at once; the server makes an address for each."""
 _LARGEST_BEGINNING = 1 << 18
-"""Bytes of the message with which a session begins, at most; figures are not read for it."""
+"""Largest first message of a session, in bytes; larger messages, such as figures, are not parsed.
+"""
 MESSAGES_AT_ONCE, MESSAGES_PER_SECOND = 100, 20.0
-"""Of one websocket. Streamlit reads what has come before it answers anybody else."""
+"""For one websocket. Streamlit reads all messages that have arrived before it serves anyone else.
+"""
 _ALWAYS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -67,13 +69,13 @@ _CONTENT = "object-src 'none'; base-uri 'self'; frame-ancestors "
 
 
 class Guard:
-    """Refuses foreign names and pages, and adds the headers that protect our own.
+    """Refuses foreign names and pages, and adds headers that protect our own pages.
 
-    ``names`` are host names without a port; ``origins`` are the addresses that people open, such
-    as ``https://judges.example.org``: where a name is of one of them, its pages must be too.
-    ``friends`` are origins of other sites that may ask all the same. ``sender`` tells from the
-    cookies of a request who sends files, or None for somebody who may not; ``quota`` bounds how
-    much of each sender is held at once.
+    ``names`` are host names without a port. ``origins`` are the addresses that users open, such as
+    ``https://judges.example.org``; a request to one of these hosts must come from its origin.
+    ``friends`` are origins of other sites that may ask as well. ``sender`` maps the cookies of a
+    request to the user who sends files, or to None if they may not; ``quota`` bounds how much of
+    each user's files is held at once.
     """
 
     def __init__(
@@ -118,7 +120,7 @@ class Guard:
         await self._app(scope, receive, _with_headers(send, _may_be_framed(scope), secure, cached))
 
     async def _upload(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
-        """Let a file through, or have it taken away, for somebody who may send files."""
+        """Accept a file, or its deletion, from a user who may send files."""
         sender = self._sender(cookie_parser(headers.get("cookie", "")))
         if sender is None:
             await _refuse(_FORBIDDEN, SIGN_IN_FIRST, scope, receive, send)
@@ -143,8 +145,8 @@ class Guard:
             return False
         if given and not self._is_our_origin(given[0].lower(), headers["host"].lower()):
             return False
-        # A link on another page may lead here, but sign nobody out; nothing else there may ask for
-        # anything.
+        # A link on another site may lead here, but not to the sign-out. Other sites may request
+        # nothing else.
         elsewhere = headers.get("sec-fetch-site") in ("cross-site", "same-site")
         follows_a_link = headers.get("sec-fetch-mode") == "navigate" and method in _READING
         return bool(given) or not elsewhere or (follows_a_link and _LOGOUT not in path)
@@ -159,7 +161,7 @@ class Guard:
 
 
 def host_name(host: str) -> str | None:
-    """The name in a Host header, in small letters and without port; None for what is none."""
+    """The host name in a Host header, in lower case and without a port; None if it is malformed."""
     try:
         parts = urlsplit(f"//{host}")
         _ = parts.port
@@ -171,14 +173,14 @@ def host_name(host: str) -> str | None:
 
 
 def _matches(name: str, ours: str) -> bool:
-    """Whether a name is this one; ``*.`` in front stands for all below, as with Streamlit."""
+    """Whether a host name matches; a leading ``*.`` stands for all subdomains, as in Streamlit."""
     return ours in (name, "*") or (ours.startswith("*.") and name.endswith(ours[1:]))
 
 
 def _may_be_framed(scope: Scope) -> bool:
-    """Whether a page of another site may show this page in a frame: a share link that asks for it.
+    """Whether other sites may show this page in a frame: only a share link that asks for it.
 
-    Whoever comes by such a link changes nothing, so no click in a frame can be stolen.
+    Visitors with such a link cannot change anything, so a stolen click does no harm.
     """
     names = parse_qs(scope.get("query_string", b"").decode("latin-1"))
     (token, *more) = names.get("share", [""])
@@ -186,7 +188,7 @@ def _may_be_framed(scope: Scope) -> bool:
 
 
 def _of_one_session(receive: Receive, send: Send) -> Receive:
-    """Hand on what a page sends for its own session, no faster than a page does."""
+    """Pass on the messages of a page's own session, no faster than a page sends them."""
     pace = Pace()
 
     async def receiving() -> Message:
@@ -201,14 +203,14 @@ def _of_one_session(receive: Receive, send: Send) -> Receive:
             try:
                 if _is_of_a_page(BackMsg.FromString(data)):
                     return message
-            except DecodeError:  # Streamlit would write its traceback into the log.
+            except DecodeError:  # Streamlit would log a traceback.
                 return await _ended(send, _BROKEN)
 
     return receiving
 
 
 class Pace:
-    """So many messages at once, then so many a second: the seconds that the next has to wait."""
+    """A rate limit: a burst of messages at once, then so many per second."""
 
     def __init__(self) -> None:
         self._due = -math.inf
@@ -220,7 +222,7 @@ class Pace:
 
 
 async def _ended(send: Send, code: int) -> Message:
-    """Close a websocket, and what its application receives then."""
+    """Close a websocket; return the message that its application then receives."""
     await send({"type": "websocket.close", "code": code})
     return {"type": "websocket.disconnect", "code": code}
 
@@ -235,9 +237,9 @@ def _is_of_a_page(message: BackMsg) -> bool:
 
 
 def _discreet(send: Send) -> Send:
-    """Leave out of what a session begins with where the app lies, and on what machine.
+    """Remove the app's path and details of the machine from a session's first message.
 
-    Streamlit's version stays: its pages compare it with their own, and their files tell it anyway.
+    Streamlit's version stays: its pages compare it with their own, and its files reveal it anyway.
     """
 
     async def sending(message: Message) -> None:
@@ -259,7 +261,7 @@ def _discreet(send: Send) -> Send:
 
 
 def _secured(name: bytes, value: bytes) -> tuple[bytes, bytes]:
-    """A header whose cookie, if it sets one, is sent by TLS alone."""
+    """The header; a cookie that it sets is marked to be sent over TLS only."""
     if name.lower() != b"set-cookie" or b"; secure" in value.lower():
         return name, value
     return name, value + b"; Secure"

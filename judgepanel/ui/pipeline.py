@@ -1,4 +1,4 @@
-"""The recommended pipeline is what pages show: it is made first, and one switch leads to others."""
+"""Pages show the recommended pipeline, which is computed first; one button switches to others."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ def with_recommendation(
 ) -> None:
     """Draw a page that starts from the recommended pipeline.
 
-    ``draw`` gets the recommendation, from its first splits on, or None: under the paper's protocol,
-    where the votes are refused, and where a pipeline was chosen before there is a recommendation.
+    ``draw`` gets the recommendation as soon as its first splits are done. It gets None under the
+    paper's protocol, for votes that are refused, and where the user chose a pipeline before there
+    was a recommendation.
     """
     result, job = _known(context)
     if result is None and job is None and not _is_chosen():
@@ -43,12 +44,12 @@ def with_recommendation(
 
 
 def known_recommendation(context: PageContext) -> Recommendation | None:
-    """The recommendation as far as it is, without any work."""
+    """The recommendation as far as it is known; starts no work."""
     return _known(context)[0]
 
 
 def recommend_beside(context: PageContext) -> None:
-    """Work on the recommendation below what a page shows; the page is drawn again with it."""
+    """Compute the recommendation below the page's content; the page is redrawn with it."""
     result, job = _known(context)
     if result is None and job is None:
         result, job = _started(context)
@@ -58,16 +59,16 @@ def recommend_beside(context: PageContext) -> None:
 
 
 def is_refining(context: PageContext) -> bool:
-    """Whether the recommendation is being worked on."""
+    """Whether the recommendation is being computed."""
     return _runs(_known(context)[1])
 
 
 @st.fragment(run_every=POLL_SECONDS)
 @show_errors()
 def _refine(context: PageContext, drawn: int) -> None:
-    """Draw the page again whenever there are twice the splits that were ``drawn``, and at the end.
+    """Redraw the page whenever the splits have doubled since the ``drawn`` ones, and at the end.
 
-    The whole page quotes the recommendation, so that a fragment cannot draw it.
+    The whole page quotes the recommendation, so redrawing a fragment is not enough.
     """
     result, job = _known(context)
     if not _runs(job) or (result is not None and result.n_splits >= max(1, 2 * drawn)):
@@ -81,7 +82,7 @@ def _refine(context: PageContext, drawn: int) -> None:
 
 
 def _known(context: PageContext) -> tuple[Recommendation | None, Job | None]:
-    """What there is; neither result nor job where the votes may not be recommended on."""
+    """The recommendation as far as it is known, and its unfinished job; None where missing."""
     spec = _spec(context)
     if spec is None:
         return None, None
@@ -95,7 +96,7 @@ def _known(context: PageContext) -> tuple[Recommendation | None, Job | None]:
 def _started(
     context: PageContext, seconds: float = 0.0
 ) -> tuple[Recommendation | None, Job | None]:
-    """The same, after the work was started and had so many ``seconds``."""
+    """The same, after starting the work and waiting for up to ``seconds``."""
     spec = _spec(context)
     if spec is not None:
         workspace().submit(RECOMMEND, context.votes, spec)
@@ -147,11 +148,11 @@ def pipeline_note(
     short: bool = False,
     average: bool = False,
 ) -> None:
-    """Say which pipeline the page shows, with one click to the recommended one, or away from it.
+    """Say which pipeline the page shows, with a button to the recommended one, or back.
 
-    ``splits`` are those of the page's study, where it takes fewer than the analysis; ``short``
-    where the page says itself what is recommended; ``average`` where it can show the recommended
-    average itself.
+    ``splits`` is the number of splits of the page's study if it uses fewer than the analysis.
+    ``short`` is for pages that state the recommendation themselves, ``average`` for those that can
+    show the recommended average itself.
     """
     here = pipeline_name(aggregator, calibrator)
     words = f"This page shows {here}."
@@ -183,7 +184,7 @@ def pipeline_note(
 def _other(
     result: Recommendation, aggregator: PanelAggregator, calibrator: Calibrator, *, average: bool
 ) -> tuple[str, str]:
-    """What is one click away: what is recommended, or the paper's default where that is shown."""
+    """The pipeline one click away: the recommended one, or the paper's default if that is shown."""
     default, recommended = Pipeline(), pipeline_of(result)
     if aggregator == AVERAGE:
         return default.aggregator, default.calibrator

@@ -1,4 +1,4 @@
-"""How much of what users send a server holds at once, for each of them and for all."""
+"""How much of the users' uploads a server holds at once, for each user and in total."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from judgepanel.votes.limits import MAX_UPLOAD_MB
 LARGEST = MAX_UPLOAD_MB << 20
 PER_USER, OF_ALL = 3 * LARGEST, 10 * LARGEST
 SMALLEST = 1 << 16
-"""A file counts as so many bytes at least, so that there are not millions of empty ones."""
+"""Size that every file counts as at least, in bytes; otherwise millions of empty files would fit.
+"""
 
 
 class NoRoom(Exception):
@@ -21,10 +22,10 @@ class NoRoom(Exception):
 
 
 class UploadQuota:
-    """Bytes of files on their way and of those that sessions hold.
+    """Counts the bytes of files in transit and of files that sessions hold.
 
-    A session holds its files until its page takes them away, or has been closed for two minutes.
-    ``held`` tells the sizes of a session's files.
+    A session holds a file until its page deletes it, or until two minutes after it was closed.
+    ``held`` returns the sizes of a session's files, in bytes.
     """
 
     def __init__(self, held: Callable[[str], list[int]] | None = None) -> None:
@@ -34,9 +35,9 @@ class UploadQuota:
 
     @contextmanager
     def room(self, owner: str, session: str, size: int | None) -> Iterator[None]:
-        """Room for a file that a user sends to a session; NoRoom where there is none.
+        """Reserve room for a file that a user sends to a session; raise NoRoom if there is none.
 
-        ``size`` is None where the request does not tell it.
+        ``size`` is in bytes, None if the request does not state it.
         """
         counted = LARGEST if size is None else max(size, SMALLEST)
         if self._of(owner) + counted > PER_USER or self._of_all() + counted > OF_ALL:

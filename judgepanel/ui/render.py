@@ -1,4 +1,4 @@
-"""Blocks on a page: Streamlit's renderer, beside those of documents and the terminal."""
+"""Streamlit's renderer of blocks, beside those for documents and the terminal."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ from judgepanel.words.text import LONGEST, in_html
 
 
 class Caveats:
-    """The warnings that the sections of a page have shown, so that none is repeated.
+    """Warnings that the sections of a page have shown, so that none is repeated.
 
-    A section is drawn again and again while it works and must show the same each time: what it
-    showed itself does not count as known to it.
+    A section is redrawn while it works and must look the same each time, so its own warnings do not
+    count as known to it.
     """
 
     def __init__(self, known: Iterable[str] = ()) -> None:
         self._known: dict[str, frozenset[str]] = {"": frozenset(known)}
 
     def before(self, section: str) -> frozenset[str]:
-        """What the other sections have shown before this one was first drawn."""
+        """Warnings that the other sections have shown."""
         others = (sentences for name, sentences in self._known.items() if name != section)
         return frozenset().union(*others)
 
     def add(self, section: str, sentences: Iterable[str]) -> None:
-        """A section has shown these."""
+        """Record the warnings that a section has shown."""
         self._known[section] = self._known.get(section, frozenset()) | frozenset(sentences)
 
 
@@ -62,7 +62,7 @@ def show_study(
     *,
     caveats: Caveats,
 ) -> bool:
-    """Show a study's result when it is stored, or compute it here; whether the work has ended."""
+    """Show a study's stored result, or compute it; return whether the work has ended."""
 
     def draw(result: Any) -> None:
         draw_study(entry, context, spec, result, view, caveats=caveats)
@@ -82,10 +82,10 @@ def draw_study(  # noqa: PLR0913
     beside: Callable[[], None] | None = None,
     below: Callable[[], None] | None = None,
 ) -> None:
-    """A study's blocks, with its downloads where the result is whole.
+    """Draw a study's blocks, with downloads if the result is complete.
 
-    ``beside`` draws what stands to the right of the blocks under the first heading, ``below`` what
-    only this page has between the blocks and the downloads.
+    ``beside`` draws to the right of the blocks under the first heading. ``below`` draws what only
+    this page has between the blocks and the downloads.
     """
     blocks, how = page_blocks(entry, context, spec, result, view, caveats=caveats)
     heads = [place for place, block in enumerate(blocks) if isinstance(block, Heading)]
@@ -116,7 +116,7 @@ def page_blocks(
     *,
     caveats: Caveats,
 ) -> tuple[list[Block], list[Block]]:
-    """A study's blocks, and apart from them its method and command."""
+    """A study's blocks, and separately its method and command."""
     votes, analysis = context.votes, context.analysis
     blocks = study_blocks(
         entry,
@@ -134,13 +134,13 @@ def page_blocks(
 
 
 def draw_how(how: Iterable[Block], *, key: str) -> None:
-    """Method and command, which a click opens."""
+    """Draw the method and the command in an expander."""
     with st.expander("How this was computed"):
         draw_blocks(how, key=f"{key}-how")
 
 
 def draw_blocks(blocks: Iterable[Block], *, key: str, skip: Collection[str] = ()) -> None:
-    """Blocks in their order; all text is untrusted and reaches HTML escaped, never Markdown."""
+    """Draw blocks in order; all text is untrusted and reaches HTML escaped, never Markdown."""
     for place, block in enumerate(blocks):
         if not (isinstance(block, Answer | Paragraph) and block.text in skip):
             _draw(block, f"{key}-{place}", skip)
@@ -175,7 +175,7 @@ def _draw(block: Block, key: str, skip: Collection[str]) -> None:
 
 
 def _several(block: Row | Box, key: str, skip: Collection[str]) -> None:
-    """Blocks in columns, or in a box; one of one-class coding has a class that says so."""
+    """Draw blocks in columns or in a box; a box about one-class coding gets a class of its own."""
     if isinstance(block, Row):
         columns = st.columns(len(block.blocks))
         for i, (column, part) in enumerate(zip(columns, block.blocks, strict=True)):
@@ -188,7 +188,7 @@ def _several(block: Row | Box, key: str, skip: Collection[str]) -> None:
 
 
 def _figure(block: Figure, key: str) -> None:
-    """A figure; where it has cells, a table of them in its place on a narrow screen."""
+    """Draw a figure; if it has cells, a table replaces it on a narrow screen."""
     if block.narrow is None:
         chart(block.figure, key=key, alt=block.alt)
         return
@@ -203,7 +203,7 @@ def _text(text: str, kind: str) -> None:
 
 
 def grid_table_html(cells: GridCells, *, label: str) -> str:
-    """The method grid on a narrow screen: a table with fixed row heads that scrolls by keyboard."""
+    """The method grid for narrow screens: a table with fixed row heads that scrolls by keyboard."""
     heads = "".join(f'<th scope="col">{in_html(name)}</th>' for name in cells.columns)
     rows = "".join(
         f'<tr><th scope="row">{in_html(name)}</th>'

@@ -1,4 +1,4 @@
-"""Report: the analysis as one file, the decisions on it, and a form for one more."""
+"""The popover Report: the analysis as one file, its decisions, and a form for another one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FILES: tuple[tuple[str, Callable[[Document], str], str, str, str], ...] = (
 
 
 def report(analysis: Analysis) -> None:
-    """The content of the popover; readers decide nothing."""
+    """Draw the popover; readers cannot record decisions."""
     space = workspace()
     _downloads(space, analysis, _decisions(space, analysis))
     place = st.container()
@@ -50,7 +50,7 @@ def report(analysis: Analysis) -> None:
 
 
 def missing_words(what: str, by: str, why: str) -> str:
-    """What a decision lacks or has too much of, in one sentence; nothing where it is whole."""
+    """What is missing from a decision or too long, in one sentence; empty if nothing is."""
     parts = {"What was decided": what, "Who decided": by, "Why": why}
     for part, text in parts.items():
         if not text.strip():
@@ -61,7 +61,7 @@ def missing_words(what: str, by: str, why: str) -> str:
 
 
 def _decisions(space: Workspace, analysis: Analysis) -> Decisions:
-    """The decisions, asked for as whoever is here now; a thread that calls this knows no page."""
+    """Reads the decisions as the current visitor; the thread that calls it has no session."""
     if is_reader():
         token = st.query_params[SHARE]
         return partial(space.shared_decisions, token, signed_in=signed_in())
@@ -69,7 +69,7 @@ def _decisions(space: Workspace, analysis: Analysis) -> Decisions:
 
 
 def _downloads(space: Workspace, analysis: Analysis, decisions: Decisions) -> None:
-    """Two files, made when they are asked for."""
+    """Offer two files, made when they are asked for."""
 
     def made(form: Callable[[Document], str]) -> str:
         return form(analysis_document(collected(space, analysis, decisions)))
@@ -99,7 +99,7 @@ def _list(decisions: tuple[Decision, ...]) -> None:
 
 
 def _form(space: Workspace, analysis: Analysis) -> None:
-    """One more decision; what was typed stays until it is kept."""
+    """Draw a form for a decision; the text stays until it has been recorded."""
     here = user() if is_team() else None
     number = st.session_state.setdefault(_ROUND, 0)
     with st.form(f"decision-{number}", border=False):

@@ -1,4 +1,4 @@
-"""The server around the pages: what it refuses to start with, who may ask it, how it ends."""
+"""The server around the pages: settings that it refuses, its guard, and how it ends."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from judgepanel.ui.quota import UploadQuota
 from judgepanel.ui.spaces import release_work
 
 END_SECONDS = 2.0
-"""A server that was told to end waits so long for its connections; then it ends all the same."""
+"""Seconds that a server waits for open connections after a signal to end."""
 _NAMES, _FRIENDS = "server.allowedHosts", "server.corsAllowedOrigins"
 
 
 def protection() -> dict[str, Any]:
-    """What :class:`streamlit.App` is to be made with: middleware and lifespan.
+    """Arguments of :class:`streamlit.App`: middleware and lifespan.
 
-    The process ends with one sentence where a setting would leave the server open.
+    The process ends with one sentence if a setting would leave the server open.
     """
     try:
         team = is_team()
@@ -38,7 +38,7 @@ def protection() -> dict[str, Any]:
         sys.exit(f"judgepanel: {error}")
     given = config.get_option(_NAMES) if config.is_manually_set(_NAMES) else ()
     names = [*dict.fromkeys((*LOCAL_NAMES, *given, *(host_of(origin) for origin in origins)))]
-    # Streamlit checks the name of a websocket itself as well.
+    # Streamlit checks the host name of websockets itself, too.
     config.set_option(_NAMES, names)
     friends = tuple(config.get_option(_FRIENDS))
     guard = Middleware(
@@ -69,7 +69,7 @@ async def _lifespan(_app: object) -> AsyncIterator[None]:
 
 
 def _end_in_time() -> None:
-    """Let a signal that ends the server end it, whatever still holds a connection open."""
+    """Make sure that a signal ends the server, even if a connection is still open."""
     if threading.current_thread() is not threading.main_thread():
         return
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,8 +1,8 @@
-"""Where pages get their data: one workspace a server, the analysis that the URL names.
+"""The data of a page: one workspace per server, and the analysis that the URL names.
 
-``?analysis=`` names one of the user's own; ``?share=`` brings a reader, who changes nothing.
+``?analysis=`` names one of the user's own; ``?share=`` brings a reader, who cannot change anything.
 
-All that asks the workspace may raise ServerProblem; `frame.show_errors` shows it.
+All calls of the workspace may raise ServerProblem; `frame.show_errors` shows it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ COMPARE = "compare"
 
 
 def workspace() -> Workspace:
-    """The user's part of the server's workspace; less of it for readers.
+    """The user's part of the server's workspace, restricted for readers.
 
-    SignInFirst where a user has to sign in and has not.
+    Raises SignInFirst if a user has to sign in and has not.
     """
     home = default_home()
     space = open_workspace(default_url(home), str(home))
@@ -45,15 +45,15 @@ def workspace() -> Workspace:
 
 
 def is_reader() -> bool:
-    """Whether the page was opened by a link that only lets read."""
+    """Whether the page was opened by a link that only allows reading."""
     return SHARE in st.query_params
 
 
 def current() -> tuple[Analysis, VoteMatrix] | None:
-    """The analysis in the URL and its votes; None without one.
+    """The analysis in the URL and its votes; None if the URL has none.
 
-    NotFound when it is gone, or its link wrong, expired or revoked; SignInFirst where the user, or
-    the reader of such a link, has to sign in and has not.
+    Raises NotFound if it is gone, or if its link is wrong, expired or revoked, and SignInFirst if
+    the visitor has to sign in first.
     """
     token, wanted = st.query_params.get(SHARE), st.query_params.get(PARAMETER)
     space = workspace()
@@ -67,14 +67,14 @@ def current() -> tuple[Analysis, VoteMatrix] | None:
 
 
 def link_parameters(analysis: Analysis | None) -> dict[str, Any]:
-    """What every link of the page carries: a reader's never names the analysis."""
+    """Parameters of every link on the page; those of a reader never name the analysis."""
     if is_reader():
         return {SHARE: st.query_params[SHARE]}
     return {} if analysis is None else {PARAMETER: analysis.id}
 
 
 def judges_of(votes: VoteMatrix) -> JudgeTable:
-    """Accuracy and coverage of every judge, kept by content."""
+    """Accuracy and coverage of every judge, cached by the content of the votes."""
     return _judges(votes.sha256, votes)
 
 

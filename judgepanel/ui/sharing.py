@@ -1,8 +1,8 @@
-"""Share: the link to this page, links that let others read it, and their end.
+"""The popover Share: the link to this page, links that let others read it, and their end.
 
-A link for others begins with ``JUDGEPANEL_PUBLIC_URL``, with the address to which the sign-in of a
-team comes back, or else with the address in this browser. One that reaches this machine alone is
-said to do so.
+A link for others begins with ``JUDGEPANEL_PUBLIC_URL``, else with the address to which a team's
+sign-in returns, else with the address in this browser. If only this machine can reach it, the
+popover says so.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ONLY_HERE = (
 
 
 def share(analysis: Analysis) -> None:
-    """The content of the popover, for the owner."""
+    """Draw the popover, which only the owner sees."""
     st.write("Your own link to this page, with what is set on it:")
     st.code(page_url({PARAMETER: analysis.id}), language=None, wrap_lines=True)
     st.write(
@@ -60,9 +60,9 @@ def share(analysis: Analysis) -> None:
 
 
 def page_url(names: dict[str, str], base: str | None = None) -> str:
-    """The address of this page with these parameters and the view state in it.
+    """The address of this page with these parameters and its view state.
 
-    It begins with the origin ``base``, or with what is in the browser.
+    It begins with the origin ``base``, by default the one in the browser.
     """
     mine = (PARAMETER, SHARE, COMPARE) if SHARE in names else (PARAMETER, SHARE)
     state = {key: st.query_params[key] for key in st.query_params if key not in mine}

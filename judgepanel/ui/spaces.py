@@ -1,4 +1,4 @@
-"""The workspaces of this process, one a database; apart from pages, as the server ends them."""
+"""The workspaces of this process, one per database; apart from pages, as the server ends them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _LOCK = threading.Lock()
 
 
 def open_workspace(url: str, home: str) -> SqlWorkspace:
-    """Kept here, since whoever reaches the server can have Streamlit's own caches cleared."""
+    """The workspace of a database, opened once.
+
+    It is not in Streamlit's cache, since anyone who reaches the server can have that cleared.
+    """
     with _LOCK:
         if (url, home) not in _SPACES:
             backend = os.environ.get("JUDGEPANEL_BACKEND", "loky")
@@ -43,7 +46,7 @@ def close_workspaces() -> None:
 
 
 def release_work() -> None:
-    """Leave the work of this process to others, at once: the process is about to end."""
+    """Leave the work of this process to others at once, because the process is about to end."""
     kill_readers()
     for space in tuple(_SPACES.values()):
         space.release()

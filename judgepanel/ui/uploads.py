@@ -1,7 +1,7 @@
-"""Files that users send: each is read in a process of its own, few at a time, and read once.
+"""Uploaded files: each is read once, in a process of its own, a few at a time.
 
-The page that waits says so. When its visitor leaves, or does something else, Streamlit ends the
-page's thread at the next thing it writes, and with it the process that reads.
+The page says that it waits. If the visitor leaves or does something else, Streamlit ends the page's
+thread at the next thing it writes, and the reading process ends with it.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _TABLES: OrderedDict[_Key, RawTable | InputError] = OrderedDict()
 
 
 def read_upload(data: bytes, name: str, task: Task | None = None) -> RawTable:
-    """The raw table in an upload, with a line on the page while that takes time.
+    """The raw table in an upload; a line on the page says so while it is read.
 
-    ``task`` chooses where the file holds pairs and single responses.
-    Raises InputError, at once where the same file was refused before.
+    ``task`` is the choice for a file that holds both pairs and single responses. Raises InputError,
+    at once if the same file was refused before.
     """
     key = (hashlib.sha256(data).hexdigest(), name, task)
     with _LOCK:

@@ -30,13 +30,13 @@ from judgepanel.words.scope import CHECK_MARKS, check_numbers
 from judgepanel.words.tables import csv_text
 from judgepanel.words.text import csv_name, in_html, plain
 
-# Once, for all pages: the option is one for the whole process, and a page that changed it while it
-# draws would change it for the pages of others, and could leave them with its own.
+# Set once, since the option is global: a page that changed it while drawing would change it for
+# other users' pages too.
 pd.set_option("styler.render.max_elements", sys.maxsize)
 
 
 def check_card(check: Check, below: Callable[[], None] | None = None) -> None:
-    """One check: outcome in words, numbers, why, advice; ``below`` draws more into the card."""
+    """Draw one check: outcome in words, why, advice, numbers; ``below`` adds to the card."""
     with st.container(border=True):
         st.html(
             f'<p class="jp-note"><b>{in_html(check.title)}: {CHECK_MARKS[check.outcome]}.</b> '
@@ -48,7 +48,7 @@ def check_card(check: Check, below: Callable[[], None] | None = None) -> None:
 
 
 def offer_grouping(context: PageContext) -> None:
-    """Where copies of items count as independent, a button for an analysis that groups them."""
+    """Where copies of items count as independent, offer an analysis that groups them."""
     settings = context.analysis.settings
     if is_reader() or settings.group_duplicates or not find_repeats(context.votes).repeats.apart:
         return
@@ -74,17 +74,17 @@ _CHARACTER, _PADDING = 8, 18
 """Width of a character in a table and of the space around a cell, in pixels."""
 _MOST_STYLED = 2_000
 _BROWSER = MappingProxyType({"number": "%.3f", "share": "%.1f %%", "whole": "localized"})
-"""Forms of numbers that the browser writes itself."""
+"""Formats of numbers that the browser applies itself."""
 
 
 class _Shown(float):
-    """A number that sorts, and the text that is shown for it."""
+    """A number that sorts, and the text that a cell shows for it."""
 
     __slots__ = ("text",)
     text: str
 
     def __new__(cls, number: float, text: str) -> _Shown:
-        # Blanks come before all numbers.
+        # Blanks sort before all numbers.
         self = super().__new__(cls, -math.inf if math.isnan(number) else number)
         self.text = text
         return self
@@ -94,10 +94,9 @@ class _Shown(float):
 
 
 def table(block: Table, *, key: str) -> None:
-    """A table that sorts by its numbers and can be searched; cells are plain text.
+    """Draw a table that sorts by its numbers and can be searched; cells are plain text.
 
-    A table that needs less than its height is as high as its rows: empty ones look like missing
-    data.
+    A short table is only as high as its rows, since empty rows look like missing data.
     """
     frame: dict[str, Any] = {}
     config: dict[str, Any] = {}
@@ -111,7 +110,7 @@ def table(block: Table, *, key: str) -> None:
             texts = column.texts()
             shown = list(map(_Shown, column.numbers.tolist(), texts))
             frame[name] = pd.Series(shown, dtype=object)
-            # The browser measures the first rows alone, and would cut longer numbers off.
+            # The browser measures only the first rows and would cut off longer numbers below.
             longest = max(map(len, [name, *texts]))
             config[name] = st.column_config.NumberColumn(
                 width=_PADDING + _CHARACTER * longest, help=about
@@ -121,7 +120,8 @@ def table(block: Table, *, key: str) -> None:
             frame[name] = _browsed(column.numbers, column.form)
             config[name] = st.column_config.NumberColumn(format=_BROWSER[column.form], help=about)
     cells = pd.DataFrame(frame)
-    # A Styler shows its own text over the number in a cell; only tables that need it pay for one.
+    # Only a Styler can show text over a number in a cell, and it is slow: only tables that need it
+    # get one.
     st.dataframe(
         cells.style.format(dict.fromkeys(styled, str)) if styled else cells,
         hide_index=True,
@@ -132,19 +132,19 @@ def table(block: Table, *, key: str) -> None:
 
 
 def _has_blanks(numbers: NDArray[np.float64]) -> bool:
-    """Whether the browser would write None; long tables have that rather than a slow page."""
+    """Whether the browser would write None for blanks; long tables accept that to stay fast."""
     return len(numbers) <= _MOST_STYLED and bool(np.isnan(numbers).any())
 
 
 def _browsed(numbers: NDArray[np.float64], form: Form) -> Any:
-    """Numbers as the browser is to write them; it would show all decimals of a mean."""
+    """Numbers for the browser to format; whole numbers are rounded, or it would show decimals."""
     if form == "whole":
         return pd.array(np.round(numbers), dtype="Float64").astype("Int64")
     return numbers * (100.0 if form == "share" else 1.0)
 
 
 def judge_rows(judges: JudgeTable) -> dict[str, Column]:
-    """Every judge, most accurate first; names that fit a cell."""
+    """Columns for a table of all judges, most accurate first; long names are cut."""
     order = np.argsort(-np.nan_to_num(judges.accuracy.value, nan=-1.0), kind="stable")
     return {
         "judge": text([plain(judges.judges[j], 120) for j in order]),
@@ -157,14 +157,14 @@ def judge_rows(judges: JudgeTable) -> dict[str, Column]:
 
 
 def how(words: str, command: str) -> None:
-    """How this was computed, and the command that computes it again."""
+    """Draw how a result was computed, and the command that computes it again."""
     with st.expander("How this was computed"):
         st.write(words)
         st.code(command, language=None, wrap_lines=True)
 
 
 def how_study(context: PageContext, study: Study[Any, Any, Any], spec: Spec, words: str) -> None:
-    """How a study's result was computed, with its command."""
+    """Draw how a study's result was computed, with its command."""
     votes, analysis = context.votes, context.analysis
     how(
         words,
@@ -181,7 +181,7 @@ def downloads(
     label: str = "Table as CSV",
     stem: str | None = None,
 ) -> None:
-    """The table of a study's result as CSV, and all of it as JSON; files are named ``stem``."""
+    """Offer a result's table as CSV and all of it as JSON; the files are named ``stem``."""
     left, right, _ = st.columns([1, 1, 3])
     name = stem or study.name.replace("_", "-")
     left.download_button(
@@ -207,5 +207,5 @@ def downloads(
 
 
 def section_answer(sentence: str) -> None:
-    """A section's answer; HTML, since Markdown would read brackets and stars in it."""
+    """Draw a section's answer; HTML, since Markdown would interpret brackets and stars in it."""
     st.html(f'<p class="jp-text jp-result">{in_html(sentence, 1000)}</p>')

@@ -1,6 +1,7 @@
-"""Work in progress on a page: the coarse result at once, progress, queue, cancel, again.
+"""Work in progress on a page: the partial result, progress, the queue, and buttons.
 
-Every poll says that somebody looks at this work, and the server does first what is looked at.
+Every poll tells the server that someone is looking at this work, and the server does such work
+first.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from judgepanel.ui.session import is_reader, workspace
 from judgepanel.words.numbers import counted
 
 POLL_SECONDS = 1.0
-"""Every poll draws the page again, which costs the browser more than it costs the server."""
+"""Every poll redraws the page, which costs the browser more than the server."""
 FIRST_SECONDS = 0.8
-"""Quick work is waited for, so that a page of many sections is not one poll for each."""
+"""Time to wait for quick work, so that a page of many sections does not take one poll for each."""
 _STOPPING = "stopping"
 
 
@@ -27,10 +28,9 @@ _STOPPING = "stopping"
 def show_result(
     study: Study[Any, Any, Any], context: PageContext, spec: Spec, draw: Callable[[Any], None]
 ) -> bool:
-    """Draw the stored result, or start the work and draw what there is until it is done.
+    """Draw the stored result, or start the work and draw partial results until it is done.
 
-    Returns whether the work has ended, so that a page with several studies can take one after the
-    other.
+    Returns whether the work has ended, so that a page can run several studies in turn.
     """
     space = workspace()
     sha = context.votes.sha256
@@ -55,16 +55,16 @@ def show_result(
     if job is not None and job.status in ("cancelled", "failed"):
         _ended(study, context, spec, job, draw)
         return True
-    # A container of its own: when a poll begins before a slow client was sent the whole page,
-    # Streamlit drops what belongs to the fragment and keeps what follows it, and the client
-    # breaks on the gap unless the fragment is the last in its block.
+    # A container of its own: if a poll begins before a slow client has the whole page, Streamlit
+    # drops the fragment's elements and keeps those after it, and the client breaks on the gap
+    # unless the fragment is the last in its block.
     with st.container():
         _watch(study, context, spec, draw)
     return False
 
 
 def stored_result(study: Study[Any, Any, Any], context: PageContext, spec: Spec) -> Any:
-    """The stored result of this version, None without one; starts nothing."""
+    """The stored result of this version, None if there is none; starts no work."""
     stored = workspace().result(study, context.votes.sha256, spec)
     return stored.result if stored is not None and stored.current else None
 
@@ -76,7 +76,7 @@ def _watch(
 ) -> None:
     space = workspace()
     job = space.partial(study, context.votes.sha256, spec)
-    # Work stops after the parts under way; the page says so at once.
+    # Work stops after the parts that are running; the page says so at once.
     if job is None or job.status != "running":
         st.rerun()
     left, right = st.columns([5, 1], vertical_alignment="center")
@@ -134,12 +134,12 @@ def _share(job: Job) -> float:
 
 
 def _how_far(job: Job) -> str:
-    """What is done and what comes next: the queue, where other work goes before."""
+    """How much is done, then what comes next: the queue, or the time left."""
     so_far = f"{_share(job):.0%} done" if job.done else ""
     if job.ahead:
         next_up = f"Waiting: {counted(job.ahead, 'job')} ahead"
         return f"{so_far}. {next_up}" if so_far else next_up
-    if not job.elapsed:  # What is done so far is of an earlier run.
+    if not job.elapsed:  # The parts so far come from an earlier run.
         return f"{so_far}, continuing" if so_far else "Starting"
     return f"{so_far}, {_left(job.remaining)}"
 

@@ -1,1 +1,1 @@
-"""One module a page: what it shows and in which order."""
+"""One module per page: what it shows, and in which order."""

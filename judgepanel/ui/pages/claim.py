@@ -1,4 +1,4 @@
-"""The claim: the paper's protocol beside the honest one, on the votes at hand and on samples."""
+"""The claim: the paper's protocol beside the honest one, on the user's votes and on samples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STEPS = "claim-steps"
 
 
 def page(context: PageContext) -> None:
-    """One-coin steps first; joint follows when they have ended."""
+    """Draw the one-coin steps first; joint follows when they have ended."""
     entry = ENTRIES[CLAIM.name]
     data, seen = _controls(context)
     spec = ClaimSpec(settings=seen.analysis.settings, joint=False)
@@ -78,7 +78,7 @@ def _controls(context: PageContext) -> tuple[DataSet, PageContext]:
 
 
 def _sample(context: PageContext, name: str) -> PageContext:
-    """A sample in the place of the analysis's votes."""
+    """The context with a sample in place of the analysis's votes."""
     sample, own = find_sample(name), context.analysis.settings
     analysis = replace(
         context.analysis,
@@ -93,7 +93,7 @@ def _sample(context: PageContext, name: str) -> PageContext:
 
 
 def _of_sample(seen: PageContext) -> str:
-    """Whose figures these are, where they are not those of the analysis named above them."""
+    """Names the sample if the figures are not those of the analysis in the header."""
     return f"Sample '{seen.analysis.name}': " * seen.analysis.file.startswith(_FOLDER)
 
 

@@ -1,4 +1,4 @@
-"""Two of one's own analyses side by side: what changed, and what it did to the answer."""
+"""Two of the user's analyses side by side: what changed, and how that changed the answer."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ Step = tuple[Study[Any, Any, Any], PageContext, Spec, str]
 
 
 def is_asked() -> bool:
-    """Whether the URL asks for two analyses; a reader has but one."""
+    """Whether the URL asks for two analyses; a reader has only one."""
     return COMPARE in st.query_params and PARAMETER in st.query_params and not is_reader()
 
 
 @show_errors()
 def page(context: PageContext) -> None:
-    """Another choice, the answer, what differs, and what each says."""
+    """Draw the choice of analyses, the answer, what each says and what differs."""
     outcome()
     other = st.query_params[COMPARE]
     with st.expander("Compare others"):
@@ -105,7 +105,7 @@ def _compared(before: PageContext, after: PageContext) -> None:
         how_study(host, study, spec, _HOW)
     next_step("pages/panel_curve.py", "the panel curve of the second", after.analysis)
     _back(before)
-    # Last, since work that is refused ends the page.
+    # Last, since refused work ends the page.
     with work:
         _work([step for name, step in steps.items() if name not in by_name])
 
@@ -127,7 +127,7 @@ def _side(context: PageContext) -> Side:
 def _steps(
     before: PageContext, after: PageContext, sides: tuple[Side, Side], overlap: Relation
 ) -> dict[str, Step]:
-    """What is computed, in its order: the difference first, since it is quick and the answer."""
+    """What is computed, in order: the difference first, since it is quick and is the answer."""
     steps: dict[str, Step] = {}
     if overlap.host is not None:
         host = after if overlap.host == "after" else before
@@ -143,7 +143,7 @@ def _steps(
 
 
 def _work(missing: list[Step]) -> None:
-    """Go on with the first that is missing; the page is redrawn with it when it is there."""
+    """Continue with the first missing step; the page is redrawn when its result is there."""
     if not missing:
         return
     study, context, spec, what = missing[0]
@@ -166,7 +166,7 @@ def _results(content: dict[str, Any]) -> None:
 
 
 def _draw(result: Any) -> None:
-    """A result on its way, or one that was cut off."""
+    """Draw how far a partial result is."""
     section_answer(f"So far {result.n_splits} of {result.planned_splits} splits are in.")
 
 
@@ -193,7 +193,7 @@ def _words(which: str, context: PageContext, content: dict[str, Any]) -> None:
 
 
 def _data_table(rows: list[tuple[str, str, str]]) -> None:
-    """Side by side as text that wraps; rows that differ are bold, and say so."""
+    """Draw both analyses side by side as text that wraps; rows that differ are bold and say so."""
     lines = []
     for name, before, after in rows:
         differs = before != after

@@ -1,4 +1,4 @@
-"""Confidence: can the probabilities be believed, and what is gained by trusting the sure ones?"""
+"""Confidence: can the probabilities be believed, and what is gained by answering only if sure?"""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ OFFERED: tuple[Calibrator, ...] = ("beta", "temperature", "platt", "isotonic", "
 
 
 def page(context: PageContext) -> None:
-    """The recommended average, until another panel is chosen."""
+    """Draw the page for the recommended average, until another panel is chosen."""
     with_recommendation(context, partial(_page, context))
 
 
 def _page(context: PageContext, recommendation: Recommendation | None) -> None:
-    """Reliability first; each of the other studies starts when the one before has ended."""
+    """Draw reliability first; each of the other studies starts when the previous one has ended."""
     entry = ENTRIES[RELIABILITY.name]
     options, bins = _controls(context, pipeline_of(recommendation))
     caveats = Caveats()
@@ -75,7 +75,7 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
 
 
 def _first_look(context: PageContext, spec: ReliabilitySpec) -> Reliability | None:
-    """Reliability from the splits of a recommendation under way, which are not computed twice."""
+    """Reliability from the splits of a running recommendation, which are not computed twice."""
     if spec.aggregator != AVERAGE or not is_refining(context):
         return None
     if stored_result(RELIABILITY, context, spec) is not None:
@@ -123,7 +123,7 @@ def _controls(context: PageContext, default: Pipeline) -> tuple[dict[str, Any], 
 
 
 def _panel_choice(where: DeltaGenerator, context: PageContext, default: int | None) -> int | None:
-    """Size of the panel, None for all judges; a size in the URL that is not offered is all."""
+    """Size of the panel, None for all judges; a size in the URL that is not offered means all."""
     judges = context.analysis.settings.judges
     n_judges = context.votes.n_judges if judges is None else len(judges)
     offered = [k for k in _PANELS if k < n_judges]
@@ -141,7 +141,7 @@ def _panel_choice(where: DeltaGenerator, context: PageContext, default: int | No
 
 
 def _calibrator_choice(where: DeltaGenerator, default: Calibrator) -> Calibrator:
-    """What is between before and after."""
+    """The calibrator between 'before' and 'after'."""
     begins_with("calibrator", default if default in OFFERED else OFFERED[0])
     chosen: Calibrator = where.selectbox(
         "Calibrator",

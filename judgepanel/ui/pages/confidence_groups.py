@@ -33,7 +33,7 @@ _LISTS = ("worst misses", "most contested")
 
 
 def sets_section(context: PageContext, options: dict[str, Any], caveats: Caveats) -> bool:
-    """Coverage of conformal sets; returns whether the work has ended."""
+    """Draw the coverage of conformal sets; return whether the work has ended."""
     entry = ENTRIES[CONFORMAL.name]
     st.header(entry.study.title)
     spec = ConformalSpec(**options, feature=_feature_choice(context))
@@ -45,7 +45,7 @@ def sets_section(context: PageContext, options: dict[str, Any], caveats: Caveats
 
 
 def _feature_choice(context: PageContext) -> str | None:
-    """An item feature to look into, for sets and strata alike; None where there is none."""
+    """The item feature to look into, for sets and strata alike; None if there is none."""
     table_ = context.votes.features
     if table_ is None:
         return None
@@ -85,7 +85,7 @@ def _sets_view(result: Conformal) -> ConformalView:
 
 
 def items_section(context: PageContext, options: dict[str, Any], caveats: Caveats) -> None:
-    """Strata, worst misses, and one item with its votes."""
+    """Draw strata, worst misses, and one item with its votes."""
     entry = ENTRIES[ITEMS.name]
     st.header(entry.study.title)
     chosen = st.session_state.get("feature")
@@ -131,7 +131,7 @@ def _single_items(context: PageContext, result: Items) -> None:
     position = second.selectbox(
         "Item",
         range(len(rows)),
-        # An older list's place would stay in the box while the list beside it has changed.
+        # A key for each list; otherwise the box would keep its position in the previous list.
         key=f"item-{_LISTS.index(which)}" + f"-{result.n_splits}" * result.partial,
         format_func=lambda i: _item_label(result, int(rows[i]), i),
         help="Its votes, judge by judge, are shown below.",
@@ -144,7 +144,7 @@ def _item_label(result: Items, i: int, place: int) -> str:
 
 
 def _votes_of(context: PageContext, result: Items, i: int) -> None:
-    """One item: what was said of it, and every judge's vote, those against the label first."""
+    """Draw one item: its probability, then every judge's vote, those against the label first."""
     label = int(result.labels[i])
     st.html(
         f'<p class="jp-note"><b>{in_html(result.item_ids[i], 120)}</b>: label {label}, '

@@ -1,4 +1,4 @@
-"""Coverage: what was read of the judges' outputs, and what was not."""
+"""Coverage: which verdicts were read from the judges' outputs, and which were not."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WORDS = (
 
 
 def page(context: PageContext) -> None:
-    """All that is known of the outputs; an analysis of votes has none."""
+    """Draw what is known about the outputs; an analysis of plain votes has none."""
     coverage = context.analysis.coverage
     if coverage is None:
         answer("These votes came as votes, so there are no outputs to read.", "open")
@@ -71,7 +71,7 @@ def _draw(context: PageContext, coverage: Coverage) -> None:
 
 
 def _examples(coverage: Coverage) -> None:
-    """Outputs to look at, as far as they are kept."""
+    """Draw the stored examples of outputs without a verdict."""
     st.header("Outputs without a verdict")
     if not coverage.unread:
         st.caption("There are none with any text.")

@@ -39,7 +39,7 @@ _TONES = {
 
 
 def page(context: PageContext) -> None:
-    """Controls, then the result as it grows; the recommendation is made when it has ended."""
+    """Draw the controls and the result as it grows; then the recommendation is computed."""
     entry = ENTRIES[PANEL_CURVE.name]
     spec, calibrator, metric = _controls(context)
     recommendation = known_recommendation(context)
@@ -95,7 +95,7 @@ def _controls(context: PageContext) -> tuple[PanelCurveSpec, Calibrator, str]:
 
 
 def _tone(curve: PanelCurve, calibrator: str, recommendation: Recommendation | None) -> str:
-    """How the answer is meant; open where the decision is another."""
+    """The tone of the answer; open if the decision is another one."""
     position, arm = curve.position(calibrator), headline(curve, calibrator)
     if arm is None or (position is not None and position.explains):
         return "open"

@@ -1,4 +1,4 @@
-"""Home: one's own analyses, newest first, to open, rename, delete or compare."""
+"""Home: the user's own analyses, newest first, to open, rename, delete or compare."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STYLE = """<style>
 
 
 def home() -> None:
-    """The list, and a comparison of any two; newcomers see what the pages answer."""
+    """Draw the list and, from two analyses on, a comparison; new users see the questions."""
     analyses = workspace().list()
     outcome()
     if not analyses:
@@ -55,7 +55,7 @@ def home() -> None:
 
 
 def outcome() -> None:
-    """What the last click has done, once."""
+    """Show what the last click has done, once."""
     message = st.session_state.pop(_DONE, None)
     if message:
         st.html(f'<p class="jp-note" role="status">{in_html(message, 200)}</p>')
@@ -65,7 +65,7 @@ def outcome() -> None:
 
 
 def manage(analysis: Analysis) -> None:
-    """Rename and delete an analysis, side by side."""
+    """Draw buttons to rename and to delete an analysis."""
     renaming = st.popover("Rename", key=f"rename-{analysis.id}", on_change="rerun")
     if renaming.open:
         with renaming, st.form(f"renaming-{analysis.id}", border=False):
@@ -89,7 +89,7 @@ def manage(analysis: Analysis) -> None:
 
 
 def choose_two(analyses: tuple[Analysis, ...], before: str, after: str) -> None:
-    """Two lists and a button; the choice goes into the URL."""
+    """Draw two lists and a button; the choice goes into the URL."""
     labels = _distinct(
         {
             analysis.id: f"{plain(analysis.name, 60)} ({minute(analysis.created)})"
@@ -117,7 +117,7 @@ def choose_two(analyses: tuple[Analysis, ...], before: str, after: str) -> None:
 
 
 def name_problem(name: str) -> str:
-    """What is wrong with a name, in one sentence; empty where nothing is."""
+    """What is wrong with a name, in one sentence; empty if nothing is."""
     long = len(name.strip())
     if not plain(name, LONGEST_NAME):
         return "A name needs at least one character that can be seen."
@@ -157,7 +157,7 @@ def _size(sha256: str) -> str:
 
 @st.cache_data(max_entries=2000, show_spinner=False)
 def _sizes(sha256: str) -> tuple[int, int]:
-    """Items and judges of votes; known by content, so that a list reads each file once."""
+    """Numbers of items and judges; cached by content, so that a list reads each file once."""
     votes = workspace().votes(sha256)
     return votes.n_items, votes.n_judges
 
@@ -185,7 +185,10 @@ def _delete(analysis_id: str, name: str) -> None:
 
 
 def _changed(change: Callable[[], object]) -> bool:
-    """Do it; what prevents it is told with the list. A sign-in that ended is told by the frame."""
+    """Make a change and return whether it succeeded; the list shows what prevented it.
+
+    An expired sign-in is left to the frame.
+    """
     try:
         change()
     except NotFound:
@@ -200,7 +203,7 @@ def _changed(change: Callable[[], object]) -> bool:
 
 
 def _distinct(names: dict[str, str]) -> dict[str, str]:
-    """Labels by id; those that read alike get a number, since a list goes by its labels."""
+    """Labels by id; duplicates get a number, since a list identifies entries by their labels."""
     taken: set[str] = set()
     labels = {}
     for number, (key, name) in enumerate(names.items(), start=1):

@@ -35,7 +35,7 @@ _NEAREST = 5
 
 
 def page(context: PageContext) -> None:
-    """The judge looked at, then the result as it grows, then the section that waits for it."""
+    """Draw the choice of a judge, the result as it grows, then the section that waits for it."""
     entry = ENTRIES[JUDGES.name]
     spec = JudgesSpec(settings=context.analysis.settings)
     judge = _choice(context)
@@ -67,7 +67,7 @@ def page(context: PageContext) -> None:
 
 
 def _both_orders(context: PageContext) -> None:
-    """What judges say when the order is turned around, where their outputs were uploaded."""
+    """Draw what judges say when the order is swapped, if their outputs were uploaded."""
     coverage = context.analysis.coverage
     orders = None if coverage is None else positions(coverage)
     if orders is None:
@@ -90,7 +90,7 @@ def _both_orders(context: PageContext) -> None:
 
 
 def _choice(context: PageContext) -> str:
-    """The judge in the URL, the most accurate one by default; only judges of this panel."""
+    """The judge in the URL, by default the most accurate one; only judges of this panel."""
     used = context.analysis.settings.judges
     ranked = judges_of(context.votes).frame()["judge"].tolist()
     names: list[str] = [name for name in ranked if used is None or name in used]
@@ -106,7 +106,7 @@ def _choice(context: PageContext) -> str:
 
 
 def labels_of(names: list[str]) -> dict[str, str]:
-    """Names that fit a list, one line each; those that would read alike get a number."""
+    """Names that fit a list, one line each; names that would look alike get a number."""
     labels: dict[str, str] = {}
     taken: set[str] = set()
     for number, name in enumerate(names, start=1):
@@ -135,7 +135,7 @@ def _card(result: Judges, judge: str) -> None:
 
 
 def _about(result: Judges, j: int) -> str:
-    """What is known of one judge, in words."""
+    """What is known about one judge, in words."""
     family = f"(family {plain(result.family[j], 60)}) " if result.family[j] else ""
     if not result.voted[j]:
         return f"{family}has no vote on a labelled item."
@@ -163,7 +163,7 @@ def _about(result: Judges, j: int) -> str:
 
 
 def _nearest(result: Judges, j: int) -> dict[str, Column]:
-    """The judges on the map that err most like this one."""
+    """The judges on the map whose errors are most like this one's."""
     place = {int(k): i for i, k in enumerate(result.order)}
     if j not in place:
         near = [j] if result.nearest[j] else []

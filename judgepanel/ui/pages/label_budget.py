@@ -1,4 +1,4 @@
-"""Label budget: how many labels do we need, and which share of the items should calibrate?"""
+"""Label budget: how many labels are needed, and which share of the items should calibrate?"""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _HIGHEST_TARGET = 7.0
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What the controls say; ``spec`` is what runs, the goals are read off its result."""
+    """What the controls say; ``spec`` is what runs, and the goals are read from its result."""
 
     spec: LabelBudgetSpec
     calibrator: Calibrator
@@ -49,17 +49,17 @@ class _Asked:
 
     @property
     def whole(self) -> LabelBudgetSpec:
-        """The spec with its goals: the command that gives what the page shows."""
+        """The spec with its goals, whose command gives what the page shows."""
         return replace(self.spec, have=self.have, target=self.target, within=self.within)
 
 
 def page(context: PageContext) -> None:
-    """The recommended pipeline, until another is chosen."""
+    """Draw the page for the recommended pipeline, until another is chosen."""
     with_recommendation(context, partial(_page, context))
 
 
 def _page(context: PageContext, recommendation: Recommendation | None) -> None:
-    """Controls, then the curve as it grows; the shares when it has ended."""
+    """Draw the controls and the curve as it grows; the shares follow when it has ended."""
     entry = ENTRIES[LABEL_BUDGET.name]
     asked = _controls(context, pipeline_of(recommendation))
     view = BudgetView(asked.calibrator, asked.panel)
@@ -114,7 +114,7 @@ def _controls(context: PageContext, default: Pipeline) -> _Asked:
 def _goals(
     context: PageContext, aggregator: Aggregator
 ) -> tuple[int | None, float | None, float, Aggregator | None]:
-    """Labels there are, the NLL wanted, how near is near, and a second aggregator."""
+    """The user's number of labels, target NLL, distance to the plateau, and a second aggregator."""
     labelled = int(context.votes.labelled.sum())
     first, second, third, fourth = st.columns(4)
     have = first.number_input(

@@ -29,7 +29,7 @@ _DRAWN = ("none", "temperature", "platt", "beta", "isotonic")
 
 
 def page(context: PageContext) -> None:
-    """The grid first; the other studies start one after the other."""
+    """Draw the grid first; the other studies start one after the other."""
     entry = ENTRIES[METHOD_GRID.name]
     form, metric = _grid_controls()
     spec = MethodGridSpec(settings=context.analysis.settings, form=form)
@@ -48,7 +48,7 @@ def page(context: PageContext) -> None:
 
 
 def _sections(context: PageContext, caveats: Caveats) -> None:
-    """The other studies, each of which starts when the one before has ended."""
+    """Draw the other studies, each of which starts when the previous one has ended."""
     for entry in entries_of(METHODS_PAGE)[1:]:
         st.header(entry.study.title)
         spec, view = _CONTROLS[entry.name](context)
@@ -79,7 +79,7 @@ def _grid_controls() -> tuple[Any, str]:
 
 
 def _nothing_shown(result: MethodGrid) -> bool:
-    """Whether the lowest cell says nothing of the judges, or is not shown to beat the base rate."""
+    """Whether the best cell says nothing about judges, or is not shown to beat the base rate."""
     return result.measures_coding or not result.nll[result.best].below(result.null_nll)
 
 
@@ -106,4 +106,4 @@ def _shapes(context: PageContext) -> tuple[Spec, CalibratorDesignView]:
 _CONTROLS: Mapping[str, Callable[[PageContext], tuple[Spec, Any]]] = MappingProxyType(
     {PIPELINE_ABLATION.name: _steps, CALIBRATOR_DESIGN.name: _shapes}
 )
-"""Controls by study: the spec and the view that they ask for."""
+"""By study, the function that draws its controls and returns the spec and the view."""

@@ -1,4 +1,4 @@
-"""Recommended panel: which judges, which pipeline; why; what it costs; its files."""
+"""Recommended panel: which judges, which pipeline, why, at what cost; its files."""
 
 from __future__ import annotations
 
@@ -37,17 +37,16 @@ from judgepanel.words.sentences import so_far
 
 
 def page(context: PageContext) -> None:
-    """The recommendation as it grows; then what rests on it, one section after the other.
+    """Draw the recommendation as it grows; then what rests on it, one section after the other.
 
-    One run serves all preferences and candidates: another one is read from its result and starts no
-    work.
+    One run serves all preferences and candidates: another choice is read from its result.
     """
     caveats, asked = Caveats(), recommend_spec(context)
     verdict = st.container()
     try:
         spec = with_candidate(context, asked)
         _recommendation(context, spec, verdict, caveats)
-    except InputError as error:  # What the costs or the budget do not allow.
+    except InputError as error:  # The costs or the budget allow no panel.
         with verdict:
             problem(str(error))
     next_step("pages/panel_curve.py", "the curve behind it", context.analysis)
@@ -94,14 +93,14 @@ def _view(context: PageContext, spec: RecommendSpec, result: Recommendation) -> 
 
 
 def _verdict(result: Recommendation, blocks: list[Block]) -> None:
-    """The banner, and what stands before the first heading."""
+    """Draw the banner, and what comes before the first heading."""
     sentence = so_far(result) + recommendation_sentence(result)
     answer(sentence, _tone(result))
     draw_blocks(blocks, key=RECOMMEND.name, skip=(sentence,))
 
 
 def _evidence(blocks: list[Block], how: list[Block]) -> None:
-    """The panel, absences and all candidates; below what can be done with the panel."""
+    """Draw the panel, absences and all candidates."""
     draw_blocks(blocks, key=f"{RECOMMEND.name}-evidence")
     draw_how(how, key=RECOMMEND.name)
 
@@ -109,7 +108,7 @@ def _evidence(blocks: list[Block], how: list[Block]) -> None:
 def _worth(
     context: PageContext, spec: RecommendSpec, result: Recommendation, caveats: Caveats
 ) -> None:
-    """What judges are worth and cost, one study after the other, each with work of its own."""
+    """Draw what judges are worth and cost, one study after the other."""
     if value(context, spec, result, caveats) and costs(context, spec, result, caveats):
         curators(context, spec, caveats)
 

@@ -1,4 +1,4 @@
-"""Controls of the Recommended panel: what to prefer, what it may cost, what to choose from."""
+"""Controls of the Recommended panel: the preference, the cost, and the candidates."""
 
 from __future__ import annotations
 
@@ -27,17 +27,16 @@ _HELD = (0, 10, 20, 30)
 
 
 def known_of(context: PageContext) -> Known:
-    """Families and costs of the analysis' judges."""
+    """Families and costs of the analysis's judges."""
     return known_judges(context.votes, prepare(context.votes, context.analysis.settings))
 
 
 def with_candidate(context: PageContext, spec: RecommendSpec) -> RecommendSpec:
-    """The spec with the candidate that is asked for in place of the recommended one.
+    """The spec with the requested candidate in place of the recommended one.
 
     Raises
     ------
-    InputError
-        What the costs do not allow.
+    InputError The costs cannot be used.
     """
     listed = {entry.title: entry for entry in contest_of(context.votes, spec).choices.all()}
 
@@ -60,17 +59,17 @@ def with_candidate(context: PageContext, spec: RecommendSpec) -> RecommendSpec:
 
 
 def recommend_spec(context: PageContext) -> RecommendSpec:
-    """The spec that the controls ask for; costs are offered where they are known."""
+    """The spec that the controls ask for; costs are offered if they are known."""
     known = known_of(context)
     costs = known.costs
     if costs is None:
         left, middle, last = st.columns([13, 4, 4], vertical_alignment="bottom")
         right = left
-    else:  # One preference more, and a budget: they need two rows.
+    else:  # One more preference and a budget need two rows.
         left, (middle, right, last) = st.container(), st.columns([2, 2, 2])
     unknown = {"cheapest": costs is None, "robust": not families_absent(known.families)}
     offered = [prefer for prefer in PREFERENCES if not unknown.get(prefer, False)]
-    # In a container of its own the row of preferences wraps where it does not fit.
+    # In its own container the row of preferences wraps if it does not fit.
     prefer: Preference = left.container().segmented_control(
         "Prefer",
         offered,

@@ -1,4 +1,4 @@
-"""Downloads of the panel, and scoring new votes with it on the page."""
+"""Downloads of the panel, and scoring of new votes with it on the page."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _PREVIEW = 200
 
 
 def panel_text(context: PageContext, spec: RecommendSpec, result: Recommendation) -> str:
-    """panel.json, as the command makes it: what was not measured for the page is measured now."""
+    """panel.json as the command writes it; what the page has not measured is measured now."""
     checks = item_checks(context.votes, group_duplicates=spec.settings.group_duplicates)
     whole = with_absence(context.votes, spec, result)
     return panel_json(export_panel(whole, context.votes, spec, checks))
 
 
 def exports(context: PageContext, spec: RecommendSpec, result: Recommendation) -> None:
-    """Four files.
+    """Offer four files.
 
-    They are made when a button is clicked, by a thread that knows nothing of who is here: what
-    needs the workspace is asked for now.
+    They are made when a button is clicked, by a thread without a session, so what needs the
+    workspace is read now.
     """
     value, statuses = known_value(context, spec, result), known_statuses(context, spec, result)
     st.header("Download")
@@ -109,7 +109,7 @@ def _report(
 
 
 def scoring(context: PageContext, spec: RecommendSpec, result: Recommendation) -> None:
-    """New votes scored with the panel as it would be downloaded."""
+    """Score new votes with the panel as it would be downloaded."""
     st.header("Score new votes")
     upload: Any = None
     if not is_reader():

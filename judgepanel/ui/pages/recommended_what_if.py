@@ -1,4 +1,4 @@
-"""What if: tick judges on and off, and see what that does on items the panel has not seen."""
+"""What if: tick judges on and off, and see the effect on items that the panel has not seen."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _VERSION, _BASE = "what-if-version", "what-if-base"
 
 
 def what_if(context: PageContext, spec: RecommendSpec, recommendation: Recommendation) -> None:
-    """The editor and its answer; who is left out is in the URL, by place among sorted names."""
+    """Draw the editor and its answer; the URL has the positions of judges that are left out."""
     st.header("What if")
     names = tuple(sorted((*recommendation.model.judges, *recommendation.left_out)))
     if len(names) < 2:
@@ -97,7 +97,7 @@ def _editor(
 
 
 def _export(context: PageContext, spec: RecommendSpec, judges: tuple[str, ...]) -> None:
-    """The panel of these judges as a file, with the NLL of what is in the file."""
+    """Offer the panel of these judges as a file, with the NLL of what is in the file."""
     if not st.toggle(
         "Export this panel",
         key=f"what-if-export-{hash(context.analysis.id)}",
@@ -130,7 +130,7 @@ def _export(context: PageContext, spec: RecommendSpec, judges: tuple[str, ...]) 
 
 
 def _base(context: PageContext, recommendation: Recommendation, names: tuple[str, ...]) -> Bools:
-    """Who was ticked when the editor was made: from the URL, else the recommended panel."""
+    """Which judges the editor starts with: those in the URL, else the recommended panel."""
     key = f"{_BASE}-{context.analysis.id}-{hash(recommendation.model.judges)}"
     if key not in st.session_state:
         keep = _recommended(recommendation, names)
@@ -149,13 +149,13 @@ def _recommended(recommendation: Recommendation, names: tuple[str, ...]) -> Bool
 
 
 def _set(context: PageContext, recommendation: Recommendation, keep: Bools) -> None:
-    """Start the editor again from these ticks."""
+    """Start the editor again with these ticks."""
     st.session_state[f"{_BASE}-{context.analysis.id}-{hash(recommendation.model.judges)}"] = keep
     st.session_state[_VERSION] = st.session_state.get(_VERSION, 0) + 1
 
 
 def _remember(recommendation: Recommendation, names: tuple[str, ...], keep: Bools) -> None:
-    """Put who is left out into the URL, unless it is the recommended panel."""
+    """Put the judges that are left out into the URL, unless the panel is the recommended one."""
     same = bool((keep == _recommended(recommendation, names)).all())
     text = "-".join(str(place + 1) for place in np.flatnonzero(~keep)) or "0"
     if same:
@@ -268,7 +268,7 @@ def _open(
     keep: Bools,
     where: st.delta_generator.DeltaGenerator,
 ) -> None:
-    """Offer an analysis of these judges alone, where every page is about them."""
+    """Offer an analysis of only these judges."""
     if is_reader() or not where.button(
         "Open as a new analysis", width="stretch", disabled=not keep.any()
     ):

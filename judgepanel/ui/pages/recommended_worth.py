@@ -1,4 +1,4 @@
-"""Below the panel: what each judge is worth, what panels cost, and whether choosing judges pays."""
+"""Sections below the panel: what judges are worth, what panels cost, whether choosing pays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from judgepanel.ui.work import show_result, stored_result
 def value(
     context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
 ) -> bool:
-    """The section, computed unasked once the panel is known; whether its work has ended."""
+    """Draw the section, computed once the panel is known; return whether the work has ended."""
     entry, asked = ENTRIES[VALUE.name], value_spec(spec, recommendation)
     st.header(entry.study.title)
 
@@ -39,7 +39,7 @@ def value(
 def known_statuses(
     context: PageContext, spec: RecommendSpec, recommendation: Recommendation
 ) -> tuple[JudgeStatus, ...]:
-    """What is known of each judge, where their value has been computed; else nothing."""
+    """Statuses of the judges if their value has been computed, else none."""
     worth = known_value(context, spec, recommendation)
     if worth is None:
         return ()
@@ -49,7 +49,7 @@ def known_statuses(
 def known_value(
     context: PageContext, spec: RecommendSpec, recommendation: Recommendation
 ) -> Value | None:
-    """What judges are worth, where it has been computed."""
+    """The value of the judges if it has been computed, else None."""
     worth: Value | None = stored_result(VALUE, context, value_spec(spec, recommendation))
     return worth
 
@@ -57,7 +57,7 @@ def known_value(
 def costs(
     context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
 ) -> bool:
-    """The section, or what it needs; whether its work has ended."""
+    """Draw the section, or say what it needs; return whether the work has ended."""
     frontier, doubt = ENTRIES[COST.name], ENTRIES[ESCALATION.name]
     st.header(frontier.study.title)
     if known_of(context).costs is None:
@@ -86,7 +86,7 @@ def costs(
 
 
 def curators(context: PageContext, spec: RecommendSpec, caveats: Caveats) -> None:
-    """The section: nothing is computed until it is asked for."""
+    """Draw the section, which is computed only when the user asks."""
     entry = ENTRIES[CURATORS_STUDY.name]
     st.header(entry.study.title)
     wanted = st.toggle(

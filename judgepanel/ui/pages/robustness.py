@@ -1,4 +1,4 @@
-"""Robustness: the controls of its studies, and the worst of what is known above them."""
+"""Robustness: the controls of its studies, and above them the worst known result."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ _FEATURE = "slices"
 
 
 def page(context: PageContext) -> None:
-    """The recommended pipeline, until another is chosen."""
+    """Draw the page for the recommended pipeline, until another is chosen."""
     with_recommendation(context, partial(_page, context))
 
 
 def _page(context: PageContext, recommendation: Recommendation | None) -> None:
-    """The transfer matrix first; the other studies start one after the other."""
+    """Draw the transfer matrix first; the other studies start one after the other."""
     entry = ENTRIES[DIFFICULTY_TRANSFER.name]
     pipeline, method = _transfer_controls(pipeline_of(recommendation))
     (spec,) = transfer.default_specs(context.votes, context.analysis.settings, pipeline)
@@ -77,7 +77,7 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
 
 
 def sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None:
-    """The other studies, each of which starts when the one before has ended."""
+    """Draw the other studies, each of which starts when the previous one has ended."""
     for entry in entries_of(ROBUSTNESS_PAGE)[1:]:
         st.header(entry.study.title)
         controls = _CONTROLS.get(entry.name, partial(_no_controls, name=entry.name))
@@ -113,15 +113,15 @@ def _transfer_controls(default: Pipeline) -> tuple[Pipeline, str]:
 
 
 def _stored(context: PageContext, name: str, spec: Spec) -> Any:
-    """A finished result, or None."""
+    """A stored result, or None."""
     stored = workspace().result(ENTRIES[name].study, context.votes.sha256, spec)
     return None if stored is None else stored.result
 
 
 def _banner(context: PageContext, transfer: DifficultyTransfer | None, pipeline: Pipeline) -> str:
-    """The worst of what is known: the matrix drawn below, and what has been stored of the rest.
+    """Draw the worst known result: that of the matrix below, or of what is stored of the rest.
 
-    Returns the sentence, which the matrix need not repeat right under it.
+    Returns the sentence, so that the matrix does not repeat it.
     """
     finding = worst_finding(
         transfer,
@@ -227,4 +227,4 @@ _CONTROLS: Mapping[str, Callable[[PageContext, Pipeline], tuple[Spec, Any]]] = M
         NARROW_BAND.name: _bands,
     }
 )
-"""Controls by study: the spec and the view that they ask for."""
+"""By study, the function that draws its controls and returns the spec and the view."""

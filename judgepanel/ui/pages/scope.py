@@ -30,12 +30,12 @@ from judgepanel.words.sentences import so_far
 
 
 def page(context: PageContext) -> None:
-    """The recommended pipeline, until another is chosen."""
+    """Draw the page for the recommended pipeline, until another is chosen."""
     with_recommendation(context, partial(_page, context))
 
 
 def _page(context: PageContext, recommendation: Recommendation | None) -> None:
-    """The checks as they are made; groups of judges when they have ended."""
+    """Draw the checks as they are computed; groups of judges follow when they have ended."""
     entry = ENTRIES[SCOPE.name]
     spec = _controls(context, pipeline_of(recommendation))
     caveats = Caveats()
@@ -79,7 +79,7 @@ def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
 
 
 def _cards(context: PageContext, result: Scope) -> None:
-    """A card per check, two in a row, and one of items that repeat."""
+    """Draw a card per check, two in a row, and one for items that repeat."""
     for first in range(0, len(result.checks), 2):
         for column, check in zip(
             st.columns(2, gap="medium"), result.checks[first : first + 2], strict=False
@@ -92,7 +92,7 @@ def _cards(context: PageContext, result: Scope) -> None:
 
 
 def _card(context: PageContext, result: Scope, check: Check) -> None:
-    """What stands in a card below its sentences: the figure, and tables folded away."""
+    """Draw what belongs into a card below its sentences: the figure, and folded tables."""
     for place, block in enumerate(check_figures(result, check)):
         key = f"{check.code}-{place}"
         if isinstance(block, Table):

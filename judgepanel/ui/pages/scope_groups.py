@@ -1,4 +1,4 @@
-"""The last section of Scope: the panel with and without a group of judges, one click each."""
+"""The last section of Scope: the panel with and without a group of judges."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ def groups(
     recommendation: Recommendation | None,
     caveats: Caveats,
 ) -> None:
-    """The filter and what to do with it, then the comparison that is asked for.
+    """Draw the filter and its button, then the comparison that the user asks for.
 
-    Where the recommended panel keeps judges that the filter drops, that comparison comes unasked.
+    If the recommended panel keeps judges that the filter drops, that comparison is shown by
+    default.
     """
     entry = ENTRIES[GROUP_CHANGE.name]
     st.header(entry.study.title)
@@ -74,7 +75,7 @@ def groups(
 
 
 def group_spec(spec: ScopeSpec, by: By, group: tuple[str, ...] | None = None) -> GroupChangeSpec:
-    """The comparison under the pipelines of the checks."""
+    """The spec of a comparison under the pipelines of the checks."""
     return GroupChangeSpec(
         settings=spec.settings,
         by=by,
@@ -85,7 +86,7 @@ def group_spec(spec: ScopeSpec, by: By, group: tuple[str, ...] | None = None) ->
 
 
 def _spec(context: PageContext, spec: ScopeSpec, by: By) -> GroupChangeSpec | None:
-    """The comparison asked for, or None (and a sentence) while nobody is chosen."""
+    """The spec of the chosen comparison; None, and a sentence, while no judge is chosen."""
     group: tuple[str, ...] | None = None
     if by in ("family", "cluster"):
         names = group_names(context.votes, spec.settings, by)
@@ -116,7 +117,7 @@ def _spec(context: PageContext, spec: ScopeSpec, by: By) -> GroupChangeSpec | No
 
 
 def _pick(label: str, names: Sequence[str], key: str) -> str:
-    """One of these names, the first unless the URL says another."""
+    """One of these names, by default the one in the URL, else the first."""
     chosen = st.selectbox(
         label,
         names,
@@ -128,14 +129,14 @@ def _pick(label: str, names: Sequence[str], key: str) -> str:
 
 
 def _without(context: PageContext, spec: GroupChangeSpec, change: GroupChange) -> None:
-    """The analysis without the group, where the group is part of it and not the filter's."""
+    """Offer the analysis without the group, where it is part of it and not the filter's."""
     if not change.partial and change.members and spec.by != "filter" and not change.added:
         members = list(change.members)
         _apply(context, members, "Apply without them as a new analysis", "apply-group")
 
 
 def _apply(context: PageContext, dropped: list[str], label: str, key: str) -> None:
-    """A new analysis without these judges, one click away."""
+    """Offer a new analysis without these judges."""
     settings = context.analysis.settings
     own = settings.judges or context.votes.judges
     remaining = tuple(judge for judge in own if judge not in set(dropped))

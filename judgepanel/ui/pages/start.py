@@ -1,4 +1,4 @@
-"""Start: what did you bring? Upload or sample, columns, settings, checks."""
+"""Start: upload votes or open a sample; columns, settings and checks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _TEMPLATES = {
         "judge,family,cost_usd\njudge-a,x,0.001\njudge-b,x,0.02\njudge-c,y,0.004\n",
     ),
 }
-"""Templates to download: what is in them, file name, text."""
+"""Templates to download: file name and text by title."""
 _SEVERAL = {
     "judge": ("Judges", "as guessed"),
     "feature": ("Item features", "as guessed"),
@@ -83,7 +83,7 @@ _ORIENTATION_HELP = (
 
 @show_errors()
 def fresh() -> None:
-    """The page without an analysis: upload, or take a sample."""
+    """Draw the page without an analysis: upload votes, or open a sample."""
     home()
     left, right = st.columns([3, 2], gap="large")
     with left:
@@ -121,7 +121,7 @@ def fresh() -> None:
 
 
 def _example() -> None:
-    """What a file looks like and what happens to it."""
+    """Draw what a file looks like, and say what happens to it."""
     st.header("What a file looks like")
     st.code(_EXAMPLE, language=None, wrap_lines=True)
     st.html(
@@ -142,7 +142,7 @@ def _example() -> None:
 
 @show_errors()
 def existing(context: PageContext) -> None:
-    """The page of an analysis: what is in it, the checks, the settings."""
+    """Draw the page of an analysis: its votes, the checks and the settings."""
     votes = context.votes
     outcome()
     grouped = context.analysis.settings.group_duplicates
@@ -181,7 +181,7 @@ def existing(context: PageContext) -> None:
 
 
 def _compare(analysis: Analysis) -> None:
-    """Hold this one against the newest of the others, unless it is the only one."""
+    """Offer a comparison with the newest of the other analyses, if there is one."""
     analyses = workspace().list()
     others = [one_analysis.id for one_analysis in analyses if one_analysis.id != analysis.id]
     if others:
@@ -192,13 +192,13 @@ def _compare(analysis: Analysis) -> None:
 def _uploaded(
     name: str, data: bytes, labels: UploadedFile | None, judges: UploadedFile | None
 ) -> None:
-    """Read an upload; what is wrong with it is one sentence beside it."""
+    """Read an upload; an error is shown as one sentence beside it."""
     try:
         raw = read_upload(data, name)
         guessed = _guessed(raw)
         task = _task(raw, guessed)
         if raw.task not in (None, task):
-            # A folder of results may hold pairs and single responses: one of them is read.
+            # A folder of results may hold pairs and single responses; only one kind is read.
             raw = read_upload(data, name, task)
             guessed = _guessed(raw)
         label_table = None if labels is None else read_upload(labels.getvalue(), labels.name)
@@ -233,7 +233,7 @@ def _uploaded(
 
 
 def _guessed(raw: RawTable) -> Mapping | None:
-    """What the columns are by their names and content; None where that cannot be told."""
+    """The columns guessed from names and content; None if they cannot be guessed."""
     try:
         return guess_mapping(raw, need_label=False)
     except InputError:
@@ -241,7 +241,7 @@ def _guessed(raw: RawTable) -> Mapping | None:
 
 
 def _task(raw: RawTable, guessed: Mapping | None) -> Task:
-    """What an item is, as the file tells or its verdicts are written, or as it is chosen."""
+    """The task that the file or its verdicts imply, unless the user chooses another."""
     told = raw.task or (None if guessed is None else implied_task(raw, guessed))
     return st.radio(
         "Task",
@@ -257,13 +257,13 @@ def _task(raw: RawTable, guessed: Mapping | None) -> Task:
 def _columns(
     raw: RawTable, guessed: Mapping | None, labels: RawTable | None
 ) -> tuple[RawTable, Mapping, DeltaGenerator]:
-    """The table of votes, with labels from another file where there is one; columns as guessed.
+    """The table of votes, with labels from another file if there is one, and its columns.
 
-    Each guess can be changed. The third is where they are shown.
+    The user can change each guess. The third value is the container that shows the columns.
     """
     label_column = guessed and guessed.label_column
     if guessed is not None and labels is not None:
-        with suppress(InputError):  # It is said below, once all columns are chosen.
+        with suppress(InputError):  # Reported below, once all columns are chosen.
             item = guessed.item_column or guessed.id_column or ""
             _, label_column = label_columns(labels, item)
     with st.expander("Columns", expanded=guessed is None or label_column is None):
@@ -315,7 +315,7 @@ def _columns(
 
 
 def _preview(raw: RawTable, mapping: Mapping) -> dict[str, Column]:
-    """One row per column of the file: its role, why, and its first cells."""
+    """One row per column of the file: its role, the reason, and its first cells."""
     first = raw.frame.head(_PREVIEWED)
     roles = mapping.roles
     cells = [" | ".join(str(cell)[:40] for cell in first[role.column]) for role in roles]
@@ -340,7 +340,7 @@ def _open(analysis: Analysis) -> None:
 
 
 def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
-    """New settings when the form was sent; an error beside it when they do not fit."""
+    """New settings if the form was sent; if they do not fit, an error beside the form."""
     with st.form("settings", border=False):
         first, second, third = st.columns(3)
         orientation = first.selectbox(
