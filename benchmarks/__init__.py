@@ -1,1 +1,1 @@
-"""What the engine costs and whether its intervals hold: each bench prints a table and writes it."""
+"""Benchmarks of cost and of guarantees; each prints a report and writes it to `results/`."""

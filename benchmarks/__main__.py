@@ -1,4 +1,4 @@
-"""The command line of the benches: which ones run, and at what size."""
+"""The command line of the benchmarks: which to run, and at what size."""
 
 from __future__ import annotations
 

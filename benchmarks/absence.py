@@ -1,4 +1,4 @@
-"""Absent judges: does what `score` prints of an absent family hold, and which fallback is best?"""
+"""Absent judges: does `score` predict what an absent family costs, and which fallback is best?"""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ RANDOM = (0.25, 0.5, 0.75)
 
 @dataclass(slots=True)
 class Count:
-    """What became of the absences of one kind of votes."""
+    """Outcomes of the absences for one kind of votes."""
 
     cases: int = 0
     inside: int = 0
@@ -57,7 +57,7 @@ class Count:
 
 
 def run() -> Report:
-    """Everything; about a quarter of an hour on one core."""
+    """Run everything; about a quarter of an hour on one core."""
     families: dict[str, Count] = {}
     pairs: dict[str, Count] = {}
     for source, name, votes, n_labels, seed in worlds():
@@ -98,7 +98,7 @@ def with_judges(name: str) -> VoteMatrix:
 
 
 def worlds() -> Iterator[tuple[str, str, VoteMatrix, int, int]]:
-    """Source, name, votes, labels that the panel is fitted on, and seed."""
+    """Yield source, name, votes, number of labels to fit on, and seed."""
     for number, (rho, n, sd) in enumerate(WORLDS):
         spec = SimulationSpec(
             n_items=2 * n,
@@ -120,9 +120,7 @@ def worlds() -> Iterator[tuple[str, str, VoteMatrix, int, int]]:
 
 
 def panels(past: VoteMatrix, source: str) -> Iterator[tuple[str, tuple[Mixture, Absence]]]:
-    """Panels fitted on ``past``, with what was measured of them: the recommended average, and
-    fixed pipelines.
-    """
+    """Panels fitted on ``past`` with their measured absences: the average, and fixed pipelines."""
     result = recommend(past, splits=FOLDS, jobs=1).result
     yield "recommended", (result.model, _measured(result.absence))
     prepared = prepare(past, Settings())
@@ -166,7 +164,7 @@ def halves(votes: VoteMatrix, n_labels: int, seed: int) -> tuple[VoteMatrix, Vot
 
 
 class _World:
-    """A panel, what was measured of it, and items it has not seen."""
+    """A panel, its measured absences, and items it has not seen."""
 
     def __init__(self, model: Mixture, absence: Absence, new: VoteMatrix) -> None:
         self.model = model
@@ -174,7 +172,7 @@ class _World:
         self.usual = self.nll(self.votes.votes, model)
         prior = np.full(new.n_items, model.prior)
         self.base = float(_nll(prior, new.labels).mean())
-        # The level of the NLL is taken as known: only the rise's own interval may announce.
+        # The NLL's level is treated as known, so that only the interval of the rise can warn.
         figures = {"nll": absence.nll, "nll_hi": absence.nll, "null_nll": self.base}
         self.content: dict[str, Any] = {
             "judges": list(model.judges),
@@ -246,7 +244,7 @@ def _counted(title: str, table: dict[str, Count], *, intervals: bool) -> Table:
 
 
 def _fallbacks(name: str, n_labels: int, repeats: int) -> Table:
-    """Mean NLL on new items of four ways to score absences."""
+    """Mean NLL on new items of four ways to score items with absent judges."""
     votes = with_judges(name)
     sums: dict[str, list[Floats]] = {}
     for seed in range(repeats):
@@ -277,7 +275,7 @@ def _fallbacks(name: str, n_labels: int, repeats: int) -> Table:
 
 
 class _Ways:
-    """Four ways to score, fitted to the same rows; judges in the order of their names."""
+    """Four ways to score, fitted to the same rows; judges are in the order of their names."""
 
     def __init__(self, prepared: Prepared, families: tuple[str, ...], seed: int) -> None:
         ballots, names = prepared.ballots, prepared.judges
@@ -323,7 +321,7 @@ class _Ways:
 
 
 def _twice(ballots: Ballots, masks: Bools, rng: np.random.Generator) -> Ballots:
-    """Every row whole, and again with the judges of a random absence gone."""
+    """Every row twice: whole, and with the judges of a random absence removed."""
     gone = masks[rng.integers(1, len(masks), ballots.n_items)]
     return replace(
         ballots,

@@ -1,4 +1,4 @@
-"""Very accurate panels: do intervals of NLL hold where hardly a wrong decision was seen?"""
+"""Very accurate panels: do intervals of NLL cover when hardly any wrong decision was observed?"""
 
 from __future__ import annotations
 
@@ -47,8 +47,10 @@ _LOWEST = -float(np.log(1.0 - CLIP))
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One cell: expected NLL of all, share of data sets with a warning, and for NLL(all), NLL of
-    the top judges and their difference the coverage (3,) and mean width (3,), before and after.
+    """One cell: expected NLL of all judges, and the share of data sets with a warning.
+
+    Coverage and mean width, (2, 3) each, are before and after the correction, for NLL(all), NLL of
+    the top judges and their difference.
     """
 
     cell: tuple[float, int, int, float]
@@ -59,7 +61,7 @@ class Row:
 
 
 def run() -> Report:
-    """The bench."""
+    """Run the benchmark."""
     started = time.monotonic()
     rows: list[Row] = Parallel(n_jobs=cores())(
         delayed(measure)(cell, _SEED + 10_000 * number) for number, cell in enumerate(CELLS)
@@ -100,7 +102,7 @@ def run() -> Report:
 
 
 def measure(cell: tuple[float, int, int, float], seed: int) -> Row:
-    """Coverage and width in one cell; seeds depend on it alone."""
+    """Coverage and width in one cell; seeds depend only on the cell."""
     accuracy, n_judges, n_items, difficulty = cell
     spec = SimulationSpec(
         n_judges=n_judges,
@@ -131,7 +133,7 @@ def _nll(ballots: Ballots, one_split: Split) -> Floats:
 
 
 def _truth(spec: SimulationSpec, n_calibration: int, seed: int) -> Floats:
-    """Expected NLL (2,) of panels fitted on fresh labels, top judges and all."""
+    """Expected NLL (2,) of panels fitted on fresh labels: top judges and all judges."""
     size = n_calibration + TRUTH_ITEMS
     ballots = draw(Scenario("truth", spec), TRUTH_PANELS * size, seed)
     one_split = Split(0, np.arange(n_calibration), np.arange(n_calibration, size))
@@ -143,7 +145,7 @@ def _truth(spec: SimulationSpec, n_calibration: int, seed: int) -> Floats:
 
 
 def _intervals(ballots: Ballots, *, rare: bool) -> list[list[tuple[float, float]]]:
-    """Ends of NLL(all), NLL(top) and their difference, before and after."""
+    """Ends of NLL(all), NLL(top) and their difference, before and after the correction."""
     n = ballots.n_items
     sums, times, means = np.zeros((2, n)), np.zeros(n), []
     for number in range(N_SPLITS):

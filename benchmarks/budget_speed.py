@@ -1,7 +1,7 @@
-"""Label budgets against the loop a user would write: split by split, budget by budget, arm by arm.
+"""Label budgets against the loop a user would write: each split, budget and arm by itself.
 
-The loop ranks the judges, weighs them as one-coin does, fits betacal's calibrator, which is a
-logistic regression of scikit-learn's, and computes the same metrics; own labels stay in.
+The loop ranks the judges, weights them as one-coin does, fits betacal's calibrator (a logistic
+regression in scikit-learn) and computes the same metrics; it does not remove own labels.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ def spec() -> LabelBudgetSpec:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds by the clock, and CPU seconds."""
+    """Wall-clock seconds and CPU seconds."""
 
     seconds: float
     cpu: float
 
 
 def run() -> Report:
-    """Times of the study and of the loop in the same run."""
+    """Time the study and the loop in the same run."""
     rows, lines = [], []
     for name, target in TARGETS.items():
         prepared = prepare(real_votes(name), spec().settings)
@@ -115,7 +115,7 @@ def _verdict(name: str, budgets: str, target: float, ours: list[Cost], loops: li
 
 
 def plain_loop(ballots: Ballots, budgets: NDArray[np.int64], *, seed: int) -> Cost:
-    """Mean cost of one (split, budget, panel) of the loop, on a seeded sample of them."""
+    """Mean cost of one (split, budget, panel) of the loop, over a seeded sample of them."""
     rng = np.random.default_rng(seed)
     seconds = cpu = 0.0
     with threadpool_limits(1), warnings.catch_warnings():
@@ -140,7 +140,7 @@ def plain_loop(ballots: Ballots, budgets: NDArray[np.int64], *, seed: int) -> Co
 
 
 def here(job: Job) -> Cost:
-    """Cost of the study in this process, whose workers are threads."""
+    """Cost of the study in this process, with threads as workers."""
     votes = real_votes(job.real)
     started, used = time.perf_counter(), time.process_time()
     run_study(LABEL_BUDGET, votes, spec(), jobs=job.jobs)

@@ -1,4 +1,4 @@
-"""Data sets whose arms are equal by construction, or whose learning curves are known."""
+"""Simulated data sets with arms that are equal by construction or with known learning curves."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _HARD = replace(_BASE, difficulty_sd=1.0)
 
 
 def halves(name: str, gap: float = 0.0, **options: object) -> Scenario:
-    """Two halves of judges, alike but for ``gap`` in accuracy; with none the arms are equal.
+    """Two halves of judges that differ only by ``gap`` in accuracy; the arms are equal without it.
 
-    The judges of a half are drawn alike and are fitted to their own votes, so the arms differ on
-    every data set, and in expectation not at all.
+    The judges of a half are drawn alike but fitted to their own votes, so the arms differ on every
+    data set, but not in expectation.
     """
     accuracies = tuple(a + gap * (j >= N_JUDGES // 2) for j, a in enumerate(EVEN))
     return Scenario(name, replace(_BASE, accuracies=accuracies, **options), halves=True)  # type: ignore[arg-type]
@@ -66,14 +66,14 @@ CURVES = (
 
 
 def data_sets(world: Scenario, n: int, seed: int) -> Iterator[Ballots]:
-    """``n`` data sets of new items under the world's panel."""
+    """Yield ``n`` data sets of new items under the world's panel."""
     ballots = draw(world, n * N_ITEMS, seed)
     for start in range(0, n * N_ITEMS, N_ITEMS):
         yield part(ballots, slice(start, start + N_ITEMS))
 
 
 def raw_scores(world: Scenario, ballots: Ballots, one_split: Split) -> tuple[Floats, Floats]:
-    """Raw logits (2, n) of both arms on either side: the halves, or the top 3 and all judges."""
+    """Raw logits (2, n) of both arms on both sides: the halves, or the top 3 and all judges."""
     if not world.halves:
         scores = panel_scores(ballots, one_split, np.array([TOP, N_JUDGES]))
         return scores.calibration, scores.evaluation
@@ -89,9 +89,9 @@ def raw_scores(world: Scenario, ballots: Ballots, one_split: Split) -> tuple[Flo
 
 
 def item_nll(world: Scenario, ballots: Ballots, pieces: Sequence[Split]) -> Floats:
-    """NLL (len(pieces), 2, m) of both arms on the evaluation rows of pieces of one size each.
+    """NLL (len(pieces), 2, m) of both arms on the evaluation rows of splits of equal size.
 
-    The maps of all pieces are fitted in one call; :func:`check` holds them against the study's.
+    The maps of all splits are fitted in one call; :func:`check` compares them with the study's.
     """
     raw = [raw_scores(world, ballots, piece) for piece in pieces]
     seen = [ballots.signs[piece.calibration].astype(np.float64) for piece in pieces]
@@ -105,7 +105,7 @@ def item_nll(world: Scenario, ballots: Ballots, pieces: Sequence[Split]) -> Floa
 
 
 def check(world: Scenario, ballots: Ballots) -> None:
-    """That one piece in a batch scores as the study scores it."""
+    """Check that a split scored in a batch has the study's scores."""
     pieces = [Split(0, rows, np.arange(80, N_ITEMS)) for rows in (np.arange(40), np.arange(20, 60))]
     batched = item_nll(world, ballots, pieces)
     ks = np.array([TOP, N_JUDGES])
@@ -116,14 +116,14 @@ def check(world: Scenario, ballots: Ballots) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Analyst:
-    """What the study makes of a data set: ``splits`` halves of it, all of :data:`BUDGETS`."""
+    """The study applied to a data set: ``splits`` random halves and all of :data:`BUDGETS`."""
 
     splits: int
     blank: LabelBudget
 
     @classmethod
     def with_splits(cls, splits: int) -> Analyst:
-        """An analyst of data sets of this size; the blank result only gives the shapes."""
+        """An analyst for data sets of this size; the blank result only provides the shapes."""
         votes = simulate(replace(_BASE, n_items=N_ITEMS, accuracies=SPREAD))
         spec = LabelBudgetSpec(
             Settings(splits=2, orientation="as_given"),
@@ -134,7 +134,7 @@ class Analyst:
         return cls(splits, run(LABEL_BUDGET, votes, spec, jobs=1))
 
     def scores(self, world: Scenario, ballots: Ballots) -> LabelBudget:
-        """Levels, differences and tests of one data set, by the code of the study."""
+        """Levels, differences and tests of one data set, computed by the study's code."""
         drawn = [split(ballots.units, number) for number in range(self.splits)]
         sets = [label_sets(one_split, ballots.units, BUDGETS, 0) for one_split in drawn]
         nll = np.stack(
@@ -164,12 +164,12 @@ class Analyst:
         return replace(self.blank, **estimates, labels=labels, n_splits=self.splits)
 
     def reading(self, world: Scenario, ballots: Ballots, target: float) -> LabelBudget:
-        """The same with labels needed and the price of the next ones."""
+        """The same, with labels needed and the price of more labels."""
         return read(self.scores(world, ballots), target=target, have=N_ITEMS)
 
 
 def _arms(nll: Floats) -> Arms:
-    """Arms of one split from their NLL (2, n_budgets, m) alone, budgets vary fastest."""
+    """Arms of one split from their NLL (2, n_budgets, m) only; budgets vary fastest."""
     values = nll.reshape(-1, nll.shape[-1])
     blank = np.zeros((1, len(values)))
     return Arms(
@@ -185,7 +185,7 @@ def _arms(nll: Floats) -> Arms:
 
 
 def expected_levels(world: Scenario, repeats: int, seed: int) -> Floats:
-    """NLL (repeats, 2, len(GRID)) of both arms fitted on that many fresh labels, on fresh items."""
+    """NLL (repeats, 2, len(GRID)) of both arms, fitted on fresh labels, on fresh items."""
     size = int(GRID[-1]) + TRUTH_ITEMS
     ballots = draw(world, repeats * size, seed)
     rows = np.arange(repeats * size).reshape(repeats, size)

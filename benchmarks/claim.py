@@ -20,9 +20,10 @@ PANELS = ("top-3", "top-5", "top-10", "all")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Figures of an earlier, independent implementation, with a step of the claim; ``rel`` is
-    three standard errors of the difference (ours is 1 to 2.5 % at 100 splits, largest on LLMBar's
-    210 labels), beside half of the last digit.
+    """NLL of a step of the claim from an earlier, independent implementation.
+
+    ``rel`` is the allowed relative difference: three standard errors (ours is 1 to 2.5 % at 100
+    splits, largest on LLMBar's 210 labels) plus half of the last digit.
     """
 
     data: str

@@ -1,4 +1,4 @@
-"""Asking judges: calls a second against a loopback endpoint, and memory over many calls."""
+"""Asking judges: calls per second against a loopback endpoint, and memory over many calls."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ print(json.dumps({"made": outcome.made, "seconds": time.perf_counter() - began, 
 
 
 def run() -> Report:
-    """The bench."""
+    """Run the benchmark."""
     rows, verdicts = [], []
     with tempfile.TemporaryDirectory() as folder:
         for calls in (FEW, MANY):

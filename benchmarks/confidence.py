@@ -1,4 +1,4 @@
-"""Do the figures of confidence hold? Intervals, chance levels and conformal promises, simulated."""
+"""Do the figures of Confidence hold? Intervals, chance levels and conformal promises, simulated."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ LEVELS = (0.8, 0.9)
 _CHUNK = 10
 _TARGET = 0.93
 _SETS = "held by 90 % sets"
-_ASKED = 4  # the bin about 90 %
+_ASKED = 4  # The bin around 90 %.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimates:
-    """Values and bounds of one quantity over data sets, each (n,)."""
+    """Values and interval ends of one quantity over data sets, (n,) each."""
 
     name: str
     value: Floats
@@ -81,7 +81,7 @@ def _stated_chunk(n: int, per_unit: int, first: int) -> list[dict[str, Any]]:
 
 
 def _stated(seed: int, n: int, per_unit: int) -> dict[str, Any]:
-    """One data set of probabilities that are right: what is said of it."""
+    """Results for one data set whose stated probabilities are right."""
     rng = np.random.default_rng(seed)
     level = np.repeat(rng.normal(0.0, 1.6, n // per_unit), per_unit)
     luck = np.repeat(rng.random(n // per_unit), per_unit)
@@ -132,9 +132,9 @@ def _world_chunk(scenario: Scenario, n: int, first: int) -> list[dict[str, Any]]
 
 
 def _analysed(votes: VoteMatrix, settings: Settings, splits: int) -> dict[str, Any]:
-    """Everything said of one data set: [value, lo, hi] by name, and coverage of sets.
+    """Results for one data set: [value, lo, hi] by name, and coverage of sets.
 
-    From one split of a large one, the values are those of a single panel on new items.
+    With one split of a large data set, the values are those of a single panel on new items.
     """
     whole = Chunk(0, 0, splits)
     spec = reliability.ReliabilitySpec(settings)
@@ -213,9 +213,9 @@ def _coverage_rows(name: str, n: int, sets: Sequence[dict[str, Any]]) -> list[tu
 
 
 def _covered(values: Floats, truth: float | Floats) -> tuple[str, str, str, str]:
-    """Share of intervals (n, 3) that hold the truth, its limits, width over ideal, the truth.
+    """Share of intervals (n, 3) that cover the truth, its limits, width over ideal, and the truth.
 
-    The ideal is 2 x 1.96 x the spread of the estimates about the truth.
+    The ideal is 2 x 1.96 x the spread of the estimates around the truth.
     """
     hits = (values[:, 1] <= truth) & (truth <= values[:, 2])
     limits = stats.binomtest(int(hits.sum()), len(hits)).proportion_ci()
@@ -229,7 +229,7 @@ def _covered(values: Floats, truth: float | Floats) -> tuple[str, str, str, str]
 
 
 def _promise_rows(name: str, n: int, sets: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
-    """Mean coverage of every kind of set, over all items and in its own groups."""
+    """Mean coverage of every kind of set, over all items and within its groups."""
     rows = []
     most = max(len(prediction_set["methods"]) for prediction_set in sets)
     methods = next(

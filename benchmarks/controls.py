@@ -16,7 +16,7 @@ CONTROLS = (
 
 
 def controls() -> tuple[Table, bool]:
-    """One-coin and temperature, 100 splits; the table, and whether all verdicts are as expected."""
+    """One-coin and temperature, 100 splits: the table, and whether all verdicts are as expected."""
     rows, right = [], True
     for name, k, expected, known in CONTROLS:
         spec = PanelCurveSpec(Settings(), calibrators=("temperature",), ks=(k,), compare=(k,))

@@ -1,4 +1,4 @@
-"""What a panel costs on real votes with drawn costs: the frontier, escalation, CPU seconds."""
+"""The cost of panels on real votes with drawn costs: the frontier, escalation, CPU seconds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from judgepanel.words.numbers import fixed, interval, percent, sig, with_interva
 SPLITS = {"llmbar": 20, "rewardbench": 6}
 SPREAD = 1.0
 SLOPE = 4.0
-"""Log of a cost: normal with this spread, and so much more for each unit of accuracy."""
+"""Log costs are normal: their spread, and their increase per unit of accuracy."""
 
 
 def run() -> Report:

@@ -40,9 +40,7 @@ START = np.array([1.0, -1.0, 0.0])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learnt:
-    """What a plain loop may work out once a fold: votes weighed, own votes left out where it
-    learns.
-    """
+    """What a plain loop can compute once per fold; weights for fitting leave out own votes."""
 
     learn: Floats
     held: Floats
@@ -131,7 +129,7 @@ def _ours(
 
 
 def _sample(outcome: SearchResult, number: int) -> Bools:
-    """Panels that the search compared, steps in proportion to how many it compared there."""
+    """A sample of panels that the search compared; a step counts by its number of comparisons."""
     rng = np.random.default_rng(number)
     sizes = outcome.path.sum(axis=1).astype(np.float64)
     large = np.flatnonzero(sizes > 1)
@@ -143,7 +141,7 @@ def _sample(outcome: SearchResult, number: int) -> Bools:
 
 
 def _learnt(ballots: Ballots, one_split: Split) -> Learnt:
-    """As a user would write it: counts, and weights without the item's own vote."""
+    """The fold as a user would write it: counts, and weights without the item's own vote."""
     votes, signs = ballots.votes[one_split.calibration], ballots.signs[one_split.calibration, None]
     agree = votes * signs
     right, voted = (agree > 0).sum(axis=0), (agree != 0).sum(axis=0)
@@ -161,7 +159,7 @@ def _learnt(ballots: Ballots, one_split: Split) -> Learnt:
 def _theirs(
     learnt: list[Learnt], masks: Bools, peer: Callable[[Learnt, Bools], float]
 ) -> tuple[float, Floats]:
-    """CPU seconds a panel, and the NLL (n_masks,) of each."""
+    """CPU seconds per panel, and the NLL (n_masks,) of each."""
     nll = np.zeros(len(masks))
     items = sum(len(fold.truth) for fold in learnt)
     started = time.process_time()
@@ -178,7 +176,7 @@ def _loss(p: Floats, truth: Bools) -> float:
 
 
 def _scipy_beta(fold: Learnt, mask: Bools) -> float:
-    """a, b and c of the elastic net, split into what is above and below the identity."""
+    """Summed NLL of beta calibration by L-BFGS-B; d is split into its signed parts."""
     raw = fold.learn[:, mask].sum(axis=1)
     log_p, log_q = log_expit(raw), log_expit(-raw)
     signs = np.where(fold.labels, 1.0, -1.0)
@@ -193,7 +191,7 @@ def _scipy_beta(fold: Learnt, mask: Bools) -> float:
         return float(loss), sides @ slope + LAMBDA * ALPHA
 
     bounds = [(0, None)] * 3 + [(0, 1), (0, None), (0, None)]
-    bounds[1] = (0, 1)  # b stays below 0, a above
+    bounds[1] = (0, 1)  # Keeps b <= 0 and a >= 0.
     solution = minimize(objective, np.zeros(6), jac=True, method="L-BFGS-B", bounds=bounds)
     a, b, c = START + solution.x @ sides
     held = fold.held[:, mask].sum(axis=1)

@@ -1,4 +1,4 @@
-"""Dawid-Skene against crowd-kit on real votes; sparse panels, their time and their memory."""
+"""Dawid-Skene against crowd-kit on real votes; time and memory on sparse panels."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SPARSE = {
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """One process: shape and missing share of the votes; seconds; accuracy; peak memory in GiB."""
+    """One process: shape and missing share of the votes, seconds, accuracy, peak memory in GiB."""
 
     n_items: int
     n_judges: int
@@ -91,7 +91,7 @@ def run() -> Report:
 
 
 def crowd_kit(answers: pd.DataFrame, tol: float = 1e-5) -> tuple[Floats, int]:
-    """P(z = 1) of every item, and its number of steps."""
+    """P(z = 1) of every item, and the number of steps."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = CrowdKit(100, tol=tol).fit(answers)
@@ -170,7 +170,7 @@ Timed = tuple[float, Floats, int]
 def _paired(
     theirs: Callable[[], tuple[Floats, int]], mine: Callable[[], tuple[Floats, int]]
 ) -> tuple[Timed, Timed, float]:
-    """Best time, posteriors and steps of both; the median ratio of the rounds."""
+    """Best time, posteriors and steps of both; the median ratio over rounds."""
     rounds: list[tuple[Timed, Timed]] = []
     with threadpool_limits(1):
         for _ in range(ROUNDS):

@@ -1,4 +1,4 @@
-"""What the recommendation loses against the best candidate in hindsight, on held-out halves."""
+"""How much the recommendation loses against the best candidate in hindsight, on held-out halves."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ WORLDS: dict[str, tuple[SimulationSpec, int]] = {
     "60 labels": (replace(_BASE, n_families=3, family_rho=0.5), 60),
     "120 labels": (replace(_BASE, n_families=3, family_rho=0.5), 120),
 }
-"""Simulated panels, and how many labels there are to choose and fit with."""
+"""Simulated panels, and the number of labels available to choose and fit with."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Halves:
-    """Candidates on rows that nothing was fitted to, one set of rows a seed; ``n_default`` of them
-    come first and are the default list.
+    """Candidates on rows that nothing was fitted to, with one set of rows per seed.
 
-    ``nll`` (n_seeds, n_candidates) is that of these rows, ``items`` (n_candidates, n) its mean an
-    item over the seeds that hold the item out. ``chosen[prefer]`` (n_seeds,) are the NLLs of what
-    was chosen, ``items_of[prefer]`` (n,) its mean losses, ``names[prefer]`` what it was.
+    The first ``n_default`` candidates are the default list. ``nll`` (n_seeds, n_candidates) is on
+    these rows, ``items`` (n_candidates, n) the mean per item over the seeds that hold it out.
+    ``chosen[prefer]`` (n_seeds,) has the NLL of the choices, ``items_of[prefer]`` (n,) their mean
+    losses, and ``names[prefer]`` their names.
     """
 
     candidates: tuple[Candidate, ...]
@@ -172,7 +172,7 @@ def _world(spec: SimulationSpec, n_labels: int) -> Halves:
 
 
 def _drawn(units: NDArray[np.int64], seed: int, n_labels: int | None, first: int | None) -> Split:
-    """A split in halves, or so many labels of the one half, or of the ``first`` items."""
+    """A random split into halves; optionally with fewer labels, or fitted on the first items."""
     if first is not None:
         rows = np.arange(len(units))
         return Split(seed, rows[: n_labels or first], rows[first:])
@@ -186,7 +186,7 @@ def _drawn(units: NDArray[np.int64], seed: int, n_labels: int | None, first: int
 def _halves(
     drawn: Iterable[tuple[VoteMatrix, int]], listed: str, n_labels: int | None, first: int | None
 ) -> Halves:
-    """``drawn`` are the votes and the seed of every repetition; of real votes always the same."""
+    """``drawn`` yields votes and seed of each repetition; real votes are always the same."""
     nll, sums, sums_of, times = [], [], [], []
     chosen: dict[str, list[float]] = {prefer: [] for prefer in PREFERENCES}
     names: dict[str, list[str]] = {prefer: [] for prefer in PREFERENCES}
@@ -256,7 +256,7 @@ def _joined(
 
 
 def _described(choices: Candidates, weights: Floats) -> str:
-    """The heaviest pipeline, with its weight where it is not alone."""
+    """The heaviest pipeline, marked if it is not the only one."""
     heaviest = int(weights.argmax())
     candidate = choices.all()[heaviest]
     name = f"{candidate.name}, {candidate.aggregator}, {candidate.calibrator}"

@@ -1,4 +1,4 @@
-"""Every k of 100 splits, three calibrators, all metrics: against the loop a user would write."""
+"""Every k of 100 splits, three calibrators, all metrics, against the loop a user would write."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _met(good: bool) -> str:
 
 
 def _compared(name: str, ours: list[Cost], peer: list[Lap], fits: int, *, target: bool) -> str:
-    """Best time against best time: a round in which only the peer was disturbed flatters us."""
+    """Compare best times, since a round in which only the peer was disturbed would flatter us."""
     fastest = min(cost.seconds for cost in ours)
     ratio = fits * min(lap.whole for lap in peer) / fastest
     alone = fits * min(lap.fit for lap in peer) / fastest

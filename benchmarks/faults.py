@@ -1,11 +1,11 @@
 """Many readers while the server, its workers and its database are killed: is anything lost?
 
-Sessions speak Streamlit's own protocol over its websocket, as `load` does, on a team's PostgreSQL.
-Each reads one of a few shared analyses, whose studies are computed meanwhile. In turn one of the
-server's worker processes, the server and the database get SIGKILL and are started again, spread
-evenly over the page views. A session whose connection breaks opens it again, as a browser does.
-Every page view must come to an end without an error of ours. Every result that was stored must stay
-as it was, and every result at the end must equal that of a run that nothing disturbed.
+Sessions speak Streamlit's own protocol over its websocket, as in `load`, against a team's server on
+PostgreSQL. Each reads one of a few shared analyses whose studies are being computed. One of the
+server's worker processes, the server and the database are killed (SIGKILL) in turn and restarted,
+at even intervals of page views. A session whose connection breaks opens it again, as a browser
+does. Every page view must end without an error of ours. Every stored result must stay unchanged,
+and every result at the end must equal that of an undisturbed run.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ Contents = dict[tuple[str, str, str], bytes]
 
 
 class Database:
-    """A PostgreSQL of the bench's own, which can be killed and started again."""
+    """A PostgreSQL of this benchmark, which can be killed and restarted."""
 
     def __init__(self, folder: Path) -> None:
         place = programs()
@@ -78,7 +78,7 @@ class Database:
         return f"postgresql://judgepanel@/postgres?host={self._folder}"
 
     def start(self) -> None:
-        """Start it, again and again until what a killed one has left behind is gone."""
+        """Start the database, retrying until the remains of a killed one are gone."""
         places = ("-D", str(self._folder / "data"), "-k", str(self._folder))
         options = ("-c", "listen_addresses=", "-c", "max_connections=200")
         command = [str(self._programs / "postgres"), *places, *options]
@@ -100,13 +100,13 @@ class Database:
         raise RuntimeError("the database does not start")
 
     def kill(self) -> None:
-        """SIGKILL for the first process; the others end when they see it gone."""
+        """SIGKILL for the first process; the others end when they notice."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
 
     def stop(self) -> None:
-        """End it at once, its other processes too."""
+        """End the database at once, with all its processes."""
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait()
@@ -119,7 +119,7 @@ class Database:
 
 
 class Dashboard:
-    """The app on a port of its own, which can be killed and started again."""
+    """The app on its own port, which can be killed and restarted."""
 
     def __init__(self, home: Path, database_url: str) -> None:
         with socket.socket() as probe:
@@ -136,7 +136,7 @@ class Dashboard:
         return 0 if self._process is None else self._process.pid
 
     def start(self) -> None:
-        """Start it and wait until it answers; again where its port was still taken."""
+        """Start the app and wait until it answers; retry if its port is still taken."""
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
             if self._process is None or self._process.poll() is not None:
@@ -162,9 +162,9 @@ class Dashboard:
             self._process.wait()
 
     def kill_worker(self) -> bool:
-        """Kill one of its worker processes, if it has one."""
+        """Kill one of its worker processes; False if it has none."""
         for child in self._children():
-            # It may end of its own accord at any time.
+            # It may end by itself at any time.
             with suppress(OSError):
                 command = Path(f"/proc/{child}/cmdline").read_bytes()
                 if b"popen_loky" in command:
@@ -182,12 +182,12 @@ class Dashboard:
 
 @dataclass(slots=True)
 class Seen:
-    """What readers saw.
+    """What the readers saw.
 
-    ``seconds`` of page views; ``errors`` by what a page said; ``broken`` connections;
-    ``put_off``: pages that said what was away, and were asked for again; ``kills`` by kind;
-    ``memory``: MiB of the server by page views; ``digests`` of all results that were ever stored;
-    ``changed``: results that were there once and then not, or not the same.
+    ``seconds`` per page view; ``errors`` by the page's text; ``broken`` connections; ``put_off``:
+    pages that said what was missing and were requested again; ``kills`` by kind; ``memory``: MiB of
+    the server by page views; ``digests`` of all results ever stored; ``changed``: results that
+    later disappeared or differed.
     """
 
     seconds: list[float] = field(default_factory=list)
@@ -200,7 +200,7 @@ class Seen:
     changed: set[tuple[str, str, str]] = field(default_factory=set)
 
     def note(self, contents: Contents) -> None:
-        """Compare what is stored now with all that ever was."""
+        """Compare what is stored now with everything ever stored."""
         now = {key: sha256(content).digest() for key, content in contents.items()}
         self.changed |= {key for key, digest in self.digests.items() if now.get(key) != digest}
         self.digests |= now
@@ -236,7 +236,7 @@ async def reader(url: str, query: str, views: int, seed: int, seen: Seen) -> Non
 async def kill_in_turn(
     server: Dashboard, database: Database, views: int, count: int, seen: Seen
 ) -> None:
-    """Kill so often, after equal shares of the page views."""
+    """Kill this many times, after equal numbers of page views."""
     for number in range(count):
         while len(seen.seconds) < views * (number + 1) / (count + 1):
             await asyncio.sleep(_PAUSE / 4)
@@ -256,7 +256,7 @@ async def kill_in_turn(
 
 
 async def watch(server: Dashboard, database: Database, seen: Seen) -> None:
-    """Look at the server's memory and at what is stored, until this is cancelled."""
+    """Record the server's memory and the stored results until cancelled."""
     while True:
         with suppress(OSError):
             seen.memory.append((len(seen.seconds), resident(server.pid)))
@@ -272,7 +272,7 @@ async def stress(
     sizes: tuple[int, int, int],
     seen: Seen,
 ) -> None:
-    """All sessions at once, with kills in between."""
+    """Run all sessions at once, with kills in between."""
     sessions, views, count = sizes
     each = [views // sessions + (n < views % sessions) for n in range(sessions)]
     watching = asyncio.create_task(watch(server, database, seen))
@@ -315,7 +315,7 @@ def _shared(database: Database) -> tuple[VoteMatrix, list[str]]:
 
 
 def unlike(contents: Contents, votes: VoteMatrix) -> set[tuple[str, str, str]]:
-    """The results that differ from a run that nothing disturbs."""
+    """Results that differ from those of an undisturbed run."""
     different = set()
     for number, (key, packed) in enumerate(sorted(contents.items())):
         say(f"computed again: {number + 1} of {len(contents)}, {key[1]}")
@@ -329,7 +329,7 @@ def unlike(contents: Contents, votes: VoteMatrix) -> set[tuple[str, str, str]]:
 
 
 def slope(points: list[tuple[int, float]]) -> float:
-    """MiB per 1,000 page views in the second half."""
+    """Growth in MiB per 1,000 page views, over the second half."""
     later = points[len(points) // 2 :]
     if len({views for views, _ in later}) < 2:
         return float("nan")

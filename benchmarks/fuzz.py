@@ -1,4 +1,4 @@
-"""Every reader of untrusted bytes, fuzzed for longer than tests do."""
+"""Every reader of untrusted bytes, fuzzed for longer than in the tests."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from benchmarks.report import Report, Table, say
 from tests.hostile.targets import TARGETS, Target, is_read, mutated
 
 SECONDS = float(os.environ.get("JUDGEPANEL_FUZZ_SECONDS", "30"))
-"""For each reader, in rounds of other inputs each."""
+"""For each reader, in rounds with different inputs."""
 ROUND = 500
 
 
 @dataclass(slots=True)
 class Tried:
-    """Inputs that a reader was given: all, the hashes of different ones, and those refused."""
+    """Inputs given to a reader: their number, hashes of distinct ones, number refused."""
 
     total: int = 0
     inputs: set[int] = field(default_factory=set)
@@ -26,7 +26,7 @@ class Tried:
 
 
 def run() -> Report:
-    """The bench; the first fault ends it with the input that causes it."""
+    """Run the benchmark; the first fault ends it with the input that caused it."""
     rows = []
     for name, target in TARGETS.items():
         say(f"{name}, for {SECONDS:.0f} s")
@@ -43,7 +43,7 @@ def run() -> Report:
 def _tried(target: Target) -> Tried:
     tried = Tried()
 
-    # On CI hypothesis would draw the same inputs in every round.
+    # With the CI profile hypothesis would draw the same inputs in every round.
     @settings(
         max_examples=ROUND,
         database=None,

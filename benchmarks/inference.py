@@ -1,4 +1,4 @@
-"""Does the interval of delta hold what it says? Coverage, width and verdicts on known worlds."""
+"""Does the interval of delta cover? Coverage, width and verdicts in simulated worlds."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _TARGET = 0.93
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cell:
-    """One scenario at one number of calibration labels."""
+    """One scenario with one number of calibration labels."""
 
     scenario: Scenario
     n_calibration: int
@@ -51,7 +51,7 @@ class Cell:
 
 
 def ours(data: DataSet, n_calibration: int) -> Interval:
-    """The interval that decisions rest on."""
+    """The interval on which decisions rest."""
     fitted = estimate(
         data.item_means[None],
         data.split_means[:, None],
@@ -71,7 +71,7 @@ def nadeau_bengio(data: DataSet, n_calibration: int) -> Interval:
 
 
 def item_level(data: DataSet, _n_calibration: int) -> Interval:
-    """Only items are a sample: the clustered standard error of the mean over items."""
+    """Items as the only sample: the clustered standard error of the mean over items."""
     value = float(data.item_means.mean())
     sums = np.bincount(data.units, weights=data.item_means - value)
     n_units = len(sums)
@@ -80,7 +80,7 @@ def item_level(data: DataSet, _n_calibration: int) -> Interval:
 
 
 def split_bootstrap(data: DataSet, _n_calibration: int) -> Interval:
-    """The paper's: percentiles of the mean over resampled splits."""
+    """The paper's interval: percentiles of the mean over resampled splits."""
     rng = np.random.default_rng(0)
     picks = rng.integers(0, N_SPLITS, (RESAMPLES, N_SPLITS))
     lo, hi = np.quantile(data.split_means[picks].mean(axis=1), (0.025, 0.975))
@@ -107,7 +107,7 @@ def run() -> Report:
 
 
 def simulate_cell(scenario: Scenario, n_calibration: int, parallel: Parallel) -> Cell:
-    """1,000 data sets and the truth; seeds depend on the cell alone."""
+    """1,000 data sets and the truth; seeds depend only on the cell."""
     seed = 1_000_000 * (1 + SCENARIOS.index(scenario)) + 1_000 * n_calibration
     firsts = range(0, N_DATA_SETS, _CHUNK)
     repeats = TRUTH_REPEATS // len(firsts)

@@ -34,7 +34,7 @@ REAL = ("llmbar", "rewardbench", "sentpop", "mozafari")
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """Judges are N(mu, sigma^2), log discriminations N(m, t^2); ``missing`` votes at random."""
+    """Abilities are N(mu, sigma^2), log discriminations N(m, t^2); ``missing`` is a share."""
 
     n_items: int = ITEMS
     n_judges: int = JUDGES
@@ -54,7 +54,7 @@ class Panel:
 
     @property
     def share(self) -> float:
-        """Of the judges and items drawn, not of the population they are drawn from."""
+        """Share of the judges and items drawn, not of their population."""
         ratio = float(self.theta.var(ddof=1) / self.beta.var(ddof=1))
         return ratio / (1.0 + ratio)
 
@@ -153,7 +153,7 @@ def _girth(table: np.ndarray, options: dict[str, int] | None = None) -> tuple[An
 
 
 def _other_way_round(right: np.ndarray) -> float:
-    """Seconds of one round, stopped at ``PATIENCE``: whole fits take many minutes."""
+    """Seconds of one round of girth with items as its items, stopped after ``PATIENCE``."""
     work = get_context("spawn").Process(target=_girth, args=(right, {"max_iteration": 1}))
     started = time.perf_counter()
     work.start()

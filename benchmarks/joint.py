@@ -61,7 +61,7 @@ def run() -> Report:
 
 
 def linear_joint(ballots: Ballots, fits: list[Fit], ks: Index, ranking: Ranking) -> list[Floats]:
-    """Joint without agreement, as a kernel."""
+    """A kernel: joint without its agreement term."""
     sizes = [fit_panels(ballots, fits, int(k), ranking, one_coin=True) for k in ks]
     return [
         np.array([panels[i].logits(ballots.votes[one_fit.score]) for panels in sizes])
@@ -78,7 +78,7 @@ KERNELS: dict[str, Kernel] = {
 
 @dataclass(frozen=True, slots=True)
 class Studied:
-    """One matrix: NLL of every item under every cell, averaged over the halves it evaluates."""
+    """One matrix: NLL of every item under every cell, averaged over the halves that evaluate it."""
 
     best: tuple[str, int]
     reference: Floats
@@ -86,7 +86,7 @@ class Studied:
     by_size: dict[int, Floats]
 
     def ratio(self, kind: str, calibrator: str) -> tuple[float, float]:
-        """Ratio of mean NLLs to the reference, and its standard error over items."""
+        """Ratio of mean NLL to the reference, and its standard error over items."""
         difference = self.losses[kind][calibrator] - self.reference
         scale = self.reference.mean()
         error = difference.std(ddof=1) / np.sqrt(len(difference)) / scale
@@ -195,7 +195,7 @@ def _verdict(name: str, studied: Studied) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """Best seconds on half of a matrix: one fit, all of a split's, and each peer's one fit."""
+    """Best seconds on half of a matrix: one fit, all fits of a split, and one fit of each peer."""
 
     shape: str
     one_fit: float
@@ -225,7 +225,7 @@ def _race(name: str) -> Race:
 
 
 def _one_fit(ballots: Ballots, half: Split) -> Fit:
-    """The fit on all calibration rows, five folds inside."""
+    """The fit on all calibration rows, with five inner folds."""
     rows = half.calibration
     fold = np.empty(ballots.n_items, dtype=np.int64)
     for piece in folds(ballots.units, rows, 5, seed=0, key=(0, 4)):
@@ -288,7 +288,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds of one fit with its choice of C, and of a split's cross-fitting; peak GiB."""
+    """Seconds of one fit with its choice of C, and of a split's cross-fitting; peak in GiB."""
 
     fit: float
     split: float

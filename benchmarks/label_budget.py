@@ -68,7 +68,7 @@ def run() -> Report:
 
 
 def chunked(work: Callable[[int, int], list[T]], n: int) -> list[T]:
-    """``work(count, seed)`` in pieces over all cores; the seeds depend on the piece alone."""
+    """``work(count, seed)`` in pieces over all cores; seeds depend only on the piece."""
     with Parallel(n_jobs=cores()) as parallel:
         pieces = parallel(
             delayed(_quiet)(work, min(_CHUNK, n - first), number)
@@ -83,7 +83,7 @@ def _quiet(work: Callable[[int, int], list[T]], count: int, seed: int) -> list[T
 
 
 def p_values(world: Scenario, n: int, splits: int, seed: int) -> Floats:
-    """Joint p (n, 2) of every data set: ours, and the paper's."""
+    """Joint p-values (n, 2) of every data set: ours and the paper's."""
 
     def work(count: int, piece: int) -> list[tuple[float, float]]:
         analyst = Analyst.with_splits(splits)
@@ -97,7 +97,7 @@ def p_values(world: Scenario, n: int, splits: int, seed: int) -> Floats:
 
 
 def test_table() -> tuple[Table, float, tuple[float, float]]:
-    """Size with equal arms and power with unequal ones, ours and the paper's."""
+    """Size with equal arms and power with unequal arms, for both tests."""
     runs = [("equal", world, N_EQUAL, SPLITS) for world in EQUAL]
     runs += [("equal", EQUAL[0], N_MANY, MANY_SPLITS)]
     runs += [("differ", world, N_APART, SPLITS) for world in APART]
@@ -143,7 +143,7 @@ def truths(world: Scenario, seed: int) -> tuple[Floats, Floats]:
 
 
 def readings(world: Scenario, n: int, target: float, seed: int) -> list[LabelBudget]:
-    """What the study says of ``n`` data sets."""
+    """The study's results for ``n`` data sets."""
 
     def work(count: int, piece: int) -> list[LabelBudget]:
         analyst = Analyst.with_splits(SPLITS)
@@ -156,7 +156,7 @@ def readings(world: Scenario, n: int, target: float, seed: int) -> list[LabelBud
 
 
 def coverage_table() -> tuple[Table, float]:
-    """How often intervals hold the truth, in worlds whose learning curve is known."""
+    """How often intervals cover the truth in worlds with known learning curves."""
     rows, lowest = [], 1.0
     for seed, world in enumerate(CURVES):
         truth, error = truths(world, seed)
@@ -196,7 +196,7 @@ _PROMISED = ("band", "plateau", "target")
 
 
 def coverage(results: Sequence[LabelBudget], truth: Floats, plateau: float) -> dict[str, float]:
-    """Shares of the data sets whose intervals hold what they are for."""
+    """Share of data sets whose intervals cover the quantity that they estimate."""
     at = np.isin(GRID, BUDGETS)
     gap = truth[0, at] - truth[1, at]
     gain = truth[1, GRID == N_ITEMS] - truth[1, GRID == N_ITEMS + NEXT]

@@ -1,8 +1,8 @@
-"""Many readers of one shared analysis at once: errors, seconds a page, memory of the server.
+"""Many readers of one shared analysis at once: errors, seconds per page, memory of the server.
 
-Readers speak Streamlit's own protocol over its websocket, as the page in a browser does; what the
-browser itself takes to draw is not in the figures. Every session opens the shared link, then moves
-through the pages at random with pauses of a reader, and a second time without any.
+Readers speak Streamlit's own protocol over its websocket, as the page in a browser does; the time
+that a browser takes to draw is not included. Every session opens the shared link, then moves
+through the pages at random with a reader's pauses, and then again without pauses.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ SEED = 0
 
 @dataclass(slots=True)
 class Seen:
-    """Seconds of first and of later page views, and what went wrong."""
+    """Seconds of first and later page views, and errors."""
 
     first: list[float] = field(default_factory=list)
     later: list[float] = field(default_factory=list)
@@ -64,7 +64,7 @@ class View:
 
 
 async def view(socket_: ClientConnection, query: str, page: str) -> View:
-    """Ask for a page and read until its script has ended."""
+    """Request a page and read until its script has ended."""
     message = BackMsg()
     message.rerun_script.query_string = query
     message.rerun_script.page_name = page
@@ -101,7 +101,7 @@ def opened(url: str) -> connect:
 
 
 async def warm(url: str, query: str) -> None:
-    """Open every page until nothing is being computed any more."""
+    """Open every page until nothing is being computed."""
     deadline = time.monotonic() + WARM_SECONDS
     for page in PAGES:
         while True:
@@ -130,7 +130,7 @@ async def reader(url: str, query: str, views: int, pause: float, seed: int, seen
 
 
 async def together(url: str, query: str, pause: float) -> tuple[Seen, float]:
-    """All readers at once; what they saw, and the seconds of it all."""
+    """Run all readers at once; return what they saw and the seconds in total."""
     seen = Seen()
     began = time.perf_counter()
     each = VIEWS // SESSIONS
@@ -141,7 +141,7 @@ async def together(url: str, query: str, pause: float) -> tuple[Seen, float]:
 
 
 async def alone(url: str, query: str, page: str) -> float:
-    """Seconds until a page is there for a new visitor of a server with nothing else to do."""
+    """Seconds until a page is complete for a new visitor of an otherwise idle server."""
     began = time.perf_counter()
     async with opened(url) as one_page:
         await view(one_page, query, page)
@@ -150,7 +150,7 @@ async def alone(url: str, query: str, page: str) -> float:
 
 @contextmanager
 def served(home: Path) -> Iterator[tuple[str, int]]:
-    """The app on a port of its own: its address and process."""
+    """Run the app on its own port: its address and process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -180,7 +180,7 @@ def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
 
 
 def resident(pid: int) -> float:
-    """Memory of a process in MiB."""
+    """Resident memory of a process in MiB."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * resource.getpagesize() / MIB
 
@@ -196,7 +196,7 @@ def run() -> Report:
         with served(home) as (url, _):
             say("computing all pages")
             asyncio.run(warm(url, query))
-        with served(home) as (url, pid):  # Anew: nothing is in its memory.
+        with served(home) as (url, pid):  # A new server has nothing in memory.
             return _measured(url, pid, query)
 
 

@@ -1,4 +1,4 @@
-"""The method grid: its time on real votes, its time and memory on sparse ones."""
+"""The method grid: time on real votes, time and memory on sparse votes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """``real`` names a real matrix; without one, sparse votes are simulated."""
+    """``real`` names a real matrix; without it, sparse votes are simulated."""
 
     name: str
     splits: int

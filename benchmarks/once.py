@@ -1,4 +1,4 @@
-"""One panel curve in a process of its own: its time and its peak memory, as JSON on stdout."""
+"""One panel curve in its own process: time and peak memory, as JSON on stdout."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from judgepanel.votes.simulate import SimulationSpec, simulate
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """``real`` names a real matrix; without one, N x K votes are simulated. Every k is scored.
+    """``real`` names a real matrix; without it, N x K votes are simulated. Every k is scored.
 
-    ``whole`` runs the study; without it only the work a plain loop does: every k of every split
-    ranked, weighted, calibrated and scored, with no inner choice of k, intervals or tests.
+    ``whole`` runs the study. Otherwise only the work of a plain loop is done: every k of every
+    split is ranked, weighted, calibrated and scored, without inner choice of k, intervals or tests.
     """
 
     real: str | None = None
@@ -42,7 +42,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Wall-clock seconds of the study, CPU seconds of this process, its peak memory in MiB."""
+    """Wall-clock seconds of the study, CPU seconds and peak memory (MiB) of this process."""
 
     seconds: float
     cpu: float

@@ -1,4 +1,4 @@
-"""What `score` warns of: size and power of the drift test, chance matches of training rows."""
+"""The warnings of `score`: size and power of the drift test, chance matches of training rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIZES = (5, 10, 20, 30, 60)
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The best ``kept`` of ``judges``, on ``past`` and ``new`` items; ``accuracy`` is a range."""
+    """The best ``n_panel`` of ``judges`` on ``past`` and ``new`` items; range of ``accuracy``."""
 
     name: str
     judges: int
@@ -118,7 +118,7 @@ def _drift(world: World) -> tuple[str, ...]:
 
 
 def _columns(rng: np.random.Generator, votes: VoteMatrix) -> tuple[np.ndarray, ...]:
-    """Votes of the first judge as they are, random, and with a fifth more missing."""
+    """Votes of the first judge: unchanged, random, and with another fifth missing."""
     first = votes.votes[:, 0]
     random = np.where(first == MISSING, MISSING, rng.integers(0, 2, len(first)))
     return first, random, np.where(rng.random(len(first)) < 0.2, MISSING, first)

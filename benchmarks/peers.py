@@ -1,4 +1,4 @@
-"""The plain route: what a user would write with betacal, or with scipy, split by split, k by k."""
+"""What a user would write with betacal, or with scipy, for each split and k in turn."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ Floats = NDArray[np.float64]
 
 IDENTITY = np.array([1.0, -1.0, 0.0])
 _SIDES = np.hstack([np.eye(3), -np.eye(3)])
-# d = d+ - d-, both >= 0; these keep a = 1 + d_a >= 0 and b = -1 + d_b <= 0.
+# d = d+ - d-, both >= 0; these bounds keep a = 1 + d_a >= 0 and b = -1 + d_b <= 0.
 _BOUNDS = [(0, None), (0, 1), (0, None), (0, 1), (0, None), (0, None)]
 
 
 @dataclass(frozen=True, slots=True)
 class Lap:
-    """Mean seconds a (split, k): the fit alone; everything (score, fit, predict, metrics), by the
-    clock and in CPU time.
+    """Mean seconds per (split, k) for the fit, and for all steps in wall-clock and CPU time.
+
+    All steps are score, fit, predict and metrics.
     """
 
     fit: float
@@ -39,21 +40,21 @@ class Lap:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Largest and mean excess of the peer's objective over ours, and of ours over the peer's."""
+    """Largest excess of the peer's objective over ours, and of ours over the peer's."""
 
     peer_above: float
     ours_above: float
 
 
 def pairs(n: int, splits: int, n_judges: int, seed: int) -> list[tuple[int, int]]:
-    """A seeded sample of (split, k), k spread evenly over the panel sizes."""
+    """A seeded sample of (split, k), with k spread evenly over the panel sizes."""
     rng = np.random.default_rng(seed)
     ks = 1 + ((np.arange(n) + rng.random()) * n_judges / n).astype(int)
     return list(zip(rng.integers(0, splits, n).tolist(), ks.tolist(), strict=True))
 
 
 def plain_loop(ballots: Ballots, sample: list[tuple[int, int]], peer: str) -> Lap:
-    """Time the plain route on these (split, k); BLAS held to one thread, which suits it best."""
+    """Time the plain loop on these (split, k), with one BLAS thread, which suits it best."""
     fits = whole = cpu = 0.0
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -76,7 +77,7 @@ def plain_loop(ballots: Ballots, sample: list[tuple[int, int]], peer: str) -> La
 
 
 def agreement(ballots: Ballots, sample: list[tuple[int, int]]) -> Agreement:
-    """Our beta fit and L-BFGS-B's on the same scores, by the objective both minimise."""
+    """Compare our beta fit with L-BFGS-B's on the same scores, by their common objective."""
     peer_above = ours_above = -np.inf
     for number, k in sample:
         one_split: Split = split(ballots.units, number)
@@ -94,7 +95,7 @@ def agreement(ballots: Ballots, sample: list[tuple[int, int]]) -> Agreement:
 
 
 def elastic_net(raw: Floats, labels: NDArray[np.bool_]) -> Floats:
-    """(a, b, c) by L-BFGS-B, |d| split into its positive and its negative part."""
+    """(a, b, c) by L-BFGS-B, with d split into its positive and negative part."""
     log_p, log_q = -softplus(-raw), -softplus(raw)
     features = np.stack([log_p, log_q, np.ones_like(raw)])
     signed = np.where(labels, 1.0, -1.0)

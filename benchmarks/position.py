@@ -1,8 +1,8 @@
-"""Rare pairwise labels that nobody could know: how often is a claim made without a condition?
+"""Rare pairwise labels that nobody could know: how often is an unconditional claim made?
 
 Judges vote at the rate of the labels, labels are permuted, and every item is used with its swap. A
-judge that mostly says the common label is then right on nearly every item, so that the panel beats
-a coin by far. It beats nothing: the base rate of the file as given does as well.
+judge that mostly votes for the common label is then right on nearly every item, so the panel beats
+a coin by far. It proves nothing, since the base rate of the file as given does as well.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SEEDS = range(50_000, 50_090)
 
 
 def permuted(prevalence: float, seed: int) -> VoteMatrix:
-    """A panel whose labels are shuffled: votes keep their rate, and know nothing."""
+    """A panel with shuffled labels: votes keep their rate but carry no information."""
     votes = simulate(
         SimulationSpec(n_items=N_ITEMS, n_judges=N_JUDGES, base_rate=prevalence, seed=seed)
     )
@@ -38,7 +38,7 @@ def permuted(prevalence: float, seed: int) -> VoteMatrix:
 
 
 def run() -> Report:
-    """The bench."""
+    """Run the benchmark."""
     counts = [_of_prevalence(prevalence) for prevalence in PREVALENCES]
     claims = sum(row[3] + row[4] for row in counts)
     cases = sum(row[0] for row in counts)

@@ -1,4 +1,4 @@
-"""A job in a process of its own: nothing that ran before warms it or counts in its memory."""
+"""A job in its own process, so that nothing that ran before warms it up or counts in its memory."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def measured(module: str, *arguments: str) -> Any:
 
 
 def job_text(job: Any) -> str:
-    """A frozen job as one argument."""
+    """A frozen job as one command-line argument."""
     return json.dumps(asdict(job))
 
 
 def answer(result: Any) -> None:
-    """Print what a job found, for :func:`measured`."""
+    """Print a job's answer, for :func:`measured`."""
     print(json.dumps(asdict(result) if is_dataclass(result) else result))  # type: ignore[arg-type]
-    # Idle worker processes would hold the output open, and the caller with it.
+    # Idle worker processes would keep the output open and block the caller.
     get_reusable_executor().shutdown(wait=True)
 
 

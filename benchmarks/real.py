@@ -1,4 +1,4 @@
-"""Real vote matrices, from the folder that the user names."""
+"""Real vote matrices, from a folder that the user names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FOLDER = "JUDGEPANEL_REAL_VOTES"
 
 
 def real_path(name: str) -> Path:
-    """The file `NAME_votes.csv`; ends the program with one sentence where it cannot be had."""
+    """The file `NAME_votes.csv`; exits with one sentence if it is not available."""
     folder = os.environ.get(FOLDER)
     if not folder:
         sys.exit(f"Set {FOLDER} to the folder of real vote matrices: this bench runs on them.")

@@ -1,4 +1,4 @@
-"""A bench's result: sections of text and tables, printed and written as Markdown."""
+"""The report of a benchmark: text and tables, printed and written as Markdown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "betacal", "crowd-kit", "girth", "
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells under headings; ``note`` says what they mean."""
+    """Rows of cells under headings; ``note`` explains them."""
 
     title: str
     headings: tuple[str, ...]
@@ -24,7 +24,7 @@ class Table:
     note: str = ""
 
     def markdown(self) -> str:
-        """The table in Markdown, columns aligned so that it also reads as text."""
+        """The table in Markdown, with aligned columns so that it reads as plain text."""
         grid = [self.headings, *self.rows]
         widths = [max(len(row[i]) for row in grid) for i in range(len(self.headings))]
         lines = [
@@ -54,7 +54,7 @@ def cores() -> int:
 
 
 def machine() -> str:
-    """Facts that a reader needs to judge the numbers; nothing that names the machine."""
+    """Facts that a reader needs to judge the numbers, but nothing that identifies the machine."""
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     python = platform.python_version()
     return f"Measured on {cores()} cores ({platform.machine()}), Python {python}, {packages}."
@@ -69,5 +69,5 @@ def publish(name: str, report: Report) -> None:
 
 
 def say(message: str) -> None:
-    """Progress, on standard error."""
+    """Print progress to standard error."""
     print(message, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Robustness: guarantees of its studies, by simulation."""
+"""Guarantees of the Robustness studies, by simulation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from benchmarks.report import Report
 
 
 def run() -> Report:
-    """Permuted labels, transfer between kinds of item, importance weights."""
+    """Permuted labels, transfer between kinds of items, importance weights."""
     return Report(
         title="Robustness",
         question="Do the robustness studies hold the levels they state, and find what is there?",

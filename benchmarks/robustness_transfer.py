@@ -1,4 +1,4 @@
-"""Guarantees of permuted labels and of transfer, by simulation."""
+"""Guarantees of the permutation test and of transfer, by simulation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LEVEL = 0.05
 
 
 def tables() -> list[Table]:
-    """Size of the permutation test, size of both transfers, what weighting repairs."""
+    """Size of the permutation test, size of both transfers, and what weighting repairs."""
     return [permutation_size(), transfer_size(), weighting()]
 
 
@@ -46,7 +46,7 @@ def coin_votes(seed: int, n_items: int, n_judges: int, accuracy: float) -> VoteM
 
 
 def permutation_size() -> Table:
-    """P-values where votes are coin flips: uniform on 1/20 .. 1."""
+    """P-values when votes are coin flips; they should be uniform on 1/20 .. 1."""
     rows = []
     for orientation in ("as_given", "symmetric"):
         for groups in (0, 30):
@@ -81,7 +81,7 @@ def _permutation_p(seed: int, orientation: Any, groups: int) -> float:
 
 
 def transfer_size() -> Table:
-    """How often a loss is shown where the kinds of items do not differ."""
+    """How often a loss is reported when the kinds of items do not differ."""
     result = np.array(_several(_null_ps, N_SETS))
     names = ("easy to hard", "hard to easy", "either, Holm", "any of 3 slices, Holm")
     rows = [
@@ -131,8 +131,9 @@ def weighting() -> Table:
 
 
 def shared_error(seed: int, n_items: int) -> VoteMatrix:
-    """Twelve judges whose votes share one error more often the harder an item is; the feature
-    ``effort`` is the difficulty with noise.
+    """Twelve judges whose votes share one error more often the harder an item is.
+
+    The feature ``effort`` is the difficulty with noise.
     """
     rng = np.random.default_rng((seed, 79))
     labels = (rng.random(n_items) < 0.5).astype(np.int8)

@@ -50,7 +50,7 @@ def run() -> Report:
 
 
 def equivalence_table() -> tuple[Table, list[str]]:
-    """Share of samples that claim equivalence, by true difference and by what spreads."""
+    """Share of samples that claim equivalence, by true difference and source of spread."""
     rows, worst = [], 0.0
     for name, spread, influence, n_splits in (
         ("items", 0.15, 0.0, 100),
@@ -106,9 +106,9 @@ def _claimed(shift: float, spread: float, influence: float, n_splits: int) -> fl
 
 
 def coverage_table() -> tuple[Table, list[str]]:
-    """Coverage of the expected value over simulated data sets, and width against the spread.
+    """Coverage of the expected value over simulated data sets, and width relative to the spread.
 
-    Few splits and many are told apart: with few, intervals are wide enough for other reasons.
+    Few and many splits are separate, since few make intervals wide enough for other reasons.
     """
     rows = [*_coverage_rows(10, WORLDS), *_coverage_rows(MANY_SPLITS, WORLDS // 2, late=True)]
     lowest = min(rows, key=lambda row: float(row[3]))
@@ -129,7 +129,7 @@ def coverage_table() -> tuple[Table, list[str]]:
 
 
 def _coverage_rows(n_splits: int, n_worlds: int, *, late: bool = False) -> list[tuple[str, ...]]:
-    """Rows of damaged votes, and unless only what happens ``late`` is asked for, of the others."""
+    """Rows of damaged votes and, unless only ``late`` damage is asked for, of the other studies."""
     settings = Settings(splits=n_splits)
     damage = CorruptionSpec(settings, panels=(4,), flips=(0.2, 0.4), absent=(0.5,))
     weights = ReliabilityWeightingSpec(settings)
@@ -190,7 +190,7 @@ def _covered(name: str, values: Floats, known: float | None) -> tuple[str, ...]:
 
 
 def real_table() -> Table:
-    """What real votes say, and how long it takes."""
+    """Results on real votes, and the time they take."""
     rows = []
     for name in REAL:
         votes, settings = real_votes(name), Settings(splits=REAL_SPLITS)
@@ -202,7 +202,7 @@ def real_table() -> Table:
         )
         jury: Jury = run_study(JURY, votes, JurySpec(settings))
         at, both = (result.of(kind)[-1] for kind in ("random_evaluation", "concentrated_both"))
-        contested = 1  # agreement, low
+        contested = 1  # The weighting by low agreement.
         rows.append(
             (
                 name,

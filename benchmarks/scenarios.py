@@ -1,4 +1,4 @@
-"""Simulated worlds whose expected delta is known, and one data set's estimate of it."""
+"""Simulated worlds whose expected delta is known, and estimates of it from one data set."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ EVEN = (0.7,) * N_JUDGES
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Where votes come from and which arms are compared.
+    """Where votes come from, and which arms are compared.
 
-    ``halves``: the first half of exchangeable judges against the second, so that the expected
-    delta is exactly 0; else the top 3 against all judges.
+    With ``halves`` the first half of exchangeable judges is compared with the second, so that the
+    expected delta is exactly 0; otherwise the top 3 with all judges.
     """
 
     name: str
@@ -67,13 +67,13 @@ def draw(scenario: Scenario, n_items: int, seed: int) -> Ballots:
 
 
 def part(ballots: Ballots, rows: slice) -> Ballots:
-    """Some items, as a data set of their own."""
+    """Some items as their own data set."""
     units = ballots.units[rows]
     return Ballots(ballots.votes[rows], ballots.signs[rows], units - units.min())
 
 
 def difference(scenario: Scenario, ballots: Ballots, one_split: Split) -> tuple[Floats, float]:
-    """Per-item NLL(arm) - NLL(reference) on the evaluation rows, and the mean NLL(reference)."""
+    """NLL(arm) - NLL(reference) per item on the evaluation rows, and the mean NLL(reference)."""
     if scenario.halves:
         half = N_JUDGES // 2
         sides = [
@@ -95,9 +95,9 @@ def difference(scenario: Scenario, ballots: Ballots, one_split: Split) -> tuple[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DataSet:
-    """Repeated splits of one data set: what an analysis has to go on.
+    """Repeated splits of one data set: the input of an analysis.
 
-    ``item_means`` (N,) and ``split_means`` (S,) of the difference; ``units`` (N,).
+    ``item_means`` (N,) and ``split_means`` (S,) are of the difference; ``units`` (N,) are groups.
     """
 
     item_means: Floats
@@ -107,7 +107,7 @@ class DataSet:
 
 
 def analyse(scenario: Scenario, ballots: Ballots, n_calibration: int) -> DataSet:
-    """40 splits of one data set, as the studies do them."""
+    """40 splits of one data set, as in the studies."""
     sums, times = np.zeros(ballots.n_items), np.zeros(ballots.n_items)
     means, levels = [], []
     for number in range(N_SPLITS):
@@ -127,7 +127,7 @@ def analyse(scenario: Scenario, ballots: Ballots, n_calibration: int) -> DataSet
 def expected_delta(
     scenario: Scenario, n_calibration: int, *, repeats: int, n_evaluation: int, seed: int
 ) -> tuple[float, float]:
-    """Expected delta of panels fitted on n_calibration fresh labels, and its Monte Carlo error.
+    """Expected delta of panels fitted on ``n_calibration`` fresh labels, and its Monte Carlo error.
 
     Every repeat draws its own calibration and evaluation items.
     """

@@ -1,4 +1,4 @@
-"""Do the scope checks leave sound panels alone, and do they see what is wrong?"""
+"""Do the scope checks pass sound panels, and do they detect what is wrong?"""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ Chance = Callable[[Simulated], NDArray[np.float64]]
 
 
 def with_gaps(seed: int, chance: Chance, spec: SimulationSpec = CLEAN) -> VoteMatrix:
-    """A clean panel of which each vote is missing with a chance (n_items, n_judges) of its own."""
+    """A clean panel in which each vote is missing with its own probability (n_items, n_judges)."""
     made = simulate_with_truth(replace(spec, seed=seed))
     gone = np.random.default_rng(seed + 7).random(made.votes.votes.shape) < chance(made)
     return replace(made.votes, votes=np.where(gone, MISSING, made.votes.votes).astype(np.int8))
 
 
 def by_difficulty(slope: float, judges: int) -> Chance:
-    """10 % missing on average, more on hard items, for the first so many judges."""
+    """10 % missing on average, more on hard items, for the first ``judges`` judges."""
 
     def chance(made: Simulated) -> NDArray[np.float64]:
         hard = (made.difficulty - made.difficulty.mean()) / made.difficulty.std()

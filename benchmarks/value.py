@@ -1,4 +1,4 @@
-"""What judges are worth: quick refits against exact ones, time, and what intervals cover."""
+"""What judges are worth: fast refits against exact ones, time, and coverage of intervals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from judgepanel.votes.simulation_spec import SimulationSpec
 Floats = NDArray[np.float64]
 
 REFITTED = {"llmbar": (3, 65), "rewardbench": (1, 24)}
-"""Splits, and judges that are refitted exactly in each."""
+"""Splits, and the number of judges refitted exactly in each."""
 SPLITS = 20
 TARGETS = {"llmbar": 30.0, "rewardbench": 300.0}
 WORLDS = 60
@@ -98,7 +98,7 @@ def _refits() -> tuple[Table, list[str]]:
 
 
 def _one_split(ballots: Ballots, number: int, most: int) -> tuple[Floats, Floats, float, float]:
-    """Values of some judges, quick and exact, and CPU seconds a judge of each."""
+    """Values of some judges, fast and exact, and CPU seconds per judge of each."""
     one_split = split(ballots.units, number)
     fold = fold_of(choice_folds(ballots, one_split, 0), ballots.n_items)[one_split.calibration]
     fit = Fit(one_split.calibration, one_split.evaluation, fold)

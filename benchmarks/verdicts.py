@@ -1,4 +1,4 @@
-"""Reading what judges wrote: outputs a second on one core, and LLMBar's own parser beside ours."""
+"""Reading verdicts: outputs per second on one core, and agreement with LLMBar's own parser."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SIDES = {"first": "A", "second": "B"}
 
 
 def run() -> Report:
-    """The bench."""
+    """Run the benchmark."""
     rows = _pairs()
     counts = _compared(rows)
     say(f"{N_OUTPUTS:,} outputs of {LENGTH:,} characters")
@@ -45,7 +45,7 @@ def _pairs() -> list[dict[str, str]]:
 
 
 def _compared(rows: list[dict[str, str]]) -> Counter[str]:
-    """Outputs that the benchmark read, by what we make of them; what it did not, apart."""
+    """Counts of outputs by whether LLMBar's parser and ours read them, and whether they agree."""
     counts: Counter[str] = Counter()
     for row in rows:
         side, theirs = read_verdict(row["raw_text"]).side, _SIDES.get(row["parsed_verdict"])
@@ -76,7 +76,7 @@ def _agreement(counts: Counter[str]) -> Table:
 
 
 def _speed(texts: list[str]) -> tuple[Table, str]:
-    """Outputs of one length made of real ones: real text in front, a real output at the end."""
+    """Time outputs of equal length made of real text, with a real output at the end."""
     rng = np.random.default_rng(0)
     long = " ".join(text for text in texts if len(text) > 200)
     starts = rng.integers(0, len(long) - LENGTH, N_OUTPUTS)
