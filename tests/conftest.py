@@ -1,4 +1,4 @@
-"""What every test has: real votes, an own data folder, no outside network."""
+"""For every test: real votes, its own data folder, no outside network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several tests build on: small panels, ballots, and plain loops to hold kernels against."""
+"""Shared by several tests: small panels, ballots, and plain loops to compare kernels with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmarks, which nobody runs every day, still fit the library."""
+"""The benchmarks, which are rarely run, still fit the library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The image and the compose file: what they say agrees with each other and with the code."""
+"""The image and the compose file agree with each other and with the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What README and documentation say of the command line is so: names exist, examples run."""
+"""README and documentation are right about the command line: names exist, examples run."""
 
 import argparse
 import contextlib

@@ -1,4 +1,4 @@
-"""The documentation pages: complete, runnable, and with links that lead somewhere."""
+"""The documentation pages: complete, runnable, and with working links."""
 
 from __future__ import annotations
 

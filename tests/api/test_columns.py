@@ -1,4 +1,4 @@
-"""Every column of every study's table is described, and nothing is described that is not there."""
+"""Every column of every study's table has a description, and every description has a column."""
 
 from __future__ import annotations
 

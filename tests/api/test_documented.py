@@ -1,4 +1,4 @@
-"""What is public is documented in numpydoc sections whose examples run."""
+"""Public names have numpydoc docstrings whose examples run."""
 
 from __future__ import annotations
 

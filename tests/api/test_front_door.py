@@ -1,4 +1,4 @@
-"""The front door: frame to curve, plot, recommendation, saved panel and scores."""
+"""The Python interface: from a frame to a curve, a plot, a recommendation and scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a notebook shows: the README's lines and the shipped notebook in a real Jupyter kernel."""
+"""Notebooks: the README's lines and the shipped notebook in a real Jupyter kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A line of progress below a notebook's cell."""
+"""The progress line below a notebook's cell."""
 
 from __future__ import annotations
 

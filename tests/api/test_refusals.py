@@ -1,4 +1,4 @@
-"""What the command line refuses the front door refuses, as one exception with one sentence."""
+"""The Python interface refuses what the command line refuses, with the same one-sentence error."""
 
 from __future__ import annotations
 

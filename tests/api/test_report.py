@@ -1,4 +1,4 @@
-"""One report of many studies, from Python and from the command line alike."""
+"""One report of many studies, the same from Python and from the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What axe has against a page, wide and narrow, light and dark."""
+"""Accessibility violations that axe finds on a page, wide and narrow, light and dark."""
 
 from __future__ import annotations
 

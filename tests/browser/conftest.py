@@ -1,4 +1,4 @@
-"""A real Streamlit server and a real Chromium, and a guard over what the pages say and fetch."""
+"""A real Streamlit server, a real Chromium, and a guard over what pages say and fetch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the browser tests do on the pages, in one place."""
+"""Actions of the browser tests on the pages."""
 
 from __future__ import annotations
 

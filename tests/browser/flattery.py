@@ -1,20 +1,20 @@
 """Reads a page or a report as a visitor does, and finds figures too good to be the judges'.
 
-Flattering is a figure of a whole panel's quality on items it was not fitted to, that no panel
-reaches here and one-class coding gives away:
+A flattering figure states a whole panel's quality on items it was not fitted to, at a level that no
+panel reaches here and that one-class coding produces:
 
-- an NLL below ``NLL`` = .05. With one-class coding and the paper's recipe panels of the file read
-  here get .006 to .012 and a constant score .025; honest ones .08 to .3.
+- an NLL below ``NLL`` = .05. With one-class coding and the paper's recipe, panels of the file that
+  is read here get .006 to .012 and a constant score .025; honest ones get .08 to .3.
 - an accuracy above ``ACCURACY`` = 99 %; the coding gives 100 %.
 - a skill above ``SKILL`` = 93 %, the skill of an NLL of .05 against even odds.
 
-Read are sentences ('NLL 0.21', 'accuracy 97 %', 'skill 60 %'), the columns of tables whose heads
-say so, and the values that figures draw on an axis of that name. Differences (signed, or under a
-head that says so), bounds of intervals, and figures about a part of the items chosen for being easy
-or sure (``PARTS``) are not figures of a panel's quality.
+It reads sentences ('NLL 0.21', 'accuracy 97 %', 'skill 60 %'), table columns with such headings,
+and values that figures draw on an axis of that name. Differences (signed, or under a heading that
+says so), ends of intervals, and figures about items chosen for being easy or sure (``PARTS``) do
+not state a panel's quality.
 
-A figure is marked when its own sentence, or the box it stands in, says that it 'measures the
-coding'. A box is an element whose class begins with ``st-key-coding_``, in a report ``.coding``.
+A figure is marked if its own sentence, or the box around it, says that it 'measures the coding'. A
+box is an element whose class begins with ``st-key-coding_``, in a report ``.coding``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An identity provider on this machine, and a server whose people sign in there."""
+"""An identity provider on loopback, and a server whose users sign in there."""
 
 from __future__ import annotations
 

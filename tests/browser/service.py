@@ -1,4 +1,4 @@
-"""Analyses made straight in a server's data folder, so that a test starts where it matters."""
+"""Analyses created directly in a server's data folder, so that a test starts where it matters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what judges wrote to a panel curve, and what was read of it, in a real browser."""
+"""From judges' outputs to a panel curve, and what was read of them, in a real browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From an upload to the curve: coarse at first, final, cancelled, resumed, shared."""
+"""From an upload to the curve: partial at first, final, cancelled, resumed, shared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decision is on one sheet: what is printed of a report's first page fits A4 and Letter."""
+"""The decision sheet: the printed first page of a report fits A4 and Letter."""
 
 from __future__ import annotations
 

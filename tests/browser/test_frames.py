@@ -1,4 +1,4 @@
-"""Frames: a page of another site shows a share link that asks for it, and nothing else."""
+"""Frames: another site can show only a share link that asks for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guard of the browser tests sees what it is there to see."""
+"""The guard of the browser tests detects what it should detect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Start: labels of another file; rename, delete, a dead link, two analyses in one address."""
+"""Start: labels from another file; rename, delete, a dead link, two analyses in one address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Judges page in a real browser: sort, take the table away, share one judge's card."""
+"""The Judges page in a real browser: sort, download the table, share one judge's card."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One-class votes under the default protocol: every page of the menu is read, and none flatters."""
+"""One-class votes under the default protocol: no page of the menu shows a flattering figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recommended panel: taken away as a file, and new votes scored on the page as elsewhere."""
+"""The recommended panel: downloaded as a file, and new votes scored on the page as elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of an analysis: decided, downloaded, opened without a network, read by others."""
+"""The report of an analysis: decisions, downloads, opened without a network, read by others."""
 
 from __future__ import annotations
 

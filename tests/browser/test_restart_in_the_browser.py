@@ -1,4 +1,4 @@
-"""A server that is restarted, killed in the middle of its work, or shares its database."""
+"""A server that restarts, is killed during its work, or shares its database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Browsers that refuse cookies, uploads that are cut off: one sentence, and nothing is lost."""
+"""Browsers that refuse cookies, and interrupted uploads: one sentence, and nothing is lost."""
 
 from __future__ import annotations
 

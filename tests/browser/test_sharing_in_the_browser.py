@@ -1,4 +1,4 @@
-"""Links for readers: made, opened by somebody else, after a restart, revoked, expired, wrong."""
+"""Links for readers: created, opened by someone else, after a restart, revoked, expired, wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of the pages in a real browser: they sort by number, and give no raw CSV away."""
+"""Tables in a real browser: they sort by number and offer no raw CSV."""
 
 from __future__ import annotations
 

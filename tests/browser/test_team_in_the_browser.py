@@ -1,4 +1,4 @@
-"""A team: who has not signed in sees nothing, and who has sees their own and what is shared."""
+"""A team: without a sign-in visitors see nothing, members see their own and shared analyses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line as tests run it: in this process, with its output apart."""
+"""The command line as the tests run it: in this process, with its output captured."""
 
 import shutil
 from dataclasses import dataclass

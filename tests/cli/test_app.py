@@ -1,4 +1,4 @@
-"""`app`: Streamlit takes the place of the process, in the folder that holds app.py."""
+"""`app`: Streamlit replaces the process, in the folder that holds app.py."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What computes, chosen on the command line, in Python and for the dashboard: the same figures."""
+"""Backends on the command line, in Python and for the dashboard: the figures are the same."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Every command on sample data: what it prints, what it writes."""
+"""Every command on sample data: what it prints and writes."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Names that attack: a terminal, a spreadsheet, a line; shown harmless, kept as given."""
+"""Names that attack a terminal, a spreadsheet or a line: shown harmless, stored unchanged."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""`study judges`: table, CSV, JSON, and options that are another study's."""
+"""`study judges`: table, CSV, JSON, and options that belong to another study."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""A command imports what it uses: none waits for figures, estimators, a database or a server."""
+"""A command imports only what it uses: no figures, estimators, database or server unless needed."""
 
 import subprocess
 import sys

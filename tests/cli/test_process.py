@@ -1,4 +1,4 @@
-"""The command line as a process of its own: signals, terminals, pipes, encodings."""
+"""The command line as its own process: signals, terminals, pipes, encodings."""
 
 import os
 import pty

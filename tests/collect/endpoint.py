@@ -1,7 +1,7 @@
-"""An OpenAI-compatible endpoint on loopback that fails as real ones do, on request.
+"""An OpenAI-compatible endpoint on loopback that fails on request, as real ones do.
 
-An instruction ``fault NAME N`` makes the first N answers to it fail in that way; any other answers
-[[A]] or [[B]], whichever response holds the word 'good'.
+An instruction ``fault NAME N`` makes the first N answers to it fail in that way. Any other answer
+is [[A]] or [[B]], for the response that contains the word 'good'.
 """
 
 from __future__ import annotations

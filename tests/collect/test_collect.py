@@ -1,4 +1,4 @@
-"""Ask judges: every call once, whatever the endpoint does, and nothing lost when the run dies."""
+"""Asking judges: each call is made once, whatever the endpoint does, and a crash loses nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a panel loses without some of its judges: against a plain loop, and what it must say."""
+"""The loss of a panel without some of its judges: against a plain loop, and in words."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Drift: counts by hand, size and power of the test, what swaps and groups change."""
+"""Drift: counts by hand, size and power of the test, effects of swaps and groups."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The slice of sets where items come in groups: one item of each makes the thresholds."""
+"""The slice for conformal sets when items come in groups: one item of each sets the thresholds."""
 
 from dataclasses import replace
 

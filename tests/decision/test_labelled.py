@@ -1,4 +1,4 @@
-"""Figures on the labels of a new file: which labels count, and how sure an NLL of few errors is."""
+"""Figures on the labels of a new file: which labels count, and intervals of NLL with few errors."""
 
 from dataclasses import replace
 

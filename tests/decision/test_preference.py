@@ -1,4 +1,4 @@
-"""What is taken among candidates that are as good as can be told."""
+"""The preference among candidates that cannot be told apart."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The recommendation: a nested choice, its honest figures, and the panel that is exported."""
+"""The recommendation: a nested choice, its honest figures, and the exported panel."""
 
 import json
 from dataclasses import replace

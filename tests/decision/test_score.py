@@ -1,4 +1,4 @@
-"""Scoring: sets, warnings, figures on labels; what a file of training rows must not give."""
+"""Scoring: sets, warnings, figures on labels; training rows must not give figures."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Items that a panel was fitted on are recognised, and chance matches are not taken for them."""
+"""Items that a panel was fitted on are recognised; chance matches are not."""
 
 from dataclasses import replace
 

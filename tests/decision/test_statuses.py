@@ -1,4 +1,4 @@
-"""Helps, could go, unsettled: every rule, its order, and the number of labels."""
+"""Helps, could go, unsettled: every rule, their order, and the number of labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of costs draw what the results say, and untrusted names as text."""
+"""Figures of costs draw the results and escape names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of curators draw what the result says."""
+"""Figures of curators draw the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calibration share as a figure: what is drawn is the result, and a tick says how many."""
+"""The figure of the calibration share draws the result, with label counts at the ticks."""
 
 from __future__ import annotations
 

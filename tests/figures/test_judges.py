@@ -1,4 +1,4 @@
-"""Judges side by side: the shares add up, the groups are told apart, names are text."""
+"""Judges side by side: shares add up, groups look different, names are escaped."""
 
 from __future__ import annotations
 

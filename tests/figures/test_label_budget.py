@@ -1,4 +1,4 @@
-"""NLL against labels as figures: what is drawn is the result, and what is guessed is marked."""
+"""NLL against labels: the figures draw the result and mark what is extrapolated."""
 
 from __future__ import annotations
 

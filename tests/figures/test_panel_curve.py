@@ -1,4 +1,4 @@
-"""The panel curve draws what the result says, whatever the result is like."""
+"""The panel curve draws the result, including odd ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frontier by brute force, and what the figure draws."""
+"""The frontier against brute force, and its figure."""
 
 import numpy as np
 from hypothesis import given

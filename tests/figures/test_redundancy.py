@@ -1,4 +1,4 @@
-"""The map shows each pair once a side, clusters are outlined, names are text."""
+"""The map shows each pair on both sides, outlines clusters, and escapes names."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The palette can be seen, and names cannot do anything."""
+"""The palette has enough contrast, and names are harmless."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of values draw what the result says; status has a colour and a symbol of its own."""
+"""Figures of values draw the result; each status has its own colour and symbol."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Files that cost far more to read than to send, each built by a function of its own.
+"""Files that cost far more to read than to send, each built by its own function.
 
-``ATTACKS`` maps a file name, whose extension is what the upload claims to be, to its content's
-maker. Sizes are those at which earlier readers took gigabytes or minutes.
+``ATTACKS`` maps a file name, whose extension is the claimed type, to the function that makes its
+content. Sizes are those at which earlier readers took gigabytes or minutes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs of `collect` against endpoints that mean harm: their files, and what came of them."""
+"""Runs of `collect` against malicious endpoints: their files and outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An endpoint that means harm, and the keys of its judges."""
+"""A malicious endpoint, and the keys of its judges."""
 
 from __future__ import annotations
 

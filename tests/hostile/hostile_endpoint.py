@@ -1,6 +1,6 @@
-"""An endpoint on loopback whose owner means harm: the judge's model names the attack.
+"""A malicious endpoint on loopback: the judge's model names the attack.
 
-Any other model is answered as it should be. Nothing here needs more than the standard library.
+Any other model gets a proper answer. It needs only the standard library.
 """
 
 from __future__ import annotations

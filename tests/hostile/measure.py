@@ -1,8 +1,8 @@
-"""What a command costs: run it in a fresh process and give its outcome, memory and time.
+"""The cost of a command: run it in a fresh process and report outcome, memory and time.
 
-``python tests/hostile/measure.py SECONDS COMMAND...`` prints one line of JSON. Being a small
-process of its own matters: Linux counts the memory of the process that starts a command as the
-command's own until it is running.
+``python tests/hostile/measure.py SECONDS COMMAND...`` prints one line of JSON. It is a small
+process of its own because Linux counts the memory of the process that starts a command as the
+command's own until it runs.
 """
 
 from __future__ import annotations

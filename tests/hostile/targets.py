@@ -1,7 +1,7 @@
 """Fuzz targets: one for every reader of untrusted bytes, with seeds to start from.
 
-A target takes any bytes and may raise InputError, whose message is one line. Anything else that it
-raises, and a process that dies, is a fault. Tests run them briefly, ``./run bench fuzz`` longer.
+A target accepts any bytes and may raise InputError with a one-line message. Any other exception, or
+the death of the process, is a fault. Tests run the targets briefly, ``./run bench fuzz`` longer.
 """
 
 from __future__ import annotations

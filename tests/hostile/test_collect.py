@@ -1,4 +1,4 @@
-"""What a hostile endpoint answers is a vote or a reason, within bounds, and others go on."""
+"""Each answer of a hostile endpoint becomes a vote or a reason, within bounds; others continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No endpoint makes a run dearer, longer or shorter than its user allows."""
+"""No endpoint makes a run more expensive, longer or shorter than its user allows."""
 
 from __future__ import annotations
 

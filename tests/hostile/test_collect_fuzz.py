@@ -1,4 +1,4 @@
-"""Whatever an endpoint answers, a run ends with a vote or a reason, and votes are read back."""
+"""Whatever an endpoint answers, a run ends with a vote or a reason, and votes can be read back."""
 
 from __future__ import annotations
 

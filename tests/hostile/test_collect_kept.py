@@ -1,4 +1,4 @@
-"""What was collected stays readable and whole, whatever is in it and whatever fails."""
+"""Collected outputs stay readable and complete, whatever they contain and whatever fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where prompts and keys go: to the endpoint of their judge, and nowhere else."""
+"""Prompts and keys go only to the endpoint of their judge."""
 
 from __future__ import annotations
 

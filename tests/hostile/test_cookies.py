@@ -1,4 +1,4 @@
-"""Secrets that somebody can guess: with one, anybody's sign-in can be forged."""
+"""Cookie secrets that can be guessed, with which anyone's sign-in could be forged, are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that is told to end does so within seconds, whatever it is at, and leaves nothing."""
+"""A server that is told to end does so within seconds, whatever it is doing, and leaves nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever bytes come, every reader reads them or refuses them in one line."""
+"""Every reader either reads any bytes or refuses them in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users with equal votes: nobody ends, sees or infers the work of another."""
+"""Users with equal votes: none can end, see or infer another's work."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Reading takes time in proportion to the length of what is read, whatever is written there.
+"""The time to read is proportional to the length of what is read, whatever it contains.
 
-At 5 MB a reader that is quadratic takes from minutes to hours, so that the budget of CPU time can
-be several times what any of these takes.
+At 5 MB a quadratic reader takes minutes to hours, so the budget of CPU time can be several times
+what these readers take.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A team's server before somebody who has not signed in, and its own address."""
+"""A team's server towards a visitor who has not signed in, and its own address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one user sends, and what all send, is held by the server up to a limit."""
+"""The server limits how much it holds of each user's files and of all."""
 
 from __future__ import annotations
 

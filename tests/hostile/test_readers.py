@@ -1,4 +1,4 @@
-"""Hostile files are refused, or read, in bounded memory and time, and never end the server."""
+"""Hostile files are refused, or read in bounded memory and time, and never end the server."""
 
 from __future__ import annotations
 

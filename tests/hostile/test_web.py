@@ -1,4 +1,4 @@
-"""Names and pages of others: DNS rebinding, foreign origins, frames, on a real server."""
+"""Foreign names and pages on a real server: DNS rebinding, origins, frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Aggregators: scikit-learn estimators that are their kernel, unseen items included."""
+"""Aggregators: scikit-learn estimators that equal their kernels, also on new items."""
 
 import math
 

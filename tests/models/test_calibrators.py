@@ -1,4 +1,4 @@
-"""One test suite for all calibrators: the kernel at batch size 1, with scikit-learn manners."""
+"""One suite for all calibrators: the kernel at batch size 1, with scikit-learn's conventions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""SplitConformal: its array functions as an estimator, and what each Mondrian promises."""
+"""SplitConformal: its array functions as an estimator, and the guarantee of each Mondrian form."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The Dawid-Skene classifier: its kernel at batch size 1, with labels, with some, with none."""
+"""The Dawid-Skene classifier equals its kernel at batch size 1, with all, some or no labels."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The fallback: its temperature follows the judges who are there, and it is used by the item."""
+"""The fallback: its temperature depends on the judges present, and it is used item by item."""
 
 from dataclasses import replace
 

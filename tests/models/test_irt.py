@@ -1,4 +1,4 @@
-"""TwoPL: the kernel behind a scikit-learn face."""
+"""TwoPL: the kernel as a scikit-learn estimator."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Stacking and joint as scikit-learn classifiers that are their kernels."""
+"""Stacking and joint: scikit-learn classifiers that equal their kernels."""
 
 import pickle
 

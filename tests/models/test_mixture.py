@@ -1,4 +1,4 @@
-"""An average of fitted panels: the linear pool, in one fixed order."""
+"""An average of fitted panels: the linear pool, summed in a fixed order."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""PanelModel: the chosen judges, fitted on all labelled rows, scoring what they never saw."""
+"""PanelModel: the chosen judges, fitted on all labelled rows, scoring new items."""
 
 from dataclasses import replace
 

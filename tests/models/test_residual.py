@@ -1,4 +1,4 @@
-"""ResidualCorrection: its kernel at batch size 1, with features as users have them."""
+"""ResidualCorrection equals its kernel at batch size 1, with users' features."""
 
 import numpy as np
 import pandas as pd

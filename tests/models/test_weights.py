@@ -1,4 +1,4 @@
-"""Weights are those of the fitted estimators; judges in any order."""
+"""Weights equal those of the fitted estimators, in any order of judges."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What every page test saves: a scan of all packages for each visitor, work nobody waits for."""
+"""Savings for every page test: no scan of all packages per visitor, no unwatched work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drives the real app without a browser, and reads what its pages say."""
+"""Runs the real app without a browser and reads its pages."""
 
 from __future__ import annotations
 

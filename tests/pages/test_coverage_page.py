@@ -1,4 +1,4 @@
-"""Coverage, and what other pages say of judges' outputs."""
+"""The Coverage page, and what other pages say about judges' outputs."""
 
 from __future__ import annotations
 

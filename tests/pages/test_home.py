@@ -1,4 +1,4 @@
-"""Home: one's analyses are listed, renamed, deleted and held side by side, two at a time."""
+"""Home: the user's analyses are listed, renamed, deleted and compared in pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Judges page says: the answer, the map, one judge, clusters against families."""
+"""The Judges page: the answer, the map, one judge, clusters against families."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Too much work: the page says so, and goes on when there is room."""
+"""Too much work: the page says so, and continues when there is room."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The Methods page: the grid first, then the steps and the shapes, and nothing flattering."""
+"""The Methods page: the grid first, then steps and shapes, and nothing flattering."""
 
 from __future__ import annotations
 

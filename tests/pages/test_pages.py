@@ -1,4 +1,4 @@
-"""What the pages do for someone who comes with nothing, a link, a sample, other settings."""
+"""The pages for visitors who come with nothing, a link, a sample or other settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages show the recommended pipeline, and lead to another and back."""
+"""Pages show the recommended pipeline, and switch to another and back."""
 
 from __future__ import annotations
 

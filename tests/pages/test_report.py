@@ -1,4 +1,4 @@
-"""Report, in the strip of every page: decisions, and what the report of an analysis holds."""
+"""The Report popover of every page: decisions, and the content of an analysis's report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A database or a setting that cannot be used: every page says so, and shows nothing else."""
+"""A database or a setting that cannot be used: every page says so and shows nothing else."""
 
 import contextlib
 import sqlite3

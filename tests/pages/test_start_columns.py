@@ -1,4 +1,4 @@
-"""Start, after an upload: every column with its role, each of which can be changed."""
+"""Start after an upload: every column has a role, and each role can be changed."""
 
 from streamlit.testing.v1 import AppTest
 

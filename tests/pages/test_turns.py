@@ -1,4 +1,4 @@
-"""What is on the screen is computed first: a page that was left waits for the page that is open."""
+"""The page on the screen is computed first; pages that were left wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small result of every study, computed once a session."""
+"""A small result of every study, computed once per session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of the steps of the pipeline."""
+"""The pipeline ablation in words."""
 
 from __future__ import annotations
 

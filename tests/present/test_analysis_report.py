@@ -1,4 +1,4 @@
-"""The report of an analysis: what it holds, what it leaves out, and that it needs nothing else."""
+"""The report of an analysis: what it contains and leaves out; it needs nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The claim in words: what flatters says so, and every number is the study's."""
+"""The claim in words: flattering figures are marked, and every number is the study's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of confidence: never more than the results hold."""
+"""Confidence in words: claims do not exceed the results."""
 
 from __future__ import annotations
 

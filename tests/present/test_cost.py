@@ -1,4 +1,4 @@
-"""What is said about costs and escalation."""
+"""Costs and escalation in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said about curators."""
+"""Curators in words."""
 
 from __future__ import annotations
 

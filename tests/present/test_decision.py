@@ -1,4 +1,4 @@
-"""What is shown under one pipeline never stands beside another decision unexplained."""
+"""A result under one pipeline never stands beside another decision without an explanation."""
 
 from dataclasses import replace
 from functools import cache

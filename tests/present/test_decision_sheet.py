@@ -1,4 +1,4 @@
-"""The first page of both reports: the decision on one sheet, and nothing lost that does not fit."""
+"""The first page of both reports: the decision on one sheet, and the rest is not lost."""
 
 from __future__ import annotations
 

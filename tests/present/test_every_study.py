@@ -1,4 +1,4 @@
-"""Every study presents itself once: page, report and terminal carry the same words."""
+"""Every study is presented once: page, report and terminal have the same words."""
 
 from __future__ import annotations
 

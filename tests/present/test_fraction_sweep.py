@@ -1,4 +1,4 @@
-"""What is said of calibration shares: never more than the result holds."""
+"""Calibration shares in words: claims do not exceed the result."""
 
 from __future__ import annotations
 

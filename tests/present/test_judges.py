@@ -1,4 +1,4 @@
-"""What the study of judges says in words agrees with its numbers."""
+"""The study of judges in words agrees with its numbers."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What is said of label budgets: never more than the result holds."""
+"""Label budgets in words: claims do not exceed the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of the method grid and of calibrators: never more than the result holds."""
+"""The method grid and calibrators in words: claims do not exceed the result."""
 
 from __future__ import annotations
 

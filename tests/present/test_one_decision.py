@@ -1,4 +1,4 @@
-"""No two of pages, report and terminal say different things about which judges to keep."""
+"""Pages, report and terminal agree on which judges to keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a recommendation besides its answer."""
+"""The recommendation in words, besides its answer."""
 
 from dataclasses import replace
 from functools import cache

@@ -1,4 +1,4 @@
-"""What labels of other items are worth, in words: what fails, what holds, what comes first."""
+"""Transfer and slices in words: what fails, what holds, what comes first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of damaged votes, distortions, weighting, bands and juries: no more than is held."""
+"""Damaged votes, distortions, weighting, bands and juries in words: no excessive claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the checks say: the answer, the filter, tables, and nothing of a name that acts."""
+"""The scope checks in words: the answer, the filter, tables, and harmless names."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What is said about values."""
+"""Values of judges in words."""
 
 from __future__ import annotations
 

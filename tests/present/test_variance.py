@@ -1,4 +1,4 @@
-"""Judges or items: what is said of the variance decomposition."""
+"""Judges or items: the variance decomposition in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a panel picked by hand, and how it is drawn."""
+"""A panel picked by hand, in words and as a figure."""
 
 from dataclasses import replace
 from functools import cache

@@ -1,4 +1,4 @@
-"""Optimality conditions that every fitted calibrator satisfies, whatever the data."""
+"""Optimality conditions that every fitted calibrator satisfies, for any data."""
 
 import numpy as np
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""What must not move a bit of a split's scores, for any votes, aggregator and ranking."""
+"""What must not change a bit of a split's scores, for any votes, aggregator and ranking."""
 
 from dataclasses import replace
 

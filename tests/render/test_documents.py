@@ -1,4 +1,4 @@
-"""Reports as one HTML file that asks for nothing, and as Markdown; all text is untrusted."""
+"""Reports as one self-contained HTML file and as Markdown; all text is untrusted."""
 
 import re
 from functools import cache

@@ -1,4 +1,4 @@
-"""Tests of missing against something known, held against scipy's and against brute force."""
+"""Tests of missing votes against known quantities, checked by scipy and by brute force."""
 
 from itertools import permutations
 

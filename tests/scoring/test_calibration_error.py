@@ -1,4 +1,4 @@
-"""Bins of confidence, the noise in their gaps, and what chance alone shows."""
+"""Bins of confidence, the noise in their gaps, and gaps that chance alone produces."""
 
 from __future__ import annotations
 

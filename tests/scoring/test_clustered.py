@@ -1,4 +1,4 @@
-"""Proportions whose trials come in units."""
+"""Proportions whose trials come in groups."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Conformal thresholds and sets: exact ranks, exact ties, coverage that is a closed form."""
+"""Conformal thresholds and sets: exact ranks, exact ties, coverage in closed form."""
 
 import itertools
 import math

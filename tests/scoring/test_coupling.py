@@ -1,4 +1,4 @@
-"""Items that score badly and make panels worse: the covariance, and intervals that count it."""
+"""Items that score badly and make panels worse: the covariance, and intervals that include it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two one-sided tests: against the definition, their level by simulation, and their edges."""
+"""Two one-sided tests: against the definition, their level by simulation, and edge cases."""
 
 from __future__ import annotations
 

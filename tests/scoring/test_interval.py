@@ -1,4 +1,4 @@
-"""Intervals: values and ends move together, and what is unknown stays unknown."""
+"""Intervals: values and ends stay together, and unknown ends stay unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Power-law fits against curves they should know, and where a curve reaches a goal."""
+"""Power-law fits against known curves, and where a curve reaches a goal."""
 
 import numpy as np
 import pytest

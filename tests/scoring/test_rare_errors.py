@@ -1,4 +1,4 @@
-"""One wrong decision more than was seen: formulas, what stays as it was, and coverage."""
+"""One wrong decision more than observed: formulas, unchanged results, and coverage."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Calibration slope and intercept: against a library, on swaps, and where there is no fit."""
+"""Calibration slope and intercept: against a library, on swaps, and where no fit exists."""
 
 from __future__ import annotations
 

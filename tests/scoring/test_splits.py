@@ -1,4 +1,4 @@
-"""Splits: seeded one by one, whole groups, nothing lost and nothing twice."""
+"""Splits: each has its own seed, groups stay whole, and every item occurs exactly once."""
 
 import numpy as np
 import pytest

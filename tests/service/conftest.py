@@ -1,4 +1,4 @@
-"""The workspace on every database there is, and a way to its rows."""
+"""The workspace on every available database, with access to its rows."""
 
 from __future__ import annotations
 

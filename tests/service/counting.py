@@ -1,4 +1,4 @@
-"""A study that counts, whose chunks a test can hold back, and other pieces of several tests."""
+"""A study that counts, whose chunks a test can hold back, and other shared helpers."""
 
 import threading
 from dataclasses import dataclass

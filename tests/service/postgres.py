@@ -1,4 +1,4 @@
-"""A PostgreSQL of the tests' own, from Debian's packages, for one session."""
+"""A PostgreSQL for one test session, from Debian's packages."""
 
 from __future__ import annotations
 

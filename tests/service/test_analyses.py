@@ -1,4 +1,4 @@
-"""Votes and analyses: what comes back after a restart, and what does not open."""
+"""Votes and analyses: what survives a restart, and what does not open."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Stored votes: all that is in them comes back, whichever version has stored them."""
+"""Stored votes are restored completely, whichever version stored them."""
 
 import base64
 

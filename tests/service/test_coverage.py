@@ -1,4 +1,4 @@
-"""What was read of judges' outputs is kept with the analysis, and older analyses have none."""
+"""Coverage of judges' outputs is stored with the analysis; older analyses have none."""
 
 import json
 

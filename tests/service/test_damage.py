@@ -1,4 +1,4 @@
-"""Damaged rows: not found, hiding no other, and made good by bringing or computing again."""
+"""Damaged rows are not found, hide no others, and are repaired by uploading or computing again."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""The database itself: its address, its schema, and what can be wrong with it as one sentence."""
+"""The database: its address, its schema, and its problems as one sentence."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""A data folder of the version that kept files: brought into the database, once."""
+"""A data folder of the version that used files is imported into the database once."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Work: done once, watched, called off, gone on with, found again."""
+"""Jobs: run once, watched, cancelled, continued, found again."""
 
 import contextlib
 import subprocess

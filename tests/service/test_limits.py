@@ -1,4 +1,4 @@
-"""Too much work: what nobody watches is put off and goes on later, what is watched is not."""
+"""Too much work: unwatched jobs are postponed and continue later; watched jobs are not."""
 
 import threading
 

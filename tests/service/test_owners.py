@@ -1,4 +1,4 @@
-"""Rename, delete, decide: for the owner alone, and what is deleted is gone."""
+"""Only the owner can rename, delete and decide, and what is deleted is gone."""
 
 import contextlib
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Few at a time, one of each user, in the order in which they came."""
+"""Queue places: a few at a time, one per user, in order of arrival."""
 
 from judgepanel.service.places import Places
 

@@ -1,4 +1,4 @@
-"""Chunks are kept as they finish: after kill -9 work goes on from them, on any server."""
+"""Finished chunks are stored: after kill -9 any server continues from them."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Links for readers: they open one analysis until they expire, are revoked, or it is deleted."""
+"""Links for readers open one analysis until they expire, are revoked, or it is deleted."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""The file of a SQLite database: whole, the one that was here before, copied and brought back."""
+"""The SQLite file: intact, from older versions, backed up and restored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose turn it is: what is looked at goes first, the rest is paused, scripts go in order."""
+"""Order of work: what someone looks at goes first, other work pauses, scripts queue."""
 
 import contextlib
 import threading

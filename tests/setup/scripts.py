@@ -1,4 +1,4 @@
-"""Scripts without a suffix or a package, as modules."""
+"""Scripts without a suffix or a package, imported as modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation as a site: whole, without a warning, without another machine."""
+"""The documentation site builds completely, without a warning, and needs no other machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Without the package that a feature needs it says so in one sentence, and the rest works."""
+"""Without its optional package a feature says so in one sentence, and the rest works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What judgepanel depends on may be used by software under the MIT licence; how to cite it."""
+"""Licences of all dependencies allow use in MIT-licensed software; how to cite judgepanel."""
 
 from __future__ import annotations
 

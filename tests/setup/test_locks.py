@@ -1,4 +1,4 @@
-"""What the lock files promise."""
+"""Guarantees of the lock files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The legs of the CI matrix: kernels of BLAS and another Python."""
+"""The CI matrix: BLAS kernels and other Python versions."""
 
 from __future__ import annotations
 

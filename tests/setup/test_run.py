@@ -1,4 +1,4 @@
-"""What `./run` does: its commands, the environment that it makes, the programs that it finds."""
+"""`./run`: its commands, the environment it makes, the programs it finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheel has it all: the command line, the dashboard and the samples, in any environment."""
+"""The wheel is complete: command line, dashboard and samples, in any environment."""
 
 from __future__ import annotations
 

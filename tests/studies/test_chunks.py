@@ -1,4 +1,4 @@
-"""Splits fall into chunks: all of them, once, in order, with a small first one where asked for."""
+"""Chunks contain all splits once, in order, with a small first chunk where asked for."""
 
 from __future__ import annotations
 

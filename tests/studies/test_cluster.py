@@ -1,4 +1,4 @@
-"""Chunks on the workers of a Dask scheduler: the bits of one process, whatever is killed."""
+"""Chunks on the workers of a Dask scheduler: the same bits as one process, even after kills."""
 
 import os
 import signal

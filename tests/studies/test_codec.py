@@ -1,6 +1,6 @@
-"""Stored values read back as what they were, or not at all, however a field is annotated.
+"""Stored values are read back unchanged or not at all, whatever the annotation of a field.
 
-As JSON what is alike comes back; as bytes, the same bits do.
+From JSON they are equal; from bytes they have the same bits.
 """
 
 from __future__ import annotations

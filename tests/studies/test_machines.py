@@ -1,4 +1,4 @@
-"""Figures on another machine: the same but for the last digits, which its BLAS may add up again."""
+"""Figures on another machine are the same except for the last digits, which depend on its BLAS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warnings that several studies share: when they are given, and that they travel with a result."""
+"""Warnings that several studies share: when they are given, and that results keep them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of a spec: what a command writes reads back, and what is wrong is one sentence."""
+"""Options of a spec: what a command writes reads back, and an error is one sentence."""
 
 from __future__ import annotations
 

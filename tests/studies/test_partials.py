@@ -1,4 +1,4 @@
-"""What chunks of studies leave: kept as bytes, read back to the bit, combined in any order."""
+"""Partial results of studies: stored as bytes, read back to the bit, combined in any order."""
 
 import dataclasses
 

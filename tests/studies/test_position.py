@@ -1,4 +1,4 @@
-"""Under lopsided labels a panel is held against a constant position."""
+"""With lopsided labels a panel is compared with a constant position."""
 
 from dataclasses import replace
 

@@ -1,5 +1,7 @@
-"""Figures and verdicts on real votes that the method is held to (docs/claim.md and
-docs/inference.md)."""
+"""Figures and verdicts on real votes that the method must reproduce.
+
+The expected values are in docs/claim.md and docs/inference.md.
+"""
 
 from functools import cache
 

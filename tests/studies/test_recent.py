@@ -1,4 +1,4 @@
-"""What one study leaves to the next is kept up to so many bytes."""
+"""Work that one study leaves to the next is kept up to a limit in bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings: copies of items are grouped once per run, and are a warning where they are not."""
+"""Settings: copies of items are grouped once per run, and warned about where they are not."""
 
 from __future__ import annotations
 

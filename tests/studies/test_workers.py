@@ -1,4 +1,4 @@
-"""Worker processes: they end with the process that started them, however it ends."""
+"""Worker processes end with the process that started them, however it ends."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Who counts as signed in, by what the provider states."""
+"""Who counts as signed in, according to the provider's claims."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Links for others: with which address they begin, and whom it reaches."""
+"""Links for others: the address with which they begin, and whom it reaches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of pages: what one page draws changes no other, blanks are blank, headings explain."""
+"""Tables of pages: drawing one changes no other, blanks are blank, headings explain."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier

@@ -1,4 +1,4 @@
-"""An upload is read once, and keeps the name that its own sender gave it."""
+"""An upload is read once and keeps its sender's file name."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is refused, what is warned about and what is accepted, case by case."""
+"""What is refused, warned about and accepted, case by case."""
 
 import gzip
 import io

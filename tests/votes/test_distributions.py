@@ -1,4 +1,4 @@
-"""Tails and quantiles are those of scipy.stats, to the bit where both use one implementation."""
+"""Tails and quantiles equal those of scipy.stats, to the bit where the code is the same."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Labels in a file of their own, joined by the items' ids."""
+"""Labels in a separate file, joined by item id."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Orientation policies: what auto comes to, what is refused, who is set aside."""
+"""Orientation policies: what auto resolves to, what is refused, which judges are set aside."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Errors about columns say what to do: which option, and where that is in the app."""
+"""Errors about columns say what to do: which option, and where it is in the app."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of items are found by their votes, ids or features; items that are alike are not."""
+"""Copies of items are detected by votes, ids or features; items that are merely alike are not."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Roles of columns in a file: what is written reads the same votes again; what is wrong is said."""
+"""Role files: a written file reads the same votes again, and an error in one is reported."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The samples hold what they promise and can be made again, byte for byte."""
+"""The samples have the promised properties and can be rebuilt, byte for byte."""
 
 import numpy as np
 import pytest

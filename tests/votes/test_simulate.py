@@ -1,4 +1,4 @@
-"""The simulator delivers the truth it was asked for."""
+"""The simulator produces the truth it was asked for."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Coded ties: missing votes for every score, and still known from votes nobody gave."""
+"""Coded ties: missing votes in every score, but distinct from votes that nobody gave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outputs of judges in a file: one verdict an item and judge, the order shown undone."""
+"""Judges' outputs in a file: one verdict per item and judge, with the shown order undone."""
 
 from __future__ import annotations
 

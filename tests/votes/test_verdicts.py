@@ -1,4 +1,4 @@
-"""Read what a judge wrote: forms from strict to loose, nothing guessed, nobody fooled."""
+"""Reading a judge's output: forms from strict to loose, nothing guessed, no planted verdicts."""
 
 from __future__ import annotations
 

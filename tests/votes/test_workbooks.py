@@ -1,4 +1,4 @@
-"""Workbooks of Excel: the matrix that the same table gives as CSV, or a refusal."""
+"""Excel workbooks: the same matrix as the table as CSV, or a refusal."""
 
 import io
 import zipfile

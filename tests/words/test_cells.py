@@ -1,4 +1,4 @@
-"""Columns keep their numbers, and show them in their form."""
+"""Columns keep their numbers and show them in their format."""
 
 from __future__ import annotations
 

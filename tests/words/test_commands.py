@@ -1,4 +1,4 @@
-"""A printed command, run by a real shell and read by the real parser, is the spec it came from."""
+"""A printed command, run by a real shell and the real parser, gives the spec it came from."""
 
 import subprocess
 

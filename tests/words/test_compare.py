@@ -1,4 +1,4 @@
-"""What two analyses have in common, what is measured of their difference, and what is said."""
+"""Two analyses: what they share, how their difference is measured, and the words for it."""
 
 from dataclasses import replace
 from functools import cache

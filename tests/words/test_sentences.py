@@ -1,4 +1,4 @@
-"""What was brought, in one sentence."""
+"""The votes in one sentence."""
 
 from dataclasses import replace
 

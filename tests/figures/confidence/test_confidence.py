@@ -1,4 +1,4 @@
-"""Figures of confidence: what is drawn is the result, empty bins are not, names are inert."""
+"""Figures of confidence draw the result, leave out empty bins, and escape names."""
 
 from __future__ import annotations
 

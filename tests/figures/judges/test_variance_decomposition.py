@@ -1,4 +1,4 @@
-"""Abilities and shares as figures: what is drawn is the result, names are text."""
+"""Figures of abilities and shares draw the result and escape names."""
 
 from __future__ import annotations
 

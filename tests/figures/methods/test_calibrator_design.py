@@ -1,4 +1,4 @@
-"""The shapes of calibrators: the right lines, told apart without colour."""
+"""The shapes of calibrators: the right lines, distinguishable without colour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of the pipeline as dots: every step and panel where the result says it is."""
+"""The steps of the pipeline as dots: every step and panel at its place."""
 
 from __future__ import annotations
 

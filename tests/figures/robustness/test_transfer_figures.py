@@ -1,4 +1,4 @@
-"""The transfer matrix, losses of slices and permuted labels: what is drawn is what was found."""
+"""Figures of transfer, slices and permuted labels draw the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of damaged votes, distortions, weighting, narrow bands and juries draw what was found."""
+"""Figures of damaged votes, distortions, weighting, narrow bands and juries draw the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of Scope draw what the results hold."""
+"""Figures of Scope draw the results."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Near-copies are found, and a joint panel counts them once."""
+"""Near-copies of judges are detected, and a joint panel counts them once."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Cross-fitting: who learns from what, and that no score knows its own label."""
+"""Cross-fitting: which rows each fit uses, and that no score depends on its own label."""
 
 from dataclasses import replace
 

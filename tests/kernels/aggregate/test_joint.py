@@ -1,4 +1,4 @@
-"""Stacking and joint: one optimum whatever the route, nothing seen that must not be, finite."""
+"""Stacking and joint: the same optimum by every route, no leaks, finite results."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Joint panels without a judge: against exact refits at the same ridge, and against Newton."""
+"""Joint panels without a judge, against exact refits at the same ridge and against Newton."""
 
 from __future__ import annotations
 

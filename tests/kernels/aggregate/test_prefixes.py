@@ -1,4 +1,4 @@
-"""Prefix kernels against plain loops; calibration scores that do not know their own label."""
+"""Prefix kernels against plain loops; calibration scores do not depend on their own label."""
 
 import math
 from dataclasses import replace

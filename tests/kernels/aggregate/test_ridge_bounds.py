@@ -1,4 +1,4 @@
-"""Bounded weights: the optimum that a general optimiser reaches, and what the bounds promise."""
+"""Bounded weights: the optimum of a general optimiser, and the guarantees of the bounds."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Paths of ridges: every C ends at its optimum, whoever is in the batch, whatever the design."""
+"""Ridge paths: every C reaches its optimum, whatever the batch and the design."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Weighted counts: nothing new without weights, and no score knows its own label."""
+"""Weighted counts: unit weights change nothing, and no score depends on its own label."""
 
 from __future__ import annotations
 

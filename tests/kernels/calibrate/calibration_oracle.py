@@ -1,4 +1,4 @@
-"""Calibrators by SciPy, one column at a time: slow, plain, and written from docs/calibrators.md."""
+"""Calibrators in SciPy, one column at a time, written from docs/calibrators.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batched calibrators against SciPy, on doubled data, and where nothing can be fitted."""
+"""Batched calibrators against SciPy, on doubled data, and where no fit exists."""
 
 import numpy as np
 import pytest

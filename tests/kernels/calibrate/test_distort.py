@@ -1,4 +1,4 @@
-"""Distortions: the formulas, strict monotony far out, and what isotonic regression makes of it."""
+"""Distortions: the formulas, strict monotonicity in the tails, and isotonic fits after them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features as numbers: what is learned, what is repeated, and what a later file may look like."""
+"""Features as numbers: what is learned, what is repeated, and what a later file may contain."""
 
 import json
 

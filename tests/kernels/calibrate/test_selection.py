@@ -1,4 +1,4 @@
-"""Choices by inner cross-validation, against loops that fit every fold alone."""
+"""Choices by inner cross-validation, against loops that fit every fold by itself."""
 
 import numpy as np
 import pytest

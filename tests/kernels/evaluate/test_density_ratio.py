@@ -1,4 +1,4 @@
-"""Importance weights: label-free, bounded, close to the density ratio where there is one."""
+"""Importance weights: label-free, bounded, and close to the density ratio where there is one."""
 
 from __future__ import annotations
 

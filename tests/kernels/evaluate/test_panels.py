@@ -1,4 +1,4 @@
-"""Panels with judges taken out or doubled, against ballots without or with those columns."""
+"""Panels with judges removed or doubled, against ballots without or with those columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One split through the four steps: each step is what its parts make, and no label leaks."""
+"""One split through the four steps: each equals its parts, and no label leaks."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Sampled Shapley values: against all coalitions, and what holds whatever the orders."""
+"""Sampled Shapley values: against all coalitions, and properties that hold for any orders."""
 
 from __future__ import annotations
 

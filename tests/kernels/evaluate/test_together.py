@@ -1,4 +1,4 @@
-"""Splits that are evaluated together have the scores that each of them has by itself."""
+"""Splits evaluated in a batch have the scores that each has by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A panel carried to other items: three ways, one path, no label of the target seen."""
+"""A panel applied to other items: three ways, one path, no label of the target used."""
 
 from __future__ import annotations
 

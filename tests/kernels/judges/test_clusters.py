@@ -1,4 +1,4 @@
-"""Simulated families are found again; panels without any are left alone."""
+"""Simulated families are recovered; panels without families get no clusters."""
 
 import numpy as np
 import pytest

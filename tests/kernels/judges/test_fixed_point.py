@@ -1,4 +1,4 @@
-"""Accelerated fixed points: linear maps in a few steps, honest about what did not settle."""
+"""Accelerated fixed points: linear maps in a few steps, and non-convergence is reported."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Two halves of judges that are alike: our joint test keeps its level, the paper's does not.
+"""Two halves of equal judges: our joint test keeps its level, the paper's does not.
 
 A light version of ``benchmarks/label_budget.py``, with its worlds.
 """

@@ -1,4 +1,4 @@
-"""Label budgets: nested sets of labels, honest nulls, one interval for all budgets."""
+"""Label budgets: nested sets of labels, honest baselines, one band for all budgets."""
 
 from __future__ import annotations
 

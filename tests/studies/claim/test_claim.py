@@ -1,4 +1,4 @@
-"""The claim: each step changes one thing, and what one-class coding gives says so."""
+"""The claim: each step changes one thing, and figures of one-class coding are marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of docs/claim.md, on public votes: both codings, within their standard errors."""
+"""The table of docs/claim.md on public votes: both codings, within their standard errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluations whose probabilities are right (or wrong in a known way), without any votes."""
+"""Evaluations whose probabilities are right, or wrong in a known way, without any votes."""
 
 from __future__ import annotations
 

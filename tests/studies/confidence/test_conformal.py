@@ -1,4 +1,4 @@
-"""Conformal sets: what is promised is held, and for whom; too few labels are said."""
+"""Conformal sets keep their promise, in each group that it covers; too few labels are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items: out-of-sample probabilities in the file's order, strata that no label goes into."""
+"""Items: out-of-sample probabilities in the file's order, and strata that use no label."""
 
 from __future__ import annotations
 

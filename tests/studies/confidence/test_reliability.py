@@ -1,4 +1,4 @@
-"""Reliability: bins of items, slope, error of calibration, each with what chance would show."""
+"""Reliability: bins of items, slope and calibration error, each beside its value by chance."""
 
 from __future__ import annotations
 

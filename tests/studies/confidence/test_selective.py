@@ -1,4 +1,4 @@
-"""Selective prediction: what is answered, how much of it is right, against answering everything."""
+"""Selective prediction: what is answered and how much is right, against answering everything."""
 
 from __future__ import annotations
 

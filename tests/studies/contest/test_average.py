@@ -1,4 +1,4 @@
-"""Weights of the average: Bayesian bootstrap over clusters, under a prior."""
+"""Weights of the average: Bayesian bootstrap over clusters, with a prior."""
 
 import numpy as np
 import pytest

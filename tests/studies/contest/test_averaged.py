@@ -1,4 +1,4 @@
-"""The recommended average, as other studies see it: what the recommendation scored."""
+"""The recommended average in other studies has the recommendation's scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The candidates a recommendation chooses among."""
+"""The candidates of a recommendation."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Candidates compete on some rows; what a choice sees comes from calibration rows alone."""
+"""Candidates compete on some rows; a choice uses calibration rows only."""
 
 import numpy as np
 import pytest

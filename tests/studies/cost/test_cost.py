@@ -1,4 +1,4 @@
-"""The frontier: what each budget buys, and that nothing is picked by what is shown."""
+"""The frontier: what each budget buys, and that nothing is picked by its shown score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What judges cost: columns of the judge table, and what is refused."""
+"""Costs of judges: columns of the judge table, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each judge on its own: counts by hand, Wilson's interval by its equation."""
+"""Each judge by itself: counts by hand, Wilson's interval by its equation."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The study of judges: figures as computed by hand, any order of work, honest intervals."""
+"""The study of judges: figures computed by hand, any order of work, honest intervals."""
 
 import json
 from dataclasses import replace

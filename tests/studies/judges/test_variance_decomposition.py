@@ -1,4 +1,4 @@
-"""Judges or items: the verdict follows the truth, and the orientation of pairs plays no part."""
+"""Judges or items: the verdict follows the truth, and orientation does not matter."""
 
 from __future__ import annotations
 

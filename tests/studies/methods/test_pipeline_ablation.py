@@ -1,4 +1,4 @@
-"""The pipeline ablation: what each step adds, out of sample, and sets that keep their promise."""
+"""The pipeline ablation: what each step adds out of sample, and sets that keep their promise."""
 
 import json
 import math

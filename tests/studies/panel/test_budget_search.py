@@ -1,4 +1,4 @@
-"""The best panel under a budget: what it may cost, what it may look at, and what it finds."""
+"""The best panel under a budget: its cost, the rows that it may use, and what it finds."""
 
 from __future__ import annotations
 

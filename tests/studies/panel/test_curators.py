@@ -1,4 +1,4 @@
-"""Curators: what they may look at, what they choose, and what their figures say."""
+"""Curators: the rows they may use, what they choose, and their figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The panel curve: what may change its numbers, and what must not move a bit of them."""
+"""The panel curve: what may change its numbers, and what must not change a bit of them."""
 
 import collections
 import json

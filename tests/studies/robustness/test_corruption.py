@@ -1,4 +1,4 @@
-"""Damaged votes: what is hit, that both arms get the same, and that fits do what they say."""
+"""Damaged votes: which are hit, that both arms get the same, and that fits are as described."""
 
 from __future__ import annotations
 

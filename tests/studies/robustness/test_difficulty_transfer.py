@@ -1,4 +1,4 @@
-"""Transfer between easy and hard items: equal labels, held-out homes, label-free difficulty."""
+"""Transfer between easy and hard items: equal labels, held-out groups, label-free difficulty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slices left out: equal labels from elsewhere, nothing shared, and plain words without slices."""
+"""Slices left out: equal labels from elsewhere, nothing shared, clear words without slices."""
 
 from __future__ import annotations
 

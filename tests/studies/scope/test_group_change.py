@@ -1,4 +1,4 @@
-"""A group of judges, with and without: who is in it, what changes, and what is refused."""
+"""A group of judges, with and without: its members, the change, and refusals."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""P3's tests of missing votes: what they see, and how often they see what is not there."""
+"""P3's tests of missing votes: power and false alarms."""
 
 from dataclasses import replace
 

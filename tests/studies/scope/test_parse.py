@@ -1,4 +1,4 @@
-"""P1: every outcome, whom the filter drops, and how often a coin is called below chance."""
+"""P1: every outcome, which judges the filter drops, and how often a coin is called below chance."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The four checks on samples whose trouble is known, and the study's contract."""
+"""The four checks on samples with known problems, and the study's contract."""
 
 import json
 from dataclasses import replace

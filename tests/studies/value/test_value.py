@@ -1,4 +1,4 @@
-"""What judges are worth, on panels whose truth is known."""
+"""Values of judges on panels whose truth is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What LLMBar, JudgeBench and RewardBench publish becomes outputs, and says what it left out."""
+"""Files of LLMBar, JudgeBench and RewardBench become outputs; what is left out is named."""
 
 from __future__ import annotations
 

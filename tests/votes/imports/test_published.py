@@ -1,7 +1,7 @@
-"""Whole folders as they were published: every file is read, or left out with its reason.
+"""Whole published folders: every file is read, or left out with its reason.
 
-They are not part of the repository; where ``JUDGEPANEL_REAL_VOTES`` names the folder that has
-them, these tests are collected as well.
+They are not part of the repository; these tests are collected only where ``JUDGEPANEL_REAL_VOTES``
+names the folder that contains them.
 """
 
 from __future__ import annotations

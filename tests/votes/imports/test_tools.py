@@ -1,7 +1,7 @@
-"""Logs of Inspect AI and results of promptfoo become votes, in every version that is kept here.
+"""Logs of Inspect AI and results of promptfoo become votes, in every version kept here.
 
-The files in data/ were written by the tools themselves (see the folder's name for the version),
-with models that answer what they are told; expected values are what inspect_ai.log reads of them.
+The tools themselves wrote the files in data/ (the folder's name has the version), with models that
+give scripted answers; expected values are what inspect_ai.log reads.
 """
 
 from __future__ import annotations
