@@ -1,4 +1,4 @@
-"""What is asked of a recommendation, and who competes under it."""
+"""Options of a recommendation, and its candidates."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from judgepanel.votes.matrix import cached
 Floats = NDArray[np.float64]
 
 _NEAR = 5
-"""Names that are given where one is not known."""
+"""Number of similar names suggested for an unknown one."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecommendSpec:
     """Candidates and how they are chosen; ``folds`` inner folds on calibration rows.
 
-    ``prefer`` and ``candidate`` only say what is read from a result (:mod:`decision.reading`). Runs
-    of their own are needed by a ``budget``, since panels within it are searched for, by a share
-    held out (``conformal``), which leaves fewer labels to fit, and by the preference ``robust``,
-    for which all candidates are scored without each family.
+    ``prefer`` and ``candidate`` only select from a result (:mod:`decision.reading`). A separate run
+    is needed for a ``budget``, since panels within it are searched for, for a held-out share
+    (``conformal``), which leaves fewer labels for the fit, and for the preference ``robust``, for
+    which all candidates are scored without each family.
 
     Raises
     ------
     InputError
         The paper's protocol, fewer than 2 folds, an unknown list or preference, a budget that is
-        not above 0, a share held out outside [0, 1).
+        not above 0, a held-out share outside [0, 1).
     """
 
     settings: Settings = Settings()
     candidates: str = field(
-        default="default", metadata={"help": "the list to choose from: default or wide"}
+        default="default", metadata={"help": "list of candidates: default or wide"}
     )
     folds: int = field(default=FOLDS, metadata={"help": "inner folds on calibration rows"})
     prefer: Preference = field(
@@ -56,7 +56,7 @@ class RecommendSpec:
         },
     )
     budget: float | None = field(
-        default=None, metadata={"help": "most that the panel may cost per item (no limit)"}
+        default=None, metadata={"help": "maximum cost of the panel per item (default: no limit)"}
     )
     candidate: str = field(
         default="",
@@ -90,10 +90,10 @@ class RecommendSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contest:
-    """Who competes under what: built once from votes and spec.
+    """The candidates and their data, built once from votes and spec.
 
-    ``families`` are columns of judges that may be absent together, none unless a robust panel is
-    wanted.
+    ``families`` are columns of judges that may be absent together, empty unless a robust panel is
+    requested.
     """
 
     prepared: Prepared
@@ -104,18 +104,18 @@ class Contest:
 
     @property
     def offered(self) -> tuple[Preference, ...]:
-        """Preferences that can be asked for."""
+        """Preferences that can be requested."""
         return offered(self.costs, self.terms.rules.budget, robust=bool(self.families))
 
 
 def contest_of(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
-    """All that may be looked at: what is held out for sets is not there.
+    """Return the data for the choice, without the items held out for sets.
 
     Raises
     ------
     InputError
-        Costs or families are asked for and not known; a budget that no judge keeps within, or that
-        is not enough for everyone where everyone is asked for; a candidate that is not there.
+        Costs or families are needed but unknown; a budget below every judge's cost, or below that
+        of all judges if ``everyone`` is preferred; a candidate that does not exist.
     """
     contest = _any_preference(votes, shared_run(spec))
     costs = contest.costs
@@ -140,7 +140,7 @@ def contest_of(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
 
 
 def shared_run(spec: RecommendSpec) -> RecommendSpec:
-    """The spec without what is only read from its result: one run and its caches serve all."""
+    """Return the spec of the run, without the options that only select from its result."""
     prefer: Preference = "robust" if spec.prefer == "robust" else RecommendSpec().prefer
     return replace(spec, prefer=prefer, candidate="")
 
@@ -180,9 +180,9 @@ def _any_preference(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
 
 
 def families_absent(families: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
-    """Columns of judges (one name each, '' where none is known) that may be absent together.
+    """Return columns of judges (one family name each, '' if unknown) that may be absent together.
 
-    They are the largest ``MOST_GROUPS`` families; a family of all judges would leave nobody.
+    They are the largest ``MOST_GROUPS`` families; a family of all judges is left out.
     """
     names = np.array(families)
     groups = [np.flatnonzero(names == name).tolist() for name in sorted(set(families) - {""})]

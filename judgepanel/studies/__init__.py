@@ -1,1 +1,1 @@
-"""One module per question: a frozen spec, pure chunks, a merge that yields a frozen result."""
+"""One module per question: a frozen spec, pure chunks, and a merge that returns a frozen result."""

@@ -1,8 +1,8 @@
-"""Partial sums over splits that add up to the same bits in any order.
+"""Partial sums over splits that are exact and independent of order.
 
 Per-item scores are summed as 64-bit integers in units of 2^-40 (1e-12 of a nat), because integer
-addition is associative: 1 worker or 8, chunks in any order, give identical results. A cell holds
-over 10^5 splits before it could overflow.
+addition is associative: any number of workers and any order of chunks give identical results. A
+cell can hold over 10^5 splits before it overflows.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _CELLS = 32_768
 class Arms:
     """Scores of one split under C pipelines and A arms (panels, or candidates).
 
-    ``nll``, ``brier``, ``hit`` are C arrays (A, n_eval) and ``ece`` (C, A), on evaluation rows;
-    ``chosen_on`` (C, A) is the NLL that a choice among the arms may look at, from calibration rows
-    only; ``null_nll`` and ``constant_nll`` (C,) are its yardsticks; ``replaced`` (C,) counts
-    calibrators that fell back to temperature. Where arms differ in their labels, these three have
-    one more axis, over the numbers of labels. ``taken`` (C,) are positions of the arms that the
-    choice takes, those of lowest ``chosen_on`` where it is None.
+    ``nll``, ``brier``, ``hit`` are C arrays (A, n_eval) and ``ece`` is (C, A), on evaluation rows;
+    ``chosen_on`` (C, A) is the NLL from calibration rows on which a choice among the arms may be
+    based; ``null_nll`` and ``constant_nll`` (C,) are its baselines; ``replaced`` (C,) counts
+    calibrators that fell back to temperature. If arms differ in their labels, these three have
+    another axis for the numbers of labels. ``taken`` (C,) are positions of the chosen arms; if
+    None, those of lowest ``chosen_on``.
     """
 
     nll: Sequence[Floats] | Floats
@@ -53,13 +53,13 @@ class Arms:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tally:
-    """Scores of S splits under C pipelines and A arms, then one more arm: the chosen one.
+    """Scores of S splits under C pipelines and A arms, followed by the chosen arm.
 
     ``compared`` (M,) and ``reference`` are positions of arms; ``item_sums`` int64 (3, C, A + 1, N)
     is in units of 2^-40; ``evaluated`` (N,) counts evaluations; ``split_means`` (S, 4, C, A + 1)
-    follows ``METRICS``; ``chosen_on`` (S, C, A) is what the choice saw and ``chosen`` (S, C) the
-    position it took. ``flip_t`` and ``flip_p`` (S, C, M + 1) are sign-flip tests of the compared
-    arms and the chosen one against the reference, empty where they were not asked for.
+    follows ``METRICS``; ``chosen_on`` (S, C, A) is the NLL for the choice and ``chosen`` (S, C) the
+    chosen position. ``flip_t`` and ``flip_p`` (S, C, M + 1) are sign-flip tests of the compared
+    arms and the chosen one against the reference, empty if not requested.
     """
 
     compared: Ints
@@ -80,25 +80,25 @@ class Tally:
 
     @property
     def n_arms(self) -> int:
-        """Arms without the chosen one."""
+        """Number of arms without the chosen one."""
         return int(self.chosen_on.shape[-1])
 
     def in_order(self) -> Tally:
-        """The same splits in the order of their numbers, so that float means are reproducible."""
+        """Return the same splits sorted by number, so that float means are reproducible."""
         order = np.argsort(self.numbers, kind="stable")
         return replace(self, **{name: getattr(self, name)[order] for name in _PER_SPLIT})
 
     def item_means(self) -> tuple[ItemMeans, NDArray[np.bool_]]:
-        """Mean score (3, C, A + 1, n) of every item evaluated at least once, and which they are."""
+        """Mean score (3, C, A + 1, n) of every evaluated item, and the mask of these items."""
         seen = np.asarray(self.evaluated > 0)
         return ItemMeans(self.item_sums, self.evaluated, seen), seen
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemMeans:
-    """Mean scores (3, C, A + 1, n), of which only the part that is asked for is computed.
+    """Mean scores (3, C, A + 1, n), computed only for the requested part.
 
-    All of them would be a second copy of the largest array that there is.
+    Computing all would copy the largest array of the study.
     """
 
     sums: Ints
@@ -106,7 +106,7 @@ class ItemMeans:
     seen: NDArray[np.bool_]
 
     def __getitem__(self, place: int | slice | tuple[int | slice, ...]) -> Floats:
-        """Those at positions of metric, pipeline and arm."""
+        """Return the scores at positions of metric, pipeline and arm."""
         sums = self.sums[place][..., self.seen]
         means: Floats = sums / (_UNIT * self.evaluated[self.seen])
         return means
@@ -128,13 +128,13 @@ _SUMMED = ("item_sums", "evaluated", "replaced")
 
 
 def combine(left: Tally, right: Tally) -> Tally:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     summed: dict[str, Any] = {n: getattr(left, n) + getattr(right, n) for n in _SUMMED}
     return replace(left, **_joined(left, right), **summed)
 
 
 def absorb(left: Tally, right: Tally) -> Tally:
-    """As :func:`combine`, in the memory of ``left``, which is not to be used again."""
+    """Like :func:`combine`, but reuses the memory of ``left``, which must not be used again."""
     for name in _SUMMED:
         np.add(getattr(left, name), getattr(right, name), out=getattr(left, name))
     return replace(left, **_joined(left, right))
@@ -152,9 +152,9 @@ def tally(
     compared: Ints | None = None,
     reference: int = 0,
 ) -> Tally:
-    """Fold scored splits; the chosen arm of a split is ``taken``, or has the lowest ``chosen_on``.
+    """Sum scored splits; the chosen arm of a split is ``taken``, or that of lowest ``chosen_on``.
 
-    Where no arms are ``compared``, the paper's sign-flip tests are left out.
+    Without ``compared`` arms, the paper's sign-flip tests are omitted.
     """
     rows: dict[str, list[object]] = {name: [] for name in _PER_SPLIT}
     evaluated = np.zeros(n_items, dtype=np.int64)
@@ -191,7 +191,7 @@ def tally(
             ("constant_nll", arms.constant_nll),
         ):
             rows[name].append(value)
-        del arms  # It is large, and the next split's are made while we wait.
+        del arms  # Free this split's large arrays before the next split's are computed.
     if sums is None:
         raise ValueError("no split to tally")
     n_c = len(sums.exact[0])
@@ -211,7 +211,7 @@ def tally(
 
 
 def _flips(differences: list[Floats], n_c: int, seed: int) -> tuple[list[object], list[object]]:
-    """Sign-flip t and p (C, M + 1) of every split; splits of one size share one set of signs."""
+    """Sign-flip t and p (C, M + 1) of every split; splits of equal size share one set of signs."""
     t: list[object] = [None] * len(differences)
     p: list[object] = [None] * len(differences)
     for size in {values.shape[1] for values in differences}:
@@ -225,16 +225,16 @@ def _flips(differences: list[Floats], n_c: int, seed: int) -> tuple[list[object]
 
 
 def _with_chosen(values: Floats, chosen: Ints) -> Floats:
-    """Values (C, A) and, as one more arm, that of the chosen arm: (C, A + 1)."""
+    """Return values (C, A) with that of the chosen arm appended: (C, A + 1)."""
     return np.append(values, np.take_along_axis(values, chosen[:, None], axis=1), axis=1)
 
 
 class _ItemSums:
-    """Sums (3, C, A + 1, N) of item scores, exact.
+    """Exact sums (3, C, A + 1, N) of item scores.
 
-    Within ``_FLUSH`` splits the sums are floats that are multiples of 2^-40: adding and taking
-    away ``_ROUND`` rounds a score to such a multiple, and float sums of multiples are exact below
-    2^13. That is several times faster than converting each score to an integer.
+    Within ``_FLUSH`` splits the sums are floats that are multiples of 2^-40: adding and subtracting
+    ``_ROUND`` rounds a score to such a multiple, and float sums of multiples are exact below 2^13.
+    This is several times faster than converting each score to an integer.
     """
 
     def __init__(self, n_c: int, n_a: int, n_items: int) -> None:
@@ -266,7 +266,7 @@ class _ItemSums:
                 sums[c, -1, evaluation] += (value[chosen[c]] + _ROUND) - _ROUND
 
     def total(self) -> Ints:
-        """All sums so far, int64 in units of 2^-40; they are taken out.
+        """Return all sums so far, int64 in units of 2^-40, and reset them.
 
         Converted in place, row by row: a second array of this size costs more in page faults.
         """

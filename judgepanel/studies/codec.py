@@ -1,10 +1,10 @@
-"""Frozen values written as JSON, or as bytes to the bit, and read back as what they were.
+"""Serialisation of frozen values as JSON, or bit-exactly as bytes.
 
-Writing takes values apart in one way; reading follows annotations, each class described once
-(:mod:`judgepanel.studies.shapes`). The two forms differ in their leaves. JSON is for people, too:
-arrays are lists, and NaN is null. Bytes keep every bit of numbers: arrays stand beside the JSON as
-.npy, all of it in one compressed .npz. Nothing is pickled, and the data do not say what is made of
-them.
+Both forms decompose values in the same way; reading follows annotations, with each class described
+once (:mod:`judgepanel.studies.shapes`). The forms differ in their leaves. JSON is also for people:
+arrays are lists, and NaN is null. Bytes keep every bit of numbers: arrays are stored as .npy beside
+the JSON, all in one compressed .npz. Nothing is pickled, and the data do not determine which types
+are built.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ T = TypeVar("T")
 
 _TEXT = "text"
 _LEVEL = 1
-"""Of compression: sums of scores hardly become smaller with more effort."""
+"""Compression level: sums of scores hardly become smaller with more effort."""
 
 
 def to_plain(value: object) -> Any:
-    """Dataclasses, tuples, mappings, tables and NumPy arrays as JSON values; no NaN or inf passes.
+    """Return dataclasses, tuples, mappings, tables and arrays as JSON values, without NaN or inf.
 
-    An array of several dimensions that holds nothing is written as ``{"shape": [2, 0, 9]}``: its
-    lists would lose lengths.
+    An empty array of several dimensions is written as ``{"shape": [2, 0, 9]}``, because its lists
+    would lose lengths.
 
     Raises
     ------
@@ -45,12 +45,12 @@ def to_plain(value: object) -> Any:
 
 
 def from_plain(kind: type[T], data: Any) -> T:
-    """What :func:`to_plain` has written of a value that is annotated as ``kind``.
+    """Return the value annotated as ``kind`` that :func:`to_plain` wrote.
 
     Raises
     ------
     ValueError
-        The data do not fit ``kind``.
+        The data do not match ``kind``.
     TypeError
         ``kind`` has a field that cannot be read back, whatever the data.
     """
@@ -59,9 +59,9 @@ def from_plain(kind: type[T], data: Any) -> T:
 
 
 def pack(value: object) -> bytes:
-    """A value as bytes that :func:`unpack` reads; TypeError as in :func:`to_plain`.
+    """Return a value as bytes for :func:`unpack`; TypeError as in :func:`to_plain`.
 
-    Numbers keep their bits; of a NaN outside an array only that it is one.
+    Numbers keep their bits, except the payload of a NaN outside an array.
     """
     arrays: dict[str, np.ndarray] = {}
 
@@ -87,15 +87,15 @@ def unpack(
     data: bytes,
     migrate: Callable[[Any, Collection[str]], Any] = lambda content, _: content,
 ) -> T:
-    """What :func:`pack` was given, a value that is annotated as ``kind``.
+    """Return the value annotated as ``kind`` that :func:`pack` wrote.
 
-    ``migrate(content, names)`` turns the JSON of an older version, beside which arrays of these
-    names stand, into that of this one.
+    ``migrate(content, names)`` converts the JSON of an older version, which refers to arrays of
+    these names, to the current version.
 
     Raises
     ------
     ValueError
-        The data are damaged or do not fit ``kind``.
+        The data are damaged or do not match ``kind``.
     TypeError
         ``kind`` has a field that cannot be read back, whatever the data.
     """
@@ -105,18 +105,18 @@ def unpack(
             content = json.loads(arrays[_TEXT].tobytes())
             rebuilt: T = shape.read(migrate(content, arrays.files), arrays)
             return rebuilt
-    except Exception as error:  # A damaged .npy raises whatever Python's parser does.
+    except Exception as error:  # A damaged .npy may raise any error of Python's parser.
         raise ValueError(f"these bytes cannot be read: {type(error).__name__}") from None
 
 
 def spec_sha(spec: object) -> str:
-    """SHA-256 over a spec's canonical JSON."""
+    """Return the SHA-256 of a spec's canonical JSON."""
     text = json.dumps(to_plain(spec), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _apart(value: object, leaf: Callable[[np.ndarray | float], Any]) -> Any:
-    """A value as JSON values; ``leaf`` says what becomes of arrays and floats."""
+    """Return a value as JSON values; ``leaf`` converts arrays and floats."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):

@@ -1,8 +1,8 @@
-"""Every column of every study's frame, described once: for docs, tooltips and data dictionaries.
+"""Descriptions of every column of every study's frame, for docs, tooltips and data dictionaries.
 
-``COMMON`` holds what a name means wherever it occurs; what it means in one study alone stands in
-``COLUMNS`` of the study's result.
-Ends of intervals (``nll_lo``, ``nll_hi``) are described after the figure that they bound.
+``COMMON`` describes names that mean the same in all studies; ``COLUMNS`` of a study's result
+describes those specific to it. Ends of intervals (``nll_lo``, ``nll_hi``) are described from the
+figure that they belong to.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ _SETS = {
 
 
 def own_columns(study: Study[Any, Any, Any]) -> Mapping[str, str]:
-    """What columns mean in this study alone."""
+    """Return the column descriptions specific to this study."""
     return getattr(study.result, "COLUMNS", {})
 
 
 def describe(study: Study[Any, Any, Any], column: str) -> str:
-    """What a column of a study's frame holds.
+    """Return the description of a column of a study's frame.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def describe(study: Study[Any, Any, Any], column: str) -> str:
 
 
 def description(study: Study[Any, Any, Any], column: str) -> str:
-    """What a column of a study's frame holds; empty for a name that is not described."""
+    """Return the description of a column of a study's frame; empty if it is not described."""
     own = own_columns(study)
     if column in own or column in COMMON:
         return own.get(column) or COMMON[column]
@@ -117,13 +117,13 @@ def description(study: Study[Any, Any, Any], column: str) -> str:
 
 
 def described(study: Study[Any, Any, Any], columns: Iterable[str]) -> pd.DataFrame:
-    """The data dictionary of a frame: one row per column, with its description."""
+    """Return the data dictionary of a frame: one row per column, with its description."""
     names = [str(column) for column in columns]
     return pd.DataFrame({"column": names, "description": [describe(study, name) for name in names]})
 
 
 def _set_column(column: str) -> str:
-    """Figures of conformal sets carry their level in the name: ``share_80_both``."""
+    """Describe figures of conformal sets, whose names contain their level: ``share_80_both``."""
     parts = column.split("_")
     level = next((part for part in parts if part.isdigit() and len(part) == 2), None)
     text = _SETS.get("_".join(part for part in parts if part != level), "")

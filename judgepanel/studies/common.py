@@ -1,4 +1,4 @@
-"""What all studies of splits do alike: check their names, draw splits, say what was run."""
+"""Functions shared by all studies of splits: name checks, drawing splits, fields about the run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from judgepanel.votes import InputError
 
 
 def check_known(kind: str, known: Sequence[str], given: Iterable[str]) -> None:
-    """Refuse a name that is not known, with the ones that are."""
+    """Refuse an unknown name and list the known ones."""
     for name in given:
         if name not in known:
             raise InputError(f"unknown {kind}", value=name, allowed=", ".join(known))
 
 
 def check_each_once(what: str, kind: str, known: Sequence[str], given: Sequence[str]) -> None:
-    """Refuse no name at all, and a name given twice."""
+    """Refuse an empty list, and a name given twice."""
     if not given or len(set(given)) < len(given):
         raise InputError(
             f"{what} needs one {kind} or more, each once",
@@ -32,14 +32,14 @@ def check_each_once(what: str, kind: str, known: Sequence[str], given: Sequence[
 
 
 def check_panels(sizes: Iterable[int]) -> None:
-    """Refuse a panel of nobody."""
+    """Refuse a panel size below 1."""
     for k in sizes:
         if k < 1:
             raise InputError("a panel needs at least one judge", value=k, allowed="1 or more")
 
 
 def splits_of(prepared: Prepared, settings: Settings, chunk: Chunk) -> Iterator[Split]:
-    """The splits of a chunk, in order."""
+    """Yield the splits of a chunk, in order."""
     for number in range(chunk.first, chunk.first + chunk.count):
         yield split(prepared.ballots.units, number, fraction=settings.fraction, seed=settings.seed)
 
@@ -47,7 +47,7 @@ def splits_of(prepared: Prepared, settings: Settings, chunk: Chunk) -> Iterator[
 def evaluated_by(
     prepared: Prepared, settings: Settings, numbers: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Which items the splits of these numbers evaluate, (S, N)."""
+    """Return which items the splits with these numbers evaluate, (S, N)."""
     units = prepared.ballots.units
     sides = np.zeros((len(numbers), len(units)), dtype=bool)
     for row, number in zip(sides, numbers.tolist(), strict=True):
@@ -57,7 +57,7 @@ def evaluated_by(
 
 
 class Done(Protocol):
-    """What a study has done so far: its splits, and how many items each evaluated."""
+    """Progress of a study: its splits, and how many items each evaluated."""
 
     @property
     def numbers(self) -> NDArray[np.int64]: ...
@@ -67,13 +67,13 @@ class Done(Protocol):
 
 
 def run_fields(prepared: Prepared, settings: Settings, scores: Done) -> dict[str, Any]:
-    """Fields of a :class:`~judgepanel.studies.split_result.SplitResult`, all but its warnings."""
+    """Return fields of :class:`~judgepanel.studies.split_result.SplitResult` except warnings."""
     evaluated = float(scores.n_evaluation.mean())
     return fields_of_run(prepared, settings, len(scores.numbers)) | {"n_evaluation": evaluated}
 
 
 def fields_of_run(prepared: Prepared, settings: Settings, n_splits: int) -> dict[str, Any]:
-    """Fields of a :class:`~judgepanel.studies.split_result.RunResult`, all but its warnings."""
+    """Return fields of a :class:`~judgepanel.studies.split_result.RunResult` except warnings."""
     return {
         "orientation": prepared.oriented.policy,
         "protocol": settings.protocol,

@@ -1,4 +1,4 @@
-"""Panels against all judges: differences, intervals, verdicts, and the paper's own beside them."""
+"""Comparisons of panels with all judges: differences, intervals, verdicts, the paper's tests."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ Floats = NDArray[np.float64]
 class Comparison:
     """One arm against the reference (all judges) under one calibrator.
 
-    ``nll`` is the arm's own level on new items; ``delta`` = NLL(arm) - NLL(all) in nats, above 0
-    where keeping everyone is better; its interval and ``p`` are ours (docs/inference.md) and carry
-    the ``verdict`` against ``margin``; ``band`` covers all arms of the calibrator together. The
-    ``paper_`` fields are descriptive: the median over splits with its bootstrap, t and p. ``k`` is
-    the panel size, the median one for the arm ``best k``, chosen in each split on calibration rows
-    between ``k_lo`` and ``k_hi`` (central 95 %). ``chosen_on`` is the NLL where it was chosen and
-    ``optimism`` = ``nll`` - ``chosen_on``; both NaN for fixed k.
+    ``nll`` is the arm's own level on new items; ``delta`` = NLL(arm) - NLL(all) in nats, above 0 if
+    keeping all judges is better; its interval and ``p`` are this package's (docs/inference.md) and
+    determine the ``verdict`` against ``margin``; ``band`` covers all arms of the calibrator
+    together. The ``paper_`` fields are descriptive: the median over splits with its bootstrap
+    interval, t and p. ``k`` is the panel size; for the arm ``best k``, chosen in each split on
+    calibration rows, it is the median, with the central 95 % from ``k_lo`` to ``k_hi``.
+    ``chosen_on`` is the NLL on which it was chosen and ``optimism`` = ``nll`` - ``chosen_on``; both
+    NaN for fixed k.
 
-    An arm that never differs from all judges is a ``tie`` (but where wrong decisions are rare, only
-    the same panel is): nothing was estimated, so all ends, ``p`` and the paper's test are NaN
-    (null in JSON).
+    An arm that never differs from all judges is a ``tie`` (if wrong decisions are rare, only if it
+    is the same panel): nothing was estimated, so all ends, ``p`` and the paper's test are NaN (null
+    in JSON).
     """
 
     arm: str
@@ -62,7 +63,7 @@ class Comparison:
     paper_p: float
 
     def plain(self) -> dict[str, Any]:
-        """All fields as JSON values, and the difference as a share of NLL(all)."""
+        """Return all fields as JSON values, and the difference as a share of NLL(all)."""
         row: dict[str, Any] = to_plain(flat_row(self, paper_median="paper_"))
         return {**row, "relative": row["delta"] / self.nll_all}
 
@@ -70,10 +71,10 @@ class Comparison:
 def grid_estimates(
     tally: Tally, units: NDArray[np.int64], *, rare: bool = False
 ) -> dict[str, Interval]:
-    """Levels (C, A + 1) of every metric.
+    """Return levels (C, A + 1) of every metric.
 
-    With a single split there is no spread to learn from; ends are then NaN. Where wrong decisions
-    are ``rare``, intervals of NLL allow for one more (:mod:`scoring.rare_errors`).
+    With a single split the spread is unknown and ends are NaN. If wrong decisions are ``rare``,
+    intervals of NLL allow for one more (:mod:`scoring.rare_errors`).
     """
     item_means, seen = tally.item_means()
     estimates: dict[str, Interval] = {}
@@ -104,11 +105,11 @@ RANGES: dict[str, tuple[float, float]] = {
     "brier": (CLIP**2, (1.0 - CLIP) ** 2),
     "accuracy": (0.0, 1.0),
 }
-"""What a score of clipped probabilities can be; intervals of levels end there."""
+"""Ranges of scores of clipped probabilities, to which intervals of levels are clipped."""
 
 
 def arm_name(k: int) -> str:
-    """What a panel of the k best judges is called."""
+    """Return the name of a panel of the k best judges."""
     return f"top-{k}"
 
 
@@ -124,7 +125,7 @@ def comparisons(
     *,
     rare: bool = False,
 ) -> tuple[Comparison, ...]:
-    """All compared arms under every calibrator, in that order; none from a single split.
+    """Return all compared arms under every calibrator, in that order; none from a single split.
 
     ``sizes`` (A,) is the panel size of every arm; ``rare`` as in :func:`grid_estimates`.
     """
@@ -213,5 +214,5 @@ def _of_calibrator(
 
 
 def mean_sizes(tally: Tally) -> tuple[float, float]:
-    """Mean numbers of calibration and evaluation items over the splits."""
+    """Return the mean numbers of calibration and evaluation items over the splits."""
     return float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())

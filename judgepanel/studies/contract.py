@@ -1,4 +1,4 @@
-"""The study contract: plan, run_chunk, merge. It alone gives progress, cancel, resume, workers."""
+"""The study contract: plan, run_chunk, merge, which give progress, cancel, resume and workers."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 
 CHUNK_SPLITS = 5
-"""Splits a chunk; fixed, so that neither workers nor the total number of splits move a bit."""
+"""Splits per chunk; fixed, so results depend neither on workers nor on the number of splits."""
 
 
 class WorkersEnded(RuntimeError):
-    """Worker processes die again and again, so that work comes no further."""
+    """Worker processes die repeatedly, so the work cannot continue."""
 
 
 class Cancelled(Exception):
-    """The work was cancelled; its caller keeps what had been merged until then."""
+    """The work was cancelled; the caller keeps what was merged before."""
 
 
 class Gate:
-    """What pauses or cancels work between its chunks; this base class does neither."""
+    """Pauses or cancels work between its chunks; this base class does neither."""
 
     def is_open(self) -> bool:
-        """Whether one more chunk may start now; called by any thread that hands out chunks."""
+        """Return whether another chunk may start now; called from any thread that starts chunks."""
         return True
 
     def wait(self) -> None:
-        """Return once the gate is open or the work is cancelled."""
+        """Block until the gate is open or the work is cancelled."""
 
     def cancelled(self) -> bool:
-        """Whether the work is cancelled."""
+        """Return whether the work is cancelled."""
         return False
 
 
@@ -48,7 +48,7 @@ class Chunk:
 
 
 class Spec(Protocol):
-    """Every option of a study, seed included; a frozen dataclass."""
+    """All options of a study, including the seed; a frozen dataclass."""
 
     @property
     def settings(self) -> Settings:
@@ -60,13 +60,13 @@ class Result(Protocol):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the reader must know beside the numbers."""
+        """Warnings that must accompany the numbers."""
 
     def frame(self) -> pd.DataFrame:
-        """Tidy table, one row per figure."""
+        """Return a tidy table, one row per figure."""
 
     def summary(self) -> dict[str, Any]:
-        """Decisions as JSON values."""
+        """Return decisions as JSON values."""
 
 
 SpecT = TypeVar("SpecT", bound=Spec)
@@ -79,23 +79,23 @@ def _all_splits(spec: Spec) -> int:
 
 
 def _nothing(*_: Any) -> None:
-    """Neither remembers nor recalls."""
+    """Do nothing: the default ``recall`` and ``learn``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Study(Generic[SpecT, PartialT, ResultT]):
     """A question and how it is answered.
 
-    ``run_chunk(votes, spec, chunk)`` is pure. ``combine`` adds partials, exactly and in any order.
-    ``merge(votes, spec, partial)`` turns any combined subset into a result, marked partial until
-    all splits are in it. Both get the votes of the analysis from the runner, which has grouped
-    copies of items where the settings ask for that. ``partial`` is the type of partials, as which
-    kept chunks are read back. ``rounds`` is how many splits (or resamples) a spec asks for,
-    ``chunk`` how many make a chunk, and ``first`` how many the first chunk has where that is fewer:
-    somebody waits for a first answer. ``absorb`` is ``combine`` into the memory of its first
-    partial, for partials so large that another copy of them counts. Studies that share partials
-    give ``recall(votes, spec, chunk)``, what this process remembers of a chunk or None, and
-    ``learn``, which is handed what was computed: workers do not see each other's.
+    ``run_chunk(votes, spec, chunk)`` is pure. ``combine`` adds partials exactly, in any order.
+    ``merge(votes, spec, partial)`` turns any combined subset into a result, marked as partial until
+    it contains all splits. Both get the votes of the analysis from the runner, which has grouped
+    copies of items if the settings say so. ``partial`` is the type of partials, as which stored
+    chunks are read back. ``rounds`` returns how many splits (or resamples) a spec needs, ``chunk``
+    is the number per chunk, and ``first`` that of the first chunk if smaller, so that a first
+    result appears early. ``absorb`` is ``combine`` into the memory of its first partial, for very
+    large partials. Studies that share partials define ``recall(votes, spec, chunk)``, which returns
+    the cached result of a chunk or None, and ``learn``, which caches a computed one: worker
+    processes do not share caches.
     """
 
     name: str
@@ -115,14 +115,14 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     learn: Callable[[VoteMatrix, SpecT, Chunk, PartialT], None] = _nothing
 
     def plan(self, spec: SpecT) -> tuple[Chunk, ...]:
-        """Chunks of ``chunk`` rounds, after a first one of ``first``."""
+        """Return chunks of ``chunk`` rounds, after a first one of ``first``."""
         return split_chunks(self.rounds(spec), self.chunk, self.first)
 
 
 def split_chunks(
     n_splits: int, size: int = CHUNK_SPLITS, first: int | None = None
 ) -> tuple[Chunk, ...]:
-    """All splits in chunks of one size, in order; the first chunk may have its own."""
+    """Return all splits in chunks of one size, in order; the first may have another size."""
     starts = [0, *range(first or size, n_splits, size)][:n_splits]
     ends = [*starts[1:], n_splits][: len(starts)]
     return tuple(

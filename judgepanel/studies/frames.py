@@ -1,4 +1,4 @@
-"""Frames and summaries of results, made from their typed fields."""
+"""Frames and summaries of results, built from their typed fields."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from judgepanel.studies.codec import to_plain
 
 
 def long_frame(shape: tuple[int, ...], columns: Mapping[str, object]) -> pd.DataFrame:
-    """One row per place of ``shape``, the last axis fastest.
+    """Return one row per position of ``shape``, the last axis fastest.
 
-    Every column is broadcast to ``shape`` as NumPy does: text and numbers alone are repeated, an
+    Every column is broadcast to ``shape`` as in NumPy: single texts and numbers are repeated, an
     array (n,) runs along the last axis, one (m, 1) along the axis before. An
     :class:`~judgepanel.scoring.interval.Interval` called ``x`` gives ``x``, ``x_lo`` and ``x_hi``.
     """
@@ -26,7 +26,7 @@ def long_frame(shape: tuple[int, ...], columns: Mapping[str, object]) -> pd.Data
 
 
 def json_values(values: Mapping[str, object]) -> dict[str, Any]:
-    """Values as JSON by name; an interval called ``x`` gives ``x``, ``x_lo`` and ``x_hi``."""
+    """Return values as JSON by name; an interval ``x`` gives ``x``, ``x_lo`` and ``x_hi``."""
     return {name: to_plain(value) for name, value in _flat(values)}
 
 
@@ -39,17 +39,17 @@ def _flat(columns: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 
 def _array(values: object) -> Any:
-    """Text as objects: pandas makes another type of NumPy's fixed-width strings."""
+    """Return text as objects: pandas gives NumPy's fixed-width strings another dtype."""
     array = np.asarray(values)
     return array.astype(object) if array.dtype.kind == "U" else array
 
 
 def flat_row(record: Any, **ends: str) -> dict[str, Any]:
-    """Fields of a record of single numbers, as a row of a frame.
+    """Return the fields of a record of single numbers as a row of a frame.
 
-    An interval called ``x`` gives ``x``, ``x_lo`` and ``x_hi``; ``ends`` names what stands before
-    ``lo`` and ``hi`` in its place, nothing for ``delta`` and ``value``. ``band``, which has the
-    value of ``delta``, gives its ends only.
+    An interval called ``x`` gives ``x``, ``x_lo`` and ``x_hi``; ``ends`` names another prefix for
+    ``lo`` and ``hi``, none for ``delta`` and ``value``. ``band``, which has the value of ``delta``,
+    gives its ends only.
     """
     row: dict[str, Any] = {}
     for name, value in _fields(record).items():
@@ -63,7 +63,7 @@ def flat_row(record: Any, **ends: str) -> dict[str, Any]:
 
 
 def scalars(result: Any) -> dict[str, Any]:
-    """All fields of a result that are one number, text or truth value, as JSON values."""
+    """Return all fields of a result that are a single number, text or truth value, as JSON."""
     values = _fields(result)
     return {
         name: to_plain(value)

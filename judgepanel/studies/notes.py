@@ -1,4 +1,4 @@
-"""Warnings that several studies give, each worded once."""
+"""Warnings shared by several studies."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ FEW_LABELS = 30
 
 
 def few_labels(prepared: Prepared, n_calibration: float, *, allowed: bool = False) -> list[str]:
-    """Warnings where calibration rests on few labels, variances on few groups, or NLL on few wrong
-    decisions; ``allowed`` where the intervals of the study count one wrong decision more.
+    """Warn about few calibration labels, few groups for variances, or few wrong decisions for NLL.
+
+    ``allowed``: the intervals of the study allow for one more wrong decision.
     """
     result = []
     if n_calibration < FEW_LABELS:
@@ -33,7 +34,7 @@ def few_labels(prepared: Prepared, n_calibration: float, *, allowed: bool = Fals
 
 
 def n_errors(prepared: Prepared) -> int:
-    """Labelled items that all judges together decide wrongly.
+    """Number of labelled items that all judges together decide wrongly.
 
     Decisions are those of one-coin weights on all labelled items; ties count one half.
     """
@@ -44,12 +45,12 @@ def n_errors(prepared: Prepared) -> int:
 
 
 def errs_rarely(prepared: Prepared) -> bool:
-    """Whether so few wrong decisions were seen that intervals of NLL must allow for more."""
+    """Whether there are so few wrong decisions that intervals of NLL must allow for more."""
     return n_errors(prepared) < FEW_ERRORS
 
 
 def few_errors(prepared: Prepared, *, allowed: bool = False) -> list[str]:
-    """A warning where all judges together decide nearly every labelled item rightly."""
+    """Warn if all judges together decide nearly every labelled item correctly."""
     wrong = n_errors(prepared)
     if wrong >= FEW_ERRORS:
         return []
@@ -66,7 +67,7 @@ def few_errors(prepared: Prepared, *, allowed: bool = False) -> list[str]:
 
 
 def stand_ins(names: Sequence[str], replaced: Sequence[int], fits: int) -> list[str]:
-    """One warning a name that could not be fitted in ``replaced`` of ``fits`` cases."""
+    """Return one warning per name that could not be fitted in ``replaced`` of ``fits`` cases."""
     return [
         not_fitted(name, f"{count} of {fits} cases")
         for name, count in zip(names, replaced, strict=True)
@@ -75,7 +76,7 @@ def stand_ins(names: Sequence[str], replaced: Sequence[int], fits: int) -> list[
 
 
 def not_fitted(name: str, where: str) -> str:
-    """What could not be fitted, where, and what stands in."""
+    """Return what could not be fitted, where, and the fallback."""
     return (
         f"{name} could not be fitted in {where} (one class, or perfectly separated); temperature "
         "stands in there."

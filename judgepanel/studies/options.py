@@ -1,8 +1,8 @@
-"""Every option of a study's spec as text: what commands read, write and explain.
+"""Options of a study's spec as text, for commands to read, write and explain.
 
-A spec is a frozen dataclass; its fields beside ``settings`` are its options. Metadata of a field
-may hold ``help`` (a short phrase), ``option`` (another name than the field's) and ``words`` (words
-that stand for a value, such as ``every`` for the empty tuple).
+A spec is a frozen dataclass; its fields besides ``settings`` are its options. Metadata of a field
+may hold ``help`` (a short phrase), ``option`` (a name other than the field's) and ``words`` (words
+for values, such as ``every`` for the empty tuple).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WORDS = {int: "whole numbers", float: "numbers"}
 
 @dataclass(frozen=True, slots=True)
 class SpecOption:
-    """One field of a spec: ``kind`` is int, float, bool or str, ``several`` of them or one."""
+    """A field of a spec: ``kind`` is int, float, bool or str; ``several`` for a tuple of them."""
 
     field: str
     flag: str
@@ -35,12 +35,12 @@ class SpecOption:
     words: Mapping[str, Any]
 
     def read(self, text: str) -> Any:
-        """The value of an option's text.
+        """Return the value of an option's text.
 
         Raises
         ------
         InputError
-            Text that is no such value; names are left for the spec to know.
+            Text that is not a valid value; names are validated by the spec.
         """
         if text in self.words:
             return self.words[text]
@@ -53,12 +53,12 @@ class SpecOption:
         return tuple(self._single_value(part, text) for part in text.split(",")) if text else ()
 
     def value(self, given: Any) -> Any:
-        """The value of an option given in Python; a text is read as on the command line.
+        """Return the value of an option given in Python; texts are parsed as on the command line.
 
         Raises
         ------
         InputError
-            Something that the option does not take.
+            A value that the option does not accept.
         """
         if isinstance(given, str):
             return self.read(given)
@@ -72,14 +72,14 @@ class SpecOption:
         return self.read(",".join(map(_text, parts)))
 
     def written(self, value: Any) -> str:
-        """The text that reads back to this value."""
+        """Return the text that parses to this value."""
         for word, meant in self.words.items():
             if meant == value:
                 return word
         return ",".join(str(part) for part in value) if self.several else _text(value)
 
     def default_text(self) -> str:
-        """Its default in words, empty where the help says what stands for None."""
+        """Its default in words, empty if the help explains None."""
         if self.default is None:
             return ""
         return self.written(self.default) or "none"
@@ -102,7 +102,7 @@ class SpecOption:
 
 
 def spec_options_of(spec: type[Any]) -> tuple[SpecOption, ...]:
-    """Options of a spec, in the order of its fields."""
+    """Return the options of a spec, in the order of its fields."""
     hints = get_type_hints(spec)
     return tuple(
         _option(field, hints[field.name]) for field in fields(spec) if field.name != "settings"
@@ -110,7 +110,7 @@ def spec_options_of(spec: type[Any]) -> tuple[SpecOption, ...]:
 
 
 def read_spec(study: Study[Any, Any, Any], settings: Any, given: Mapping[str, Any]) -> Any:
-    """The spec of a study from texts or values by field; what is not given keeps its default."""
+    """Return the spec of a study from texts or values by field, with defaults for the others."""
     values = {
         option.field: option.value(given[option.field])
         for option in spec_options_of(study.spec)
@@ -122,7 +122,7 @@ def read_spec(study: Study[Any, Any, Any], settings: Any, given: Mapping[str, An
 def unknown_option(
     command: str, study: Study[Any, Any, Any], option: str, value: object
 ) -> InputError:
-    """The refusal of an option that a command for a study does not take, with those it takes."""
+    """The refusal of an option unknown to a study, with the known ones."""
     known = ", ".join(spec_option.flag for spec_option in spec_options_of(study.spec))
     return InputError(
         f"{command} takes no {option}",
@@ -132,7 +132,7 @@ def unknown_option(
 
 
 def written_options(spec: Spec) -> list[tuple[str, str]]:
-    """Options and texts of the options that are not at their default."""
+    """Return the options and texts that differ from their defaults."""
     return [
         (option.flag, option.written(getattr(spec, option.field)))
         for option in spec_options_of(type(spec))

@@ -1,4 +1,4 @@
-"""What judges wrote: how much of it was read, and does the order shown move their verdicts?"""
+"""Judge outputs: how many were readable, and does the order shown affect the verdicts?"""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Ints = NDArray[np.int64]
 
 
 def check_outputs(coverage: Coverage) -> Check:
-    """Pass where every judge is read on 90 % of its outputs or more, fail at 70 % or less.
+    """Pass if every judge is readable on at least 90 % of its outputs, fail at 70 % or less.
 
     The thresholds are those of arXiv 2605.09702 (appendix on scope). Outputs that were never
-    asked for do not count, so votes may be sparse.
+    requested do not count, so votes may be sparse.
     """
     rate = np.array([judge.rate for judge in coverage.judges])
     names = [judge.judge for judge in coverage.judges]
@@ -56,13 +56,12 @@ def check_outputs(coverage: Coverage) -> Check:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Positions:
-    """All arrays are (n_judges,), of the judges with a verdict in both orders on some item, the
-    least consistent first.
+    """Order effects of judges with verdicts in both orders on some item, least consistent first.
 
-    ``both`` items each; ``consistent`` the share in [0, 1] with the same verdict in both orders,
-    with a 95 % Wilson interval; ``lean`` in [-1, 1] the share with both verdicts for what was shown
-    first less the share with both for what was shown second, with a 95 % interval. Each interval
-    is for one judge alone.
+    All arrays are (n_judges,). ``both`` is the number of these items; ``consistent`` the share in
+    [0, 1] with the same verdict in both orders, with a 95 % Wilson interval; ``lean`` in [-1, 1]
+    the share with both verdicts for the response shown first minus the share with both for the one
+    shown second, with a 95 % interval. Each interval is for a single judge.
     """
 
     judges: tuple[str, ...]
@@ -71,7 +70,7 @@ class Positions:
     lean: Interval
 
     def frame(self) -> pd.DataFrame:
-        """One row per judge."""
+        """Return one row per judge."""
         return long_frame(
             self.both.shape,
             {
@@ -84,7 +83,7 @@ class Positions:
 
 
 def positions(coverage: Coverage) -> Positions | None:
-    """Self-consistency and lean of every judge; None where no item was read in both orders."""
+    """Return consistency and lean of every judge; None if no item was read in both orders."""
     judges = [judge for judge in coverage.judges if judge.both]
     judges.sort(key=lambda judge: judge.same / judge.both)
     if not judges:
@@ -104,8 +103,8 @@ def lean_interval(
 ) -> tuple[Floats, Floats]:
     """Interval of the difference of two shares of the same items.
 
-    Agresti and Min 2005 (doi:10.1002/sim.1781): Wald's interval after half an item was added to
-    each of the four cells of the 2 x 2 table.
+    Agresti and Min 2005 (doi:10.1002/sim.1781): Wald's interval after adding half an item to each
+    of the four cells of the 2 x 2 table.
     """
     z = float(distributions.norm_ppf(0.5 + level / 2.0))
     n = items + 2.0

@@ -1,9 +1,9 @@
-"""Does a constant position explain the panel's score?
+"""Constant positions: does always choosing one position explain the panel's score?
 
-Where labels of pairs are lopsided and items are used together with their swaps, a judge that
-prefers one position looks accurate: 'always 0' is right on 98 % of the items of a file with 2 % of
-ones. Against a coin (NLL ln 2) such a panel seems excellent; against the base rate of the file as
-it was given it is worth nothing. A panel is held against that base rate on the same items.
+If labels of pairs are lopsided and items are used together with their swaps, a judge that prefers
+one position looks accurate: 'always 0' is right on 98 % of the items of a file with 2 % of ones.
+Compared with a coin (NLL ln 2) such a panel seems excellent; compared with the base rate of the
+file as given it is worthless. So a panel is compared with that base rate on the same items.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from judgepanel.votes.orientation import BALANCED_SHARE
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConstantPosition:
-    """The base rate of the file as given, and a panel against it.
+    """The base rate of the file as given, and a panel compared with it.
 
-    ``label`` is the common one and ``nll`` what its share alone gets; ``gap`` = NLL(panel) - that,
-    with its 95 % interval for new items. A share learned from the items it is scored on favours the
-    constant by about 1 / (2 n).
+    ``label`` is the majority label and ``nll`` the NLL of its share; ``gap`` = NLL(panel) - that,
+    with its 95 % interval for new items. Estimating the share from the items it is scored on
+    favours the constant by about 1 / (2 n).
     """
 
     label: int
@@ -39,11 +39,11 @@ class ConstantPosition:
 
     @property
     def explains(self) -> bool:
-        """Whether the panel is not shown to beat the constant."""
+        """Whether the panel is not shown to be better than the constant."""
         return not self.gap.below()
 
     def plain(self) -> dict[str, Any]:
-        """All fields as JSON values, the ends of the gap by themselves."""
+        """Return all fields as JSON values, with separate ends of the gap."""
         gap, lo, hi = to_plain(tuple(self.gap))
         return {"label": self.label, "nll": self.nll, "gap": gap, "lo": lo, "hi": hi}
 
@@ -54,11 +54,11 @@ def against_position(
     tally: Tally,
     arms: Sequence[tuple[int, int]],
 ) -> tuple[ConstantPosition, ...]:
-    """Every arm (calibrator, arm of the tally) against the base rate as given, in that order.
+    """Compare every arm (calibrator, arm of the tally) with the base rate as given, in that order.
 
-    Empty where a constant position has no advantage that swapping hides: pointwise items, items
-    used as given, common labels, labels of one class (whose coding alone they describe) and a
-    single split.
+    Empty if a constant position has no advantage that swapping hides: pointwise items, items used
+    as given, balanced labels, labels of one class (which describe only their coding) and a single
+    split.
     """
     oriented = prepared.oriented
     votes = oriented.given

@@ -1,4 +1,4 @@
-"""A memory of bounded size for what one study leaves to the next in the same process."""
+"""A size-bounded cache of results that studies share within a process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class Recent(Generic[Value]):
-    """The last values put here, up to ``limit`` bytes in all; a larger one is not kept."""
+    """The most recent values, up to ``limit`` bytes in total; larger values are not stored."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -20,12 +20,12 @@ class Recent(Generic[Value]):
         self._lock = Lock()
 
     def get(self, key: Hashable) -> Value | None:
-        """The value of a key; None where it is not, or no longer, kept."""
+        """Return the value of a key; None if it is not, or no longer, stored."""
         with self._lock:
             return self._values[key][0] if key in self._values else None
 
     def put(self, key: Hashable, value: Value, size: int) -> None:
-        """Keep a value of ``size`` bytes in place of the oldest ones; a key keeps its first."""
+        """Store a value of ``size`` bytes, evicting the oldest; a key keeps its first value."""
         with self._lock:
             if key in self._values or size > self._limit:
                 return

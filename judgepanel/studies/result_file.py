@@ -1,4 +1,4 @@
-"""Result files: everything a figure needs to be checked and made again."""
+"""Result files: everything needed to check and reproduce a figure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from judgepanel.votes import VoteMatrix
 def result_content(
     study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec, result: Result
 ) -> dict[str, Any]:
-    """Content of a result file: study, spec, votes, engine, table, summary, warnings."""
+    """Return the content of a result file: study, spec, votes, engine, table, summary, warnings."""
     summary = result.summary()
     return {
         "study": study.name,
@@ -35,5 +35,5 @@ def result_content(
 
 
 def result_json(content: dict[str, Any]) -> str:
-    """Text of a result file."""
+    """Return the text of a result file."""
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

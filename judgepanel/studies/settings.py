@@ -1,4 +1,4 @@
-"""What all studies of one analysis share, and the labelled ballots that follow from it."""
+"""Settings shared by all studies of an analysis, and the labelled ballots that follow from them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MAX_SPLITS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Shared options. ``judges`` None means every judge; ``fraction`` of the items calibrates.
+    """Shared options. ``judges`` None means all judges; ``fraction`` of the items calibrates.
 
-    ``group_duplicates`` puts copies of an item into one group (:mod:`judgepanel.votes.repeats`),
-    so that splits keep them together and variances count them once.
+    ``group_duplicates`` puts copies of an item into one group (:mod:`judgepanel.votes.repeats`), so
+    that splits keep them together and variances count them once.
 
     Raises
     ------
@@ -51,7 +51,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """Votes, oriented, and as the kernels take them."""
+    """Votes, oriented votes, and ballots for the kernels."""
 
     oriented: Oriented
     ballots: Ballots
@@ -63,19 +63,19 @@ class Prepared:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What must be known of these votes beside every figure, in full sentences."""
+        """Sentences about these votes that must accompany every figure."""
         repeats = find_repeats(self.oriented.given).repeats
         return (*self.oriented.notices, *([repeats_sentence(repeats)] if repeats.apart else []))
 
 
 def grouped_votes(votes: VoteMatrix, settings: Settings) -> VoteMatrix:
-    """The votes, with copies of an item in one group where the settings ask for that."""
+    """Return the votes, with copies of an item in one group if the settings say so."""
     return group_copies(votes) if settings.group_duplicates else votes
 
 
 @cached(4)
 def prepare(votes: VoteMatrix, settings: Settings) -> Prepared:
-    """Labelled items, oriented, judges in name order (the order in which ties are broken).
+    """Return labelled items, oriented, with judges in name order, which breaks ties.
 
     The votes are those of an analysis, in which copies are grouped (:func:`grouped_votes`).
     """

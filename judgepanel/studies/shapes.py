@@ -1,9 +1,9 @@
-"""What annotations say a value is, and how JSON values and arrays are read back as that.
+"""Shapes: how JSON values and arrays are read back according to type annotations.
 
-A type annotation is turned into a :class:`Shape` once a class. Aliases are resolved first, so
-that ``NDArray[np.float64]`` means the same where NumPy spells it as a generic alias (before 2.5)
-and where it is a type alias (2.5 and later). What no shape fits is a TypeError that names the
-field: a value that nobody knows how to read must not pass through as it is.
+A type annotation is converted to a :class:`Shape` once per class. Aliases are resolved first, so
+that ``NDArray[np.float64]`` means the same as a generic alias (NumPy before 2.5) and as a type
+alias (2.5 and later). An annotation without a shape raises a TypeError that names the field: no
+value passes through unchecked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pandas as pd
 from judgepanel.scoring.interval import OR_ONE_NUMBER
 
 Arrays = Mapping[str, np.ndarray]
-"""Arrays that stand beside JSON, by the names that it refers to them by."""
+"""Arrays stored beside the JSON, by the names used there."""
 
 _SCALARS = (bool, int, float, str)
 _CELLS: dict[str, set[type]] = {
@@ -30,24 +30,24 @@ _CELLS: dict[str, set[type]] = {
     "u": {int},
     "b": {bool},
 }
-"""What a cell of an array may be in JSON, by the kind of its dtype."""
+"""JSON types allowed in a cell of an array, by the kind of its dtype."""
 
 
 _CONCRETE = frozenset(np.sctypeDict.values())
 _COLUMNS = ("float64", "int64", "bool", "str", "object")
-"""What a column of a table may be; any other type is an object."""
+"""Dtypes of a table's columns; any other dtype is stored as object."""
 
 
 class Shape(Protocol):
-    """Reads one JSON value; ValueError when it does not fit."""
+    """Reads one JSON value; raises ValueError if it does not fit."""
 
     def read(self, data: Any, arrays: Arrays) -> Any:
-        """The value that these data stand for."""
+        """Return the value that these data represent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A number, text or truth value of one of these types; null is NaN where one is float."""
+    """A number, text or truth value of one of these types; null is NaN if one of them is float."""
 
     kinds: tuple[type, ...]
 
@@ -68,8 +68,8 @@ class Scalar:
 class Array:
     """Nested lists of equal lengths as an array of one dtype; null is NaN among floats.
 
-    ``{"array": name}`` is the array of that name, of this very dtype, and ``{"shape": lengths}``
-    one that holds nothing. ``alone``: a number that stands alone is read as a scalar of the dtype.
+    ``{"array": name}`` is the array of that name, which must have this dtype, and ``{"shape":
+    lengths}`` an empty one. ``alone``: a single number is read as a scalar of the dtype.
     """
 
     dtype: np.dtype[Any]
@@ -106,7 +106,7 @@ class Optional:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A list as a tuple: one shape an item or, where ``each`` is set, that for every item."""
+    """A list as a tuple, with one shape per item or, if ``each`` is set, one for all items."""
 
     shapes: tuple[Shape, ...] = ()
     each: Shape | None = None
@@ -125,7 +125,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """An object as a dictionary from text to one shape."""
+    """An object as a dictionary from text to values of one shape."""
 
     shape: Shape
 
@@ -155,7 +155,7 @@ class Frame:
 
 
 def columns_of(frame: pd.DataFrame) -> dict[str, Any]:
-    """A table as :class:`Frame` reads it."""
+    """Return a table in the form that :class:`Frame` reads."""
     columns = [
         {
             "name": str(name),
@@ -169,7 +169,7 @@ def columns_of(frame: pd.DataFrame) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of these values."""
+    """One of a fixed set of values."""
 
     values: tuple[Any, ...]
 
@@ -182,7 +182,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """The dataclass whose ``kind`` is the one in the data."""
+    """The dataclass whose ``kind`` matches the data."""
 
     records: Mapping[str, Record]
 
@@ -196,7 +196,7 @@ class Tagged:
 
 @dataclass(slots=True, eq=False)
 class Record:
-    """An object as a dataclass; its keys are the fields that the class is made with."""
+    """An object as a dataclass; its keys are the fields of the constructor."""
 
     kind: type
     shapes: dict[str, Shape]
@@ -222,19 +222,19 @@ _LOCK = threading.RLock()
 
 
 def shape_of(annotation: Any) -> Shape:
-    """How what is annotated so is read, whichever way it is spelled; found out once a class.
+    """Return the shape of an annotation, whichever way it is spelled; cached per class.
 
     Raises
     ------
     TypeError
-        The annotation, or that of a field somewhere below, has no shape; it names the field.
+        The annotation, or that of a nested field, has no shape; the message names the field.
     """
     with _LOCK:
         known = set(_RECORDS)
         try:
             return _shape(annotation)
         except BaseException:
-            # Classes that hold each other are described together or not at all.
+            # Classes that refer to each other are described together or not at all.
             for unfinished in set(_RECORDS) - known:
                 del _RECORDS[unfinished]
             raise
@@ -243,7 +243,7 @@ def shape_of(annotation: Any) -> Shape:
 def _record(kind: Any) -> Record:
     if kind in _RECORDS:
         return _RECORDS[kind]
-    # Known before its fields are looked at: a class may hold itself.
+    # Registered before its fields are described, because a class may refer to itself.
     record = _RECORDS[kind] = Record(kind, {})
     hints = get_type_hints(kind, include_extras=True)
     for field in fields(kind):
@@ -277,7 +277,7 @@ def _shape(annotation: Any) -> Shape:
 
 
 def _unaliased(annotation: Any) -> Any:
-    """What a type alias stands for: ``type X = ...`` of Python 3.12, alone or with arguments."""
+    """Resolve a type alias: ``type X = ...`` of Python 3.12, with or without arguments."""
     while hasattr(alias := get_origin(annotation) or annotation, "__value__"):
         meant = alias.__value__
         if arguments := get_args(annotation):
@@ -288,10 +288,10 @@ def _unaliased(annotation: Any) -> Any:
 
 
 def _array(arguments: tuple[Any, ...]) -> Shape | None:
-    """The dtype alone counts: NumPy does not keep dimensions in its types."""
+    """Use only the dtype: NumPy does not keep dimensions in its types."""
     dtype = _unaliased(arguments[-1]) if len(arguments) == 2 else None
     (scalar,) = get_args(dtype) if get_origin(dtype) is np.dtype else (None,)
-    if scalar not in _CONCRETE:  # Such as np.floating, which says no precision.
+    if scalar not in _CONCRETE:  # Such as np.floating, which has no precision.
         return None
     exact = np.dtype(scalar)
     return Array(exact) if exact.kind in _CELLS else None
@@ -308,7 +308,7 @@ def _union(arguments: tuple[Any, ...]) -> Shape | None:
         shape = _tagged(inner)
     else:
         return None
-    # In a field that may be None, null is None: such a field must not hold NaN.
+    # In a field that may be None, null is None, so such a field must not hold NaN.
     return shape if len(inner) == len(arguments) else Optional(shape)
 
 
@@ -364,7 +364,7 @@ def _array_of(dtype: np.dtype[Any], arrays: Arrays, name: str) -> np.ndarray:
 
 
 def _empty_shape(data: dict[str, Any]) -> tuple[int, ...]:
-    """The lengths of an array that holds nothing."""
+    """Return the lengths of an empty array."""
     lengths = data.get("shape")
     if set(data) != {"shape"} or not isinstance(lengths, list):
         raise ValueError("an array needs a list")

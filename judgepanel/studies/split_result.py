@@ -1,4 +1,4 @@
-"""What every result of repeated splits says of the run it rests on."""
+"""Fields of all results of repeated splits that describe the run."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from judgepanel.studies.frames import scalars
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunResult:
-    """On what a result rests; :func:`judgepanel.studies.common.fields_of_run` fills it in.
+    """The data behind a result; :func:`judgepanel.studies.common.fields_of_run` fills the fields.
 
-    ``n_splits`` splits are in it, of ``planned_splits``. ``measures_coding`` says that figures tell
-    how the labels were coded and not how good the judges are.
+    ``n_splits`` of ``planned_splits`` splits are included. ``measures_coding`` means that figures
+    show how the labels were coded and not how good the judges are.
     """
 
     orientation: str
@@ -32,19 +32,20 @@ class RunResult:
         return self.n_splits < self.planned_splits
 
     def decisions(self) -> dict[str, Any]:
-        """What the figures decide, by name; JSON values."""
+        """Return the decisions that follow from the figures, by name; JSON values."""
         return {}
 
     def summary(self) -> dict[str, Any]:
-        """Decisions, and every field that is one number or text."""
+        """Return decisions, and every field that is a single number or text."""
         return {**self.decisions(), **scalars(self), "partial": self.partial}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitResult(RunResult):
-    """A result whose splits all score the items of one evaluation side.
+    """A result whose splits all score the items of their evaluation side.
 
-    ``n_evaluation`` is their mean number; :func:`judgepanel.studies.common.run_fields` fills it in.
+    ``n_evaluation`` is their mean number; :func:`judgepanel.studies.common.run_fields` fills the
+    fields.
     """
 
     n_evaluation: float

@@ -1,4 +1,4 @@
-"""One thread for the numerical libraries: with more, the last bits of sums would differ."""
+"""One thread for the numerical libraries, because more threads change the last bits of sums."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ class _Limit:
     """Limits the numerical libraries to one thread.
 
     Most libraries have one limit for the whole process, so the last thread to leave restores it: if
-    each did so on its own, the others would lose the limit in mid-computation. threadpoolctl lets
-    only one thread set such a limit and ignores all others, so control is taken first.
+    each thread restored it, the others would lose the limit during a computation. threadpoolctl
+    lets only one thread set such a limit and ignores all others, so this thread takes control
+    first.
     """
 
     def __init__(self) -> None:
@@ -28,7 +29,7 @@ class _Limit:
     def __call__(self) -> Iterator[None]:
         with self._lock:
             _take_control()
-            limit = _libraries().limit(limits=1)  # OpenMP has a limit for each thread.
+            limit = _libraries().limit(limits=1)  # OpenMP has a limit per thread.
             if self._inside == 0:
                 self._before = limit
             self._inside += 1
@@ -44,11 +45,11 @@ class _Limit:
 
 
 one_thread = _Limit()
-"""Context manager in which figures are computed: the same bits on any number of cores."""
+"""Context manager for computing figures: the same bits on any number of cores."""
 
 
 def _take_control() -> None:
-    """Let this thread set the next limit; older versions of threadpoolctl let any thread."""
+    """Let this thread set the next limit; older versions of threadpoolctl allow any thread."""
     for library in _libraries().lib_controllers:
         release = getattr(library, "clear_controlling_thread", None)
         if release is not None:
@@ -57,5 +58,5 @@ def _take_control() -> None:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """The numerical libraries of this process; finding them takes milliseconds."""
+    """Return the numerical libraries of this process; finding them takes milliseconds."""
     return ThreadpoolController()

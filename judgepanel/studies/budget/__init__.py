@@ -1,1 +1,1 @@
-"""Studies of the label budget page: how many labels all judges and the top k need."""
+"""Studies of the label budget: how many labels do all judges and the top k need?"""

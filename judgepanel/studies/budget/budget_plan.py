@@ -1,4 +1,4 @@
-"""Which budgets and shares of the items votes allow, and what the others would need."""
+"""The budgets and calibration shares that the votes allow, and what the others would need."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FEWEST_UNITS = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planned:
-    """Budgets (n_budgets,), rising, and a sentence for each that had to be left out."""
+    """Budgets (n_budgets,), increasing, and a sentence for each one that was left out."""
 
     budgets: Ints
     left_out: tuple[str, ...]
@@ -30,7 +30,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedShares:
-    """Shares of the items that calibrate (n_shares,), rising, and sentences on the others."""
+    """Calibration shares of the items (n_shares,), increasing, and sentences on those left out."""
 
     shares: Floats
     left_out: tuple[str, ...]
@@ -39,7 +39,7 @@ class PlannedShares:
 def planned_budgets(
     prepared: Prepared, budgets: tuple[int, ...] | None, fraction: float
 ) -> Planned:
-    """The budgets these votes allow; the last is the whole calibration half, whatever it is."""
+    """Return the budgets that these votes allow; the last is always the whole calibration half."""
     half = max(2, math.floor(prepared.ballots.n_items * fraction))
     if budgets is None:
         asked = np.geomspace(min(SMALLEST, half), half, N_BUDGETS).round().astype(int).tolist()
@@ -64,12 +64,12 @@ def planned_budgets(
 
 
 def planned_shares(prepared: Prepared, shares: tuple[float, ...]) -> PlannedShares:
-    """The shares that leave enough labels to fit to, and enough items to score.
+    """Return the shares that leave enough labels for the fit, and enough items to score.
 
     Raises
     ------
     InputError
-        None of them does.
+        No share does.
     """
     n_items = prepared.ballots.n_items
     least, why = fewest_labels(prepared)
@@ -96,7 +96,7 @@ def planned_shares(prepared: Prepared, shares: tuple[float, ...]) -> PlannedShar
 
 
 def fewest_labels(prepared: Prepared) -> tuple[int, str]:
-    """The fewest labels that can be fitted to, and what they are for."""
+    """Return the smallest number of labels for a fit, and the reason."""
     ballots = prepared.ballots
     n_units = len(np.unique(ballots.units))
     by_units = math.ceil(FEWEST_UNITS * ballots.n_items / n_units)

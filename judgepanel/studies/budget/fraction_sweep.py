@@ -1,8 +1,8 @@
-"""Which share of the items should calibrate? All judges and the top k at shares from 5 to 70 %.
+"""Calibration fraction: all judges and the top k with 5 to 70 % of the items for calibration.
 
 The paper's sweep of the calibration fraction (its appendix "Additional Scope Diagnostics"). In
-every split the items are put in one random order: a share takes the first of them to calibrate,
-and all others evaluate. A larger share fits panels on more labels and leaves fewer items to score.
+every split the items are put in one random order: the first share calibrates and all others
+evaluate. A larger share fits panels on more labels and leaves fewer items to score.
 
 Cost per split: one evaluation of the panels for every share.
 """
@@ -56,17 +56,17 @@ _ENDS = (0.025, 0.975)
 
 @dataclass(frozen=True, slots=True)
 class FractionSweepSpec:
-    """Which shares of the items calibrate; that of the settings plays no part.
+    """The shares of the items that calibrate; the share in the settings is ignored.
 
-    ``panels`` are sizes held against all judges. ``within`` is how near to the NLL at the largest
-    share counts as there.
+    ``panels`` are sizes compared with all judges. ``within`` is the tolerance, relative to the NLL
+    at the largest share, for a share that is enough.
 
     Raises
     ------
     InputError
-        An aggregator, calibrator or ranking that is not known; no calibrator, or one given twice;
-        a panel below 1; fewer than two shares, one given twice or outside (0, 1); ``within``
-        outside (0, 1).
+        An unknown aggregator, calibrator or ranking; no calibrator, or one given twice; a panel
+        below 1; fewer than two shares, one given twice or outside (0, 1); ``within`` outside (0,
+        1).
     """
 
     settings: Settings = Settings()
@@ -75,14 +75,15 @@ class FractionSweepSpec:
         default=("beta", "temperature"), metadata={"help": "calibrators of both arms"}
     )
     panels: tuple[int, ...] = field(
-        default=(5,), metadata={"help": "panel sizes held against all judges"}
+        default=(5,), metadata={"help": "panel sizes to compare with all judges"}
     )
-    ranking: Ranking = field(default="accuracy", metadata={"help": "which judges come first"})
+    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
     shares: tuple[float, ...] = field(
         default=SHARES, metadata={"help": "shares of the items that calibrate"}
     )
     within: float = field(
-        default=0.05, metadata={"help": "how near to the NLL at the largest share counts as there"}
+        default=0.05,
+        metadata={"help": "NLL excess over the largest share that is still enough, as a fraction"},
     )
 
     def __post_init__(self) -> None:
@@ -105,7 +106,7 @@ class FractionSweepSpec:
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe every share of every split follows."""
+        """The recipe for every share of every split."""
         return Recipe(
             self.aggregator,
             self.calibrators,
@@ -115,17 +116,17 @@ class FractionSweepSpec:
         )
 
     def sizes(self, n_judges: int) -> Ints:
-        """Panel sizes (n_panels,), all judges last."""
+        """Return panel sizes (n_panels,), all judges last."""
         return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
 
 
 def planned(prepared: Prepared, spec: FractionSweepSpec) -> PlannedShares:
-    """The shares these votes allow."""
+    """Return the shares that these votes allow."""
     return planned_shares(prepared, spec.shares)
 
 
 Tallies = tuple[Tally, ...]
-"""Scores of the splits, share by share."""
+"""Scores of the splits, by share."""
 
 
 def run_chunk(votes: VoteMatrix, spec: FractionSweepSpec, chunk: Chunk) -> Tallies:
@@ -145,12 +146,12 @@ def run_chunk(votes: VoteMatrix, spec: FractionSweepSpec, chunk: Chunk) -> Talli
 
 
 def combine_tallies(left: Tallies, right: Tallies) -> Tallies:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     return tuple(combine(first, other) for first, other in zip(left, right, strict=True))
 
 
 def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> FractionSweep:
-    """Levels, differences and the share that is enough, from whatever splits are in."""
+    """Return levels, differences and the smallest sufficient share from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
     plan = planned(prepared, spec)
@@ -193,10 +194,10 @@ def fraction_estimates(
     within: float,
     seed: int,
 ) -> dict[str, Any]:
-    """Fields of :class:`FractionSweep` that rest on scores; ends are NaN from a single split.
+    """Return the score-based fields of :class:`FractionSweep`; NaN ends from a single split.
 
-    Levels and differences of a share use every item that it evaluated. What compares shares uses
-    the items that the largest one evaluated, which the others did, too.
+    Levels and differences of a share use every item that it evaluated. Comparisons between shares
+    use the items that the largest share evaluated, which all others evaluated too.
     """
     n_c, n_p, n_f = len(calibrators), len(arms), len(shares)
     nll, against = (Interval.full((n_c, n_p, n_f), np.nan) for _ in range(2))
@@ -240,10 +241,10 @@ def _common_items(tallies: Sequence[Tally], common: NDArray[np.bool_]) -> Floats
 
 
 def _across(tallies: Sequence[Tally], items: Floats, units: Ints, c: int, p: int) -> Estimate:
-    """The levels (n_shares,) of one panel with their covariance."""
+    """Return the levels (n_shares,) of one panel with their covariance."""
     splits = np.stack([scores.split_means[:, 0, c, p] for scores in tallies], axis=1)
     n_calibration, n_evaluation = np.array([mean_sizes(scores) for scores in tallies]).T
-    # The draw of n_evaluation of all N items, where the variance over items comes from fewer.
+    # Sampling n_evaluation of all N items, where the variance over items comes from fewer.
     draw = 1.0 / n_evaluation - 1.0 / (n_calibration + n_evaluation) + 1.0 / items.shape[-1]
     return estimate(items, splits, units, n_calibration, 1.0 / draw, n_others=n_evaluation)
 
@@ -261,7 +262,7 @@ def _against_last(fitted: Estimate) -> Interval:
 def _enough(
     fitted: Estimate, shares: Floats, which: tuple[str, str], within: float, seed: int
 ) -> ShareNeeded:
-    """The smallest share whose NLL is near that at the largest one."""
+    """The smallest share whose NLL is near that at the largest share."""
     drawn = np.maximum(joint_draws(fitted, seed=seed, n_draws=_DRAWS), 0.0)
     values = np.concatenate([fitted.value[None], drawn])
     goal = (1.0 + within) * values[:, -1]

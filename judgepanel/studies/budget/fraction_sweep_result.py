@@ -1,4 +1,4 @@
-"""What :data:`FRACTION_SWEEP` finds: scores by the share of items that calibrates."""
+"""Result of :data:`FRACTION_SWEEP`: scores by the share of items that calibrates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 
 def panel_names(panels: Ints) -> tuple[str, ...]:
-    """``top-5``, ..., ``all 65``: the last size is all judges."""
+    """Return ``top-5``, ..., ``all 65``: the last size is all judges."""
     return (*(arm_name(int(k)) for k in panels[:-1]), f"all {panels[-1]:,}")
 
 
@@ -30,8 +30,8 @@ def panel_names(panels: Ints) -> tuple[str, ...]:
 class ShareNeeded:
     """The smallest calibration share that brings one panel's NLL to ``goal``.
 
-    The goal is near the NLL at the largest share. ``share`` has a 95 % interval from draws of all
-    shares' levels together. ``at_start``: the smallest share does it, so it is an upper bound.
+    The goal is near the NLL at the largest share. ``share`` has a 95 % interval from joint draws of
+    all shares' levels. ``at_start``: the smallest share suffices, so it is an upper bound.
     """
 
     calibrator: str
@@ -45,11 +45,12 @@ class ShareNeeded:
 class FractionSweep(RunResult):
     """Result of :data:`FRACTION_SWEEP`.
 
-    ``shares`` (n_shares,) of the items calibrate, rising: ``labels`` of them on average, while
+    ``shares`` (n_shares,) of the items calibrate, increasing: ``labels`` of them on average, while
     ``evaluated`` are scored. ``panels`` (n_panels,) are sizes, the last is all judges. ``nll``
     (n_calibrators, n_panels, n_shares) is in nats per item, with 95 % intervals for new items and
-    panels fitted on that many labels; ``null_nll`` (n_shares,) is the base rate of the same labels,
-    ``constant_nll`` (n_calibrators, n_shares) a constant score through the same calibrator.
+    panels fitted on that many labels; ``null_nll`` (n_shares,) is the NLL of the base rate of the
+    same labels, ``constant_nll`` (n_calibrators, n_shares) that of a constant score through the
+    same calibrator.
 
     ``delta`` (n_calibrators, n_panels - 1, n_shares) is NLL(top-k) - NLL(all) at the same share.
     ``against`` (n_calibrators, n_panels, n_shares) is the NLL minus that at the largest share, on
@@ -87,11 +88,11 @@ class FractionSweep(RunResult):
         return panel_names(self.panels)
 
     def row(self, calibrator: str) -> int:
-        """Position of a calibrator in the arrays."""
+        """Return the position of a calibrator in the arrays."""
         return self.calibrators.index(calibrator)
 
     def narrowest(self, c: int, panel: int = -1) -> int:
-        """Position of the share with the narrowest interval of the level."""
+        """Return the position of the share with the narrowest interval of the level."""
         return int(np.argmin(self._widths(c, panel)))
 
     def _widths(self, c: int, panel: int) -> Floats:
@@ -99,14 +100,14 @@ class FractionSweep(RunResult):
         return np.asarray(hi - lo)
 
     def verdict(self, c: int, panel: int, share: int) -> Verdict:
-        """What the interval of ``delta`` decides, against 2 % of NLL(all) there."""
+        """Return what the interval of ``delta`` decides, against 2 % of NLL(all) at that share."""
         delta, lo, hi = self.delta[c, panel, share]
         margin = MARGIN * float(self.nll.value[c, -1, share])
         same = bool(lo == hi == delta == 0.0)
         return verdict(float(lo), float(hi), margin, identical=same)
 
     def needed_for(self, calibrator: str, panel: str) -> ShareNeeded | None:
-        """The share that is enough for one panel, if it can be said."""
+        """Return the smallest sufficient share of one panel, None if it is unknown."""
         for share in self.needed:
             if (share.calibrator, share.panel) == (calibrator, panel):
                 return share
@@ -144,7 +145,7 @@ class FractionSweep(RunResult):
         )
 
     def decisions(self) -> dict[str, Any]:
-        """The share that is enough, and where intervals are narrowest."""
+        """Return the smallest sufficient share, and where intervals are narrowest."""
         return {
             "needed": [
                 json_values(

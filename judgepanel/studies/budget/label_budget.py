@@ -1,13 +1,13 @@
-"""How many labels do we need? All judges and the top k, fitted on fewer and fewer labels.
+"""Label budget: all judges and the top k, fitted on decreasing numbers of labels.
 
-In every split the calibration half is put in a random order, units whole, and budget n takes its
-first n labels: ranking, weights and calibrators see only those. The evaluation half stays the
-same, so budgets differ only in their labels.
+In every split the calibration half is put in a random order, units whole, and budget n uses its
+first n labels: ranking, weights and calibrators use only those. The evaluation half stays the same,
+so budgets differ only in their labels.
 
-All judges can also be taken under a second aggregator, on the same labels and calibrators.
+All judges can also be evaluated under a second aggregator, with the same labels and calibrators.
 
-Cost per split: one evaluation of the panels for every budget, whose calibrators are fitted together
-while they are small; memory is that of the scores of (panels x budgets) arms.
+Cost per split: one evaluation of the panels for every budget, with calibrators of small budgets
+fitted together; memory is that of the scores of (panels x budgets) arms.
 """
 
 from __future__ import annotations
@@ -52,20 +52,20 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class LabelBudgetSpec:
-    """What the label budget needs.
+    """Options of the label budget.
 
-    ``budgets`` None takes nine on a log scale from 20 to the whole calibration half, which is
-    always the last one. ``panels`` are sizes held against all judges, and so are all judges under
-    the aggregator ``beside``. ``within`` is how near to the NLL of the largest budget counts as
-    there; ``target`` is an NLL that is to be reached; ``have`` is the number of labels from which
-    the price of more is given, all labelled items where it is None.
+    ``budgets`` None uses nine on a log scale from 20 to the whole calibration half, which is always
+    the last one. ``panels`` are sizes compared with all judges, as are all judges under the
+    aggregator ``beside``. ``within`` is the tolerance, relative to the NLL of the largest budget,
+    for a budget that is enough; ``target`` is an NLL to reach; ``have`` is the number of labels
+    from which the price of more is computed, all labelled items if None.
 
     Raises
     ------
     InputError
-        An aggregator, calibrator or ranking that is not known; no calibrator, or one given twice;
-        a second aggregator that is the first; a budget below 2, a panel below 1; ``within``,
-        ``target`` or ``have`` out of range.
+        An unknown aggregator, calibrator or ranking; no calibrator, or one given twice; a second
+        aggregator equal to the first; a budget below 2, a panel below 1; ``within``, ``target`` or
+        ``have`` out of range.
     """
 
     settings: Settings = Settings()
@@ -74,23 +74,25 @@ class LabelBudgetSpec:
         default=("beta", "temperature"), metadata={"help": "calibrators of both arms"}
     )
     panels: tuple[int, ...] = field(
-        default=(5,), metadata={"help": "panel sizes held against all judges"}
+        default=(5,), metadata={"help": "panel sizes to compare with all judges"}
     )
-    ranking: Ranking = field(default="accuracy", metadata={"help": "which judges come first"})
+    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
     budgets: tuple[int, ...] | None = field(
         default=None,
-        metadata={"help": "numbers of labels, beside all that calibrate (nine from 20)"},
+        metadata={"help": "numbers of labels, besides all that calibrate (default: nine from 20)"},
     )
     within: float = field(
-        default=0.05, metadata={"help": "how near to the plateau counts as there"}
+        default=0.05,
+        metadata={"help": "NLL excess over the largest budget that is still enough, as a fraction"},
     )
     target: float | None = field(default=None, metadata={"help": "an NLL to reach"})
     have: int | None = field(
         default=None,
-        metadata={"help": "labels from which the next 100 are priced (all labelled items)"},
+        metadata={"help": "labels from which the next 100 are priced (default: all labelled)"},
     )
     beside: Aggregator | None = field(
-        default=None, metadata={"help": "a second aggregator of all judges, held against the first"}
+        default=None,
+        metadata={"help": "a second aggregator of all judges, compared with the first"},
     )
 
     def __post_init__(self) -> None:
@@ -110,7 +112,7 @@ class LabelBudgetSpec:
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe every budget of every split follows."""
+        """The recipe for every budget of every split."""
         return Recipe(
             self.aggregator,
             self.calibrators,
@@ -120,23 +122,23 @@ class LabelBudgetSpec:
         )
 
     def sizes(self, n_judges: int) -> Ints:
-        """Panel sizes of the first aggregator (n_sizes,), all judges last."""
+        """Return panel sizes of the first aggregator (n_sizes,), all judges last."""
         return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
 
     def panel_sizes(self, n_judges: int) -> Ints:
-        """Sizes of all panels (n_panels,): all judges under the second aggregator come first."""
+        """Return all panel sizes (n_panels,); all judges of the second aggregator come first."""
         sizes = self.sizes(n_judges)
         return sizes if self.beside is None else np.insert(sizes, 0, n_judges)
 
 
 def planned(prepared: Prepared, spec: LabelBudgetSpec) -> Planned:
-    """The budgets these votes allow; the last is the whole calibration half, whatever it is."""
+    """Return the budgets that these votes allow; the last is always the whole calibration half."""
     return planned_budgets(prepared, spec.budgets, spec.settings.fraction)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BudgetTally:
-    """Scores of the splits; ``labels`` (n_budgets,) is the total number of labels fitted to."""
+    """Scores of the splits; ``labels`` (n_budgets,) is the total number of labels of the fits."""
 
     scores: Tally
     labels: Ints
@@ -173,7 +175,7 @@ def _panels(
 
 
 def label_sets(split: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints]:
-    """The calibration rows of every budget, nested; the last budget takes them all."""
+    """Return the nested calibration rows of every budget; the last budget has them all."""
     parts = nested_rows(
         units, split.calibration, budgets[:-1].tolist(), seed=seed, key=(split.number, 11)
     )
@@ -181,9 +183,9 @@ def label_sets(split: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints
 
 
 def budget_arms(scored: Sequence[Sequence[SplitScores]]) -> Arms:
-    """Arms of one split, panels by budgets, budgets vary fastest.
+    """Arms of one split, panels by budgets; budgets vary fastest.
 
-    ``scored`` has the panels of every budget, in one piece or in several that follow each other.
+    ``scored`` has the panels of every budget, in one or several consecutive pieces.
     """
     names = tuple(scored[0][0].evaluation)
 
@@ -212,12 +214,12 @@ def budget_arms(scored: Sequence[Sequence[SplitScores]]) -> Arms:
 
 
 def combine_tallies(left: BudgetTally, right: BudgetTally) -> BudgetTally:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     return BudgetTally(combine(left.scores, right.scores), left.labels + right.labels)
 
 
 def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> LabelBudget:
-    """Levels, differences, labels needed and learning curves from whatever splits are in."""
+    """Return levels, differences, labels needed and learning curves from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots, totals = prepared.ballots, partial.scores.in_order()
     plan = planned(prepared, spec)
@@ -257,10 +259,9 @@ def budget_estimates(
     n_panels: int,
     seed: int,
 ) -> dict[str, Any]:
-    """Fields of :class:`LabelBudget` that rest on scores; ends are NaN from a single split.
+    """Return the score-based fields of :class:`LabelBudget`; NaN ends from a single split.
 
-    Arms are panels by budgets, budgets vary fastest; the last panel is the one that the others are
-    held against.
+    Arms are panels by budgets; budgets vary fastest; the last panel is the reference.
     """
     n_c, n_p, n_b = n_calibrators, n_panels, len(labels)
     item_means, seen = tally.item_means()

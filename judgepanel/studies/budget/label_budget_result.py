@@ -1,4 +1,4 @@
-"""What :data:`LABEL_BUDGET` finds: scores by number of labels, and how many labels are needed."""
+"""Result of :data:`LABEL_BUDGET`: scores by number of labels, and how many labels are needed."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 NEXT = 100
-"""Labels of which the price is given."""
+"""Number of further labels whose price is computed."""
 
 SETTLED_SPLITS = 100
-"""Below so many splits the labels needed are too few by 7 % on average: the upper end is quoted."""
+"""With fewer splits, labels needed are too low by 7 % on average: the upper end is quoted."""
 
 PAPER_NOTE = "invalid: it takes splits of one data set for independent samples"
-"""What stands beside the paper's joint test wherever it is shown."""
+"""Accompanies the paper's joint test wherever it is displayed."""
 
 _BETWEEN: dict[Verdict, str] = {
     "keep all": "the first is better",
@@ -37,18 +37,18 @@ _BETWEEN: dict[Verdict, str] = {
     "undecided": "undecided",
     "tie": "tie",
 }
-"""Verdicts on all judges under a second aggregator against all under the first."""
+"""Verdicts for all judges under the second aggregator against all under the first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelsNeeded:
-    """Labels that bring one panel's NLL to ``goal``.
+    """Number of labels that brings one panel's NLL to ``goal``.
 
     ``kind`` is ``plateau`` (within ``within`` of the NLL at the largest budget) or ``target``.
-    ``n`` has a 95 % interval from draws of all budgets' levels together; it is NaN where no number
-    of labels is enough by the fitted curve, its upper end where there is no upper limit.
-    ``at_start``: the smallest budget does it, so ``n`` is an upper bound. ``extrapolated``: ``n``
-    lies beyond the largest budget, on the fitted curve.
+    ``n`` has a 95 % interval from joint draws of all budgets' levels; it is NaN if no number of
+    labels is enough by the fitted curve, its upper end if there is no upper limit. ``at_start``:
+    the smallest budget suffices, so ``n`` is an upper bound. ``extrapolated``: ``n`` lies beyond
+    the largest budget, on the fitted curve.
     """
 
     calibrator: str
@@ -64,26 +64,26 @@ class LabelsNeeded:
 class LabelBudget(SplitResult):
     """Result of :data:`LABEL_BUDGET`.
 
-    ``labels`` (n_budgets,) are the mean numbers of labels the panels were fitted on, ``budgets``
-    those asked for; groups stay whole, so they may differ. ``panels`` (n_panels,) are sizes, the
-    last is all judges; where ``beside`` names a second aggregator, all judges under it come first.
-    ``nll`` (n_calibrators, n_panels, n_budgets) is in nats per item with 95 %
-    intervals for new items; ``level_se``, ``level_df`` and ``level_covariance`` (.., n_budgets,
-    n_budgets) go with it; ``null_nll`` (n_budgets,) is the base rate of the same labels,
-    ``constant_nll`` (n_calibrators, n_budgets) a constant score through the same calibrator.
+    ``labels`` (n_budgets,) are the mean numbers of labels of the fits, ``budgets`` the requested
+    ones; groups stay whole, so they may differ. ``panels`` (n_panels,) are sizes, the last is all
+    judges; if ``beside`` names a second aggregator, all judges under it come first. ``nll``
+    (n_calibrators, n_panels, n_budgets) is in nats per item with 95 % intervals for new items, with
+    ``level_se``, ``level_df`` and ``level_covariance`` (.., n_budgets, n_budgets); ``null_nll``
+    (n_budgets,) is the NLL of the base rate of the same labels, ``constant_nll`` (n_calibrators,
+    n_budgets) that of a constant score through the same calibrator.
 
     ``delta`` (n_calibrators, n_panels - 1, n_budgets) is NLL(panel) - NLL(all) on the same labels,
-    with an interval budget by budget; ``band`` is the same with intervals that hold at all budgets
-    together. ``joint_p`` (n_calibrators, n_panels - 1) is the p-value of no difference at
-    any budget. ``paper_t``, ``paper_critical`` and ``paper_p`` are the paper's joint test, which is
+    with an interval for each budget; ``band`` is the same with intervals that hold at all budgets
+    together. ``joint_p`` (n_calibrators, n_panels - 1) is the p-value of no difference at any
+    budget. ``paper_t``, ``paper_critical`` and ``paper_p`` are the paper's joint test, which is
     invalid (see :func:`judgepanel.scoring.descriptive.paper_joint`) and decides nothing.
 
-    ``curve_a``, ``curve_b``, ``curve_c`` (n_calibrators, n_panels) are fits of
-    a + b (n / scale)^-c with the largest of ``labels`` as scale; NaN where budgets are too few.
-    ``next_from`` (n_budgets + 1,) are the budgets and ``have``, the labels that the reader has (all
-    labelled items if not said); ``gain`` (n_calibrators, n_panels, n_budgets + 1) is what the next
-    100 labels take off the fitted NLL, NaN below the smallest budget. All that lies beyond
-    ``labels[-1]`` is extrapolated.
+    ``curve_a``, ``curve_b``, ``curve_c`` (n_calibrators, n_panels) are fits of a + b (n / scale)^-c
+    with the largest of ``labels`` as scale; NaN with too few budgets. ``next_from`` (n_budgets +
+    1,) are the budgets and ``have``, the number of labels that the user has (default: all labelled
+    items); ``gain`` (n_calibrators, n_panels, n_budgets + 1) is the decrease of the fitted NLL with
+    the next 100 labels, NaN below the smallest budget. Everything beyond ``labels[-1]`` is
+    extrapolated.
     """
 
     budgets: Ints
@@ -136,40 +136,40 @@ class LabelBudget(SplitResult):
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """Names of the panels: ``top-5``, ..., ``all 65``; ``all 65 by joint`` before them."""
+        """Names of the panels: ``top-5``, ..., ``all 65``, preceded by ``all 65 by joint``."""
         everyone = f"all {self.n_judges:,}"
         first = 0 if self.beside is None else 1
         second = [f"{everyone} by {name.replace('_', '-')}" for name in (self.beside,) if name]
         return (*second, *(arm_name(int(k)) for k in self.panels[first:-1]), everyone)
 
     def aggregator_of(self, panel: int) -> str:
-        """The aggregator of a panel by its position."""
+        """Return the aggregator of a panel by its position."""
         return self.aggregator if self.beside is None or panel else self.beside
 
     def row(self, calibrator: str) -> int:
-        """Position of a calibrator in the arrays."""
+        """Return the position of a calibrator in the arrays."""
         return self.calibrators.index(calibrator)
 
     def verdict(self, c: int, panel: int, budget: int) -> Verdict:
-        """What the pointwise interval of ``delta`` decides, against 2 % of NLL(all) there."""
+        """Return what the pointwise interval of ``delta`` decides, against 2 % of NLL(all)."""
         delta, lo, hi = self.delta[c, panel, budget]
         margin = MARGIN * float(self.nll.value[c, -1, budget])
         same = bool(lo == hi == delta == 0.0)
         return verdict(float(lo), float(hi), margin, identical=same)
 
     def decided(self, c: int, panel: int, budget: int) -> str:
-        """The verdict in words that fit the panel: two aggregators keep all judges both."""
+        """Return the verdict in words that fit the panel: both aggregators keep all judges."""
         result = self.verdict(c, panel, budget)
         return result if self.aggregator_of(panel) == self.aggregator else _BETWEEN[result]
 
     def fitted(self, c: int, panel: int, n: float | Floats) -> Floats:
-        """The fitted learning curve at ``n`` labels; NaN where there is none."""
+        """Return the fitted learning curve at ``n`` labels; NaN if there is none."""
         ratio = np.asarray(n, dtype=np.float64) / self.labels[-1]
         power = ratio ** -self.curve_c[c, panel]
         return np.asarray(self.curve_a[c, panel] + self.curve_b[c, panel] * power)
 
     def needed_for(self, calibrator: str, panel: str, kind: str = "plateau") -> LabelsNeeded | None:
-        """How many labels one panel needs, if that was asked and can be said."""
+        """Return how many labels one panel needs, None if unknown or not requested."""
         for need in self.needed:
             if (need.calibrator, need.panel, need.kind) == (calibrator, panel, kind):
                 return need
@@ -177,13 +177,13 @@ class LabelBudget(SplitResult):
 
     @property
     def settled(self) -> bool:
-        """Whether there are splits enough to quote an estimate of the labels needed."""
+        """Whether there are enough splits to quote an estimate of the labels needed."""
         return self.n_splits >= SETTLED_SPLITS
 
     def quoted(self, needed: LabelsNeeded) -> float:
-        """The number of labels to plan with: the estimate, below ``SETTLED_SPLITS`` the upper end.
+        """Return the number of labels to plan with: the estimate, or the upper end.
 
-        NaN where that has no limit.
+        The upper end is used below ``SETTLED_SPLITS`` splits; NaN if it has no limit.
         """
         return float(needed.n.value if self.settled else needed.n.hi)
 

@@ -1,8 +1,8 @@
-"""What is read off the levels of all budgets: curves, the price of labels, labels needed.
+"""Quantities derived from the levels of all budgets: curves, the price of labels, labels needed.
 
-Nothing here needs the votes, so a page can ask for another goal without any new work. Intervals
-repeat a reading on draws of the levels of all budgets together. They hold the doubt about the
-levels, not that about the form of the curve.
+Nothing here needs the votes, so a page can change the goal without new work. Intervals repeat the
+computation on joint draws of the levels of all budgets. They include the uncertainty of the levels,
+not that of the form of the curve.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ENDS = (0.025, 0.975)
 
 
 def check_goals(within: float, target: float | None, have: int | None) -> None:
-    """Refuse what makes no sense as a goal, or as a number of labels.
+    """Refuse invalid goals or numbers of labels.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def check_goals(within: float, target: float | None, have: int | None) -> None:
 
 
 def unread(n_calibrators: int, n_panels: int, labels: Floats, n_items: int) -> dict[str, Any]:
-    """The fields that :func:`read` fills, blank."""
+    """Return blank values of the fields that :func:`read` fills."""
     shape = (n_calibrators, n_panels)
     return {
         "within": math.nan,
@@ -71,7 +71,7 @@ def unread(n_calibrators: int, n_panels: int, labels: Floats, n_items: int) -> d
 def read(
     result: LabelBudget, *, within: float = 0.05, target: float | None = None, have: int | None
 ) -> LabelBudget:
-    """The same scores, read for other goals or from another number of labels.
+    """Return the same result for other goals or from another number of labels.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def read(
 
 
 def _levels(result: LabelBudget, c: int, p: int) -> tuple[Floats, LearningCurve | None]:
-    """Levels of all budgets, the estimates first and then draws of them, and their curves."""
+    """Return levels of all budgets, estimates first and then draws, and their curves."""
     value, lo, hi = result.nll[c, p]
     se = result.level_se[c, p]
     fitted = Estimate(
@@ -123,7 +123,7 @@ def _levels(result: LabelBudget, c: int, p: int) -> tuple[Floats, LearningCurve 
 
 
 def _gains(curve: LearningCurve, start: Floats, smallest: float) -> Interval:
-    """What the next labels take off the curve at every start.
+    """Return the decrease of the curve with the next labels from every start.
 
     NaN below the smallest budget: towards 0 labels a power law grows without bound.
     """
@@ -136,7 +136,7 @@ def _gains(curve: LearningCurve, start: Floats, smallest: float) -> Interval:
 def _needed(
     labels: Floats, values: Floats, goal: Floats, curve: LearningCurve | None
 ) -> dict[str, Any]:
-    """Labels at which the levels first are at the goal; on the curve beyond the last budget."""
+    """Labels at which the levels first reach the goal; beyond the last budget, on the curve."""
     n = first_reached(labels, values, goal)
     beyond = np.full(len(values), np.inf)
     if curve is not None:

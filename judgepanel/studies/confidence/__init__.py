@@ -1,1 +1,1 @@
-"""Can the probabilities be believed? Reliability, selective prediction, sets, single items."""
+"""Trust in probabilities: reliability, selective prediction, conformal sets, single items."""

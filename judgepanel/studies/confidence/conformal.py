@@ -1,10 +1,10 @@
-"""Do conformal sets hold the label as often as they promise, and for whom?
+"""Coverage of conformal sets: do they hold the true label as often as promised, and for whom?
 
-In every split a slice of the calibration items is held out of all other fits and makes the
+In every split a slice of the calibration items is held out of all other fits and sets the
 thresholds. Plain split conformal promises coverage over all items; Mondrian sets promise it within
 each label, each stratum of difficulty (known from votes alone) or each value of an item feature.
 
-Cost per split: one evaluation of the panel. Memory: a byte an evaluation, method and level.
+Cost per split: one evaluation of the panel. Memory: one byte per evaluation, method and level.
 """
 
 from __future__ import annotations
@@ -65,19 +65,19 @@ CLASSES = ("label 0", "label 1")
 
 @dataclass(frozen=True, slots=True)
 class ConformalSpec(PanelSpec):
-    """What conformal sets need beside the panel: ``levels``, and an item ``feature`` to look into.
+    """Options of conformal sets besides the panel: ``levels``, and an item ``feature`` to group by.
 
     Raises
     ------
     InputError
-        Beside those of the panel: no level, or one outside (0, 1).
+        As for the panel; no level, or one outside (0, 1).
     """
 
     levels: tuple[float, ...] = field(
-        default=(0.8, 0.9), metadata={"help": "how often a set is to hold the true label"}
+        default=(0.8, 0.9), metadata={"help": "share of sets that should hold the true label"}
     )
     feature: str | None = field(
-        default=None, metadata={"help": "an item feature whose values are looked at apart"}
+        default=None, metadata={"help": "an item feature whose values are reported separately"}
     )
 
     def __post_init__(self) -> None:
@@ -90,7 +90,7 @@ class ConformalSpec(PanelSpec):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetsDone:
-    """Sets of S splits, E evaluations in all.
+    """Sets of S splits, E evaluations in total.
 
     ``kinds`` int8 (n_methods, n_levels, E); ``behind`` (S, n_groups) counts the slice's items in
     every group, all items first.
@@ -105,7 +105,7 @@ class SetsDone:
     replaced: Ints
 
     def in_order(self) -> SetsDone:
-        """The same splits in the order of their numbers."""
+        """Return the same splits sorted by number."""
         order = np.argsort(self.numbers, kind="stable")
         owner = np.repeat(self.numbers, self.n_evaluation)
         place = np.argsort(owner, kind="stable")
@@ -117,7 +117,7 @@ _PER_SPLIT = ("numbers", "n_calibration", "n_evaluation", "behind", "replaced")
 
 
 def strata_of(prepared: Prepared, spec: ConformalSpec) -> dict[Grouping, Strata]:
-    """Every way of grouping the labelled items that applies, all of them together first.
+    """Return all applicable groupings of the labelled items, all items together first.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def strata_of(prepared: Prepared, spec: ConformalSpec) -> dict[Grouping, Strata]
 
 
 def run_chunk(votes: VoteMatrix, spec: ConformalSpec, chunk: Chunk) -> SetsDone:
-    """Make the sets of the splits of one chunk."""
+    """Compute the sets of the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     strata = strata_of(prepared, spec)
     splits = list(splits_of(prepared, spec.settings, chunk))
@@ -160,7 +160,7 @@ def _of_split(
     strata: dict[Grouping, Strata],
     split: Split,
 ) -> tuple[Kinds, Ints, int]:
-    """Sets (n_methods, n_levels, n_eval), the slice's items by group, and what was replaced."""
+    """Sets (n_methods, n_levels, n_eval), the slice's items by group, and the fallback count."""
     ballots = prepared.ballots
     learn, hold = subsplit(
         ballots.units,
@@ -184,7 +184,7 @@ def _of_split(
 def sets_within(
     own: Floats, new: Floats, part: Strata, items: tuple[Ints, Ints], level: float, way: Grouping
 ) -> Kinds:
-    """Sets of the evaluation items, their thresholds from their own stratum of the slice."""
+    """Sets of the evaluation items, with thresholds from their own stratum of the slice."""
     hold, evaluation = items
     limits = group_thresholds(own, part.codes[hold], part.n, level)
     if way == "class":
@@ -200,7 +200,7 @@ def _counts(strata: dict[Grouping, Strata], hold: Ints) -> Ints:
 
 
 def combine(left: SetsDone, right: SetsDone) -> SetsDone:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     both: dict[str, Any] = {
         name: np.concatenate([getattr(left, name), getattr(right, name)])
         for name in (*_PER_SPLIT, "rows")
@@ -209,7 +209,7 @@ def combine(left: SetsDone, right: SetsDone) -> SetsDone:
 
 
 def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conformal:
-    """Coverage, size and kinds from whatever splits are in."""
+    """Return coverage, size and kinds from the splits so far."""
     prepared = prepare(votes, spec.settings)
     sets, strata = partial.in_order(), strata_of(prepared, spec)
     of = Repeats(**repeats(prepared, sets.rows, sets.n_calibration, sets.n_evaluation))
@@ -286,7 +286,7 @@ def _of_groups(of: Repeats, kinds: Kinds, codes: Ints, n: int) -> dict[str, Any]
 def _infinite(
     spec: ConformalSpec, strata: dict[Grouping, Strata], sets: SetsDone
 ) -> tuple[Ints, list[str]]:
-    """Splits with an infinite threshold (n_methods, n_levels), and sentences that say of whom."""
+    """Splits with an infinite threshold (n_methods, n_levels), and sentences about the groups."""
     counts = np.zeros((len(strata), len(spec.levels)), dtype=np.int64)
     notes, first = [], 0
     for m, (way, part) in enumerate(strata.items()):

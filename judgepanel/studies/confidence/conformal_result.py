@@ -1,4 +1,4 @@
-"""What :data:`CONFORMAL` finds: what sets hold, overall, by class, by difficulty, by feature."""
+"""Result of :data:`CONFORMAL`: coverage and size of sets overall, by class, difficulty, feature."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ KIND_FIELDS = ("neither", "only_0", "only_1", "both")
 class Conformal(SplitResult):
     """Result of :data:`CONFORMAL`.
 
-    ``methods`` name what a set was made within: ``all`` is plain split conformal, the others are
-    Mondrian within label, difficulty or feature. ``groups`` name where it is looked at, by
-    ``groupings``; ``items`` (n_groups,) counts their items. Arrays are (n_methods, n_levels,
-    n_groups): ``coverage`` the share of sets that hold the true label, ``size`` in [0, 2] the
-    labels they hold, ``one_right`` the share right of the sets with one label, each with a 95 %
-    interval for new items, panels and slices; NaN where there is nothing to look at. ``kinds``
+    ``methods`` name the groups within which sets are calibrated: ``all`` is plain split conformal,
+    the others are Mondrian within label, difficulty or feature. ``groups`` name the groups that are
+    reported, by ``groupings``; ``items`` (n_groups,) counts their items. Arrays are (n_methods,
+    n_levels, n_groups): ``coverage`` the share of sets that hold the true label, ``size`` in [0, 2]
+    the number of labels they hold, ``one_right`` the share right among the sets with one label,
+    each with a 95 % interval for new items, panels and slices; NaN for empty groups. ``kinds``
     (n_methods, n_levels, n_groups, 4) are shares of {}, {0}, {1} and {0, 1}; under ``symmetric`` a
-    set of one label counts half for each.
-    ``infinite`` (n_methods, n_levels) counts splits in which a threshold was infinite.
+    set of one label counts half for each. ``infinite`` (n_methods, n_levels) counts splits in which
+    a threshold was infinite.
     """
 
     aggregator: str
@@ -76,15 +76,15 @@ class Conformal(SplitResult):
 
     @property
     def symmetric(self) -> bool:
-        """Whether a set of one label says nothing of which label."""
+        """Whether the label in a set of one label is arbitrary."""
         return self.orientation == "symmetric"
 
     def promised(self, method: int, group: int) -> bool:
-        """Whether the method promises coverage within that group, not only over all items."""
+        """Return whether the method promises coverage within that group, not only overall."""
         return self.groupings[group] in ("all", self.methods[method])
 
     def kept(self, method: int, level: int, group: int) -> Kept:
-        """Whether the interval of the coverage reaches the level."""
+        """Return whether the interval of the coverage reaches the level."""
         coverage = self.coverage[method, level, group]
         if not np.isfinite(coverage.lo + coverage.hi):
             return "open"
@@ -118,7 +118,7 @@ class Conformal(SplitResult):
         )
 
     def decisions(self) -> dict[str, Any]:
-        """Coverage over all items by method and level; whether classes are looked at."""
+        """Return coverage over all items by method and level, and whether classes are reported."""
         return {
             "feature": self.feature,
             "sets": [

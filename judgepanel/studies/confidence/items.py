@@ -1,8 +1,8 @@
-"""Which items does the panel get wrong, and is it as good on the hard ones?
+"""Single items: which ones does the panel get wrong, and how good is it on hard items?
 
-Every item's probability is the mean over the splits that held it out. Difficulty is how much the
-judges' votes disagree, which no label goes into; how many judges erred is shown beside it, but the
-label is in that, so accuracy within its strata is high or low by construction.
+Every item's probability is the mean over the splits that held it out. Difficulty is the
+disagreement of the judges' votes, which uses no label; the share of judges that erred is reported
+too, but it uses the label, so accuracy within its strata is high or low by construction.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _TEXT = 200
 
 @dataclass(frozen=True, slots=True)
 class ItemsSpec(PanelSpec):
-    """What the study of items needs beside the panel: an item ``feature`` to group by.
+    """Options of the study of items besides the panel: an item ``feature`` to group by.
 
     Raises
     ------
@@ -63,12 +63,12 @@ class ItemsSpec(PanelSpec):
     """
 
     feature: str | None = field(
-        default=None, metadata={"help": "an item feature whose values are looked at apart"}
+        default=None, metadata={"help": "an item feature whose values are reported separately"}
     )
 
 
 def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
-    """Items and strata from whatever splits are in."""
+    """Return items and strata from the splits so far."""
     prepared = prepare(votes, spec.settings)
     predictions = partial.in_order()
     of = evaluations(predictions, prepared)
@@ -101,7 +101,7 @@ def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
 
 
 def _of_items(of: Evaluations, prepared: Prepared, votes: VoteMatrix) -> dict[str, Any]:
-    """Everything about single items, as the file has their two responses."""
+    """Return all figures of single items, in the file's order of the two responses."""
     ballots, vote_matrix = prepared.ballots, prepared.oriented.votes
     n = ballots.n_items
     given = votes.labels[votes.labelled]
@@ -136,14 +136,14 @@ def _of_items(of: Evaluations, prepared: Prepared, votes: VoteMatrix) -> dict[st
 
 
 def _spread(values: Floats, seen: Ints, n: int) -> Floats:
-    """Values (N,) of the items seen among all n; NaN for the others."""
+    """Return values (N,) of the evaluated items among all n; NaN for the others."""
     spread = np.full(n, np.nan)
     spread[seen] = values
     return spread
 
 
 def _central(of: Evaluations) -> tuple[Floats, Floats]:
-    """The central 95 % of each item's probabilities, (N,) and (N,), by order statistics."""
+    """Return the central 95 % of each item's probabilities, (N,) and (N,), by order statistics."""
     ordered = of.p[CALIBRATED][np.lexsort((of.p[CALIBRATED], of.item))]
     first = np.cumsum(of.times) - of.times
     skipped = np.floor(0.025 * of.times).astype(np.int64)
@@ -158,7 +158,7 @@ def _feature_texts(votes: VoteMatrix) -> tuple[tuple[str, ...], tuple[tuple[str,
 
 
 def _text(value: Any) -> str:
-    """A feature's value; whole numbers without a decimal point."""
+    """Return a feature's value; whole numbers without a decimal point."""
     if pd.isna(value):
         return ""
     if isinstance(value, float) and value.is_integer():
@@ -167,14 +167,14 @@ def _text(value: Any) -> str:
 
 
 def _of_strata(of: Evaluations, part: Strata) -> dict[str, Any]:
-    """What the strata (n,) of one grouping are, whatever the stage."""
+    """Fields that describe the strata (n,) of one grouping, for every stage."""
     codes = part.codes[of.seen]
     null, _ = ratios(of, binned_sums(of, of.null_nll, codes[of.item], part.n))
     return {"stratum_items": np.bincount(codes, minlength=part.n), "null_by": null.value}
 
 
 def _of_stage(of: Evaluations, stage: int, part: Strata, seed: int) -> dict[str, Any]:
-    """Figures of the strata (n,) of one grouping; NaN where no item is."""
+    """Figures of the strata (n,) of one grouping; NaN if empty."""
     codes, n = part.codes[of.seen][of.item], part.n
     right, items = shares(of, binned_sums(of, of.hit[stage], codes, n))
     nll = item_scores(of.logits[stage], of.signs, symmetric=of.symmetric).nll
@@ -197,7 +197,7 @@ def _of_stage(of: Evaluations, stage: int, part: Strata, seed: int) -> dict[str,
 def _chance(
     of: Evaluations, stage: int, cells: Ints, codes: Ints, items: Floats, n_bins: int, seed: int
 ) -> Floats:
-    """Mean calibration error of each stratum if every probability were right."""
+    """Mean calibration error of each stratum under perfect calibration."""
     chance = np.full(len(items), np.nan)
     for group in np.flatnonzero(items > 0):
         rows = codes == group
@@ -214,7 +214,7 @@ def _chance(
 
 
 def _notes(of: Evaluations, prepared: Prepared, strata: dict[StratumGrouping, Strata]) -> list[str]:
-    """What could not be shown, and what it would take."""
+    """Return notes on what could not be computed, and what it would need."""
     notes = []
     unseen = prepared.ballots.n_items - of.n_items
     if unseen:

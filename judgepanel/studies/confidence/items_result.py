@@ -1,4 +1,4 @@
-"""What :data:`ITEMS` finds: every item's probability, and how good they are stratum by stratum."""
+"""Result of :data:`ITEMS`: every item's probability, and its quality by stratum."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 StratumGrouping = Literal["difficulty", "errors", "feature"]
 
 FEW_ITEMS = 10
-"""Below this many items a stratum's figures say little."""
+"""Number of items below which a stratum's figures are uninformative."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,18 +29,18 @@ class Items(SplitResult):
     """Result of :data:`ITEMS`.
 
     Items are the labelled ones, in the file's order, and (n_items,): ``labels`` and ``p`` (mean
-    probability of label 1 over an item's evaluations, with the central 95 % of them, which is not a
-    confidence interval) as the file has the two responses; ``nll`` the mean surprise; ``right`` the
-    share of evaluations whose decision is right; ``times`` the evaluations, 0 where no split held
-    the item out. ``for_1`` and ``for_0`` count votes, ``wrong`` those against the label;
-    ``disagreement`` is 0 where votes are alike and 1 where they are half against half.
-    ``feature_values`` are texts, one tuple a feature.
+    probability of label 1 over an item's evaluations, with their central 95 %, which is not a
+    confidence interval) in the file's order of the two responses; ``nll`` the mean NLL; ``right``
+    the share of evaluations whose decision is right; ``times`` the number of evaluations, 0 if no
+    split held the item out. ``for_1`` and ``for_0`` count votes, ``wrong`` those against the label;
+    ``disagreement`` is 0 if votes agree and 1 if they are evenly split. ``feature_values`` are
+    texts, one tuple per feature.
 
     Strata (n_strata,) are named ``strata`` by ``groupings``: ``difficulty`` (disagreement of the
-    votes, no label used), ``errors`` (share of votes against the label: it only describes, since
-    the label is in it) and a ``feature``. ``accuracy``, ``nll_by`` and ``ece`` (2, n_strata) are
-    before and after calibration with 95 % intervals for new items; ``ece_null`` what a perfectly
-    calibrated panel would show; ``null_by`` (n_strata,) the base rate's NLL.
+    votes, no label used), ``errors`` (share of votes against the label: only descriptive, since it
+    uses the label) and a ``feature``. ``accuracy``, ``nll_by`` and ``ece`` (2, n_strata) are before
+    and after calibration with 95 % intervals for new items; ``ece_null`` is the expected ECE of a
+    perfectly calibrated panel; ``null_by`` (n_strata,) the NLL of the base rate.
     """
 
     aggregator: str
@@ -89,18 +89,18 @@ class Items(SplitResult):
     )
 
     def worst(self, n: int) -> Ints:
-        """Positions of the items that cost most NLL, largest first."""
+        """Return the positions of the items with the largest NLL, largest first."""
         order = np.argsort(-np.nan_to_num(self.nll, nan=-1.0), kind="stable")
         return np.asarray(order[self.times[order] > 0][:n])
 
     def contested(self, n: int) -> Ints:
-        """Positions of the items whose votes are most evenly divided, most votes first in ties."""
+        """Positions of the items with the most evenly divided votes; ties by most votes."""
         even = np.nan_to_num(self.disagreement, nan=-1.0)
         order = np.lexsort((-(self.for_1 + self.for_0), -even))
         return np.asarray(order[even[order] > 0][:n])
 
     def strata_of(self, grouping: StratumGrouping) -> list[int]:
-        """Positions of the strata of one grouping."""
+        """Return the positions of the strata of one grouping."""
         return [i for i, name in enumerate(self.groupings) if name == grouping]
 
     def frame(self) -> pd.DataFrame:

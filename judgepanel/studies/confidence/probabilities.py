@@ -1,7 +1,7 @@
 """Out-of-sample probabilities of one panel, before and after calibration.
 
-The panel is some of the judges under one pipeline, or the average that is recommended, whose
-members have calibrators of their own: there before and after are the same.
+The panel is some of the judges under one pipeline, or the recommended average, whose members have
+their own calibrators: before and after are then the same.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from judgepanel.votes import InputError, VoteMatrix
 Floats = NDArray[np.float64]
 PanelAggregator = Literal[Aggregator, "average"]
 PANEL_AGGREGATORS: tuple[PanelAggregator, ...] = (AVERAGE, *AGGREGATORS)
-"""What a panel's votes are summed by: the recommended average, or one aggregator."""
+"""Aggregators of a panel: the recommended average, or one aggregator."""
 Ints = NDArray[np.int64]
 
 STAGES = ("raw", "calibrated")
@@ -42,31 +42,31 @@ _KEPT_BYTES = 256 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class PanelSpec:
-    """One panel and its pipeline, which the studies of confidence share.
+    """One panel and its pipeline, shared by the studies of confidence.
 
-    ``panel`` is the number of judges, the best by ``ranking``; None takes all. Under ``average``
-    ``calibrator`` is none, whatever is given.
+    ``panel`` is the number of judges, the best by ``ranking``; None uses all. Under ``average``,
+    ``calibrator`` is always none.
 
     Raises
     ------
     InputError
-        An aggregator, calibrator or ranking that is not known, or a panel of nobody; a panel of the
+        An unknown aggregator, calibrator or ranking, or a panel below 1; a panel size with the
         average, or the average under the paper's protocol.
     """
 
     settings: Settings = Settings()
     aggregator: PanelAggregator = field(
         default="one_coin",
-        metadata={"help": "how votes become a raw score; average: the panel that is recommended"},
+        metadata={"help": "how votes become a raw score; average: the recommended panel"},
     )
     calibrator: Calibrator = field(
         default="beta",
-        metadata={"help": "how the raw score becomes a probability (none under average)"},
+        metadata={"help": "how the raw score becomes a probability (none for average)"},
     )
     panel: int | None = field(
-        default=None, metadata={"help": "size of the panel, the best judges; all without it"}
+        default=None, metadata={"help": "number of judges in the panel, best first (default: all)"}
     )
-    ranking: Ranking = field(default="accuracy", metadata={"help": "what the best judges are"})
+    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
 
     def __post_init__(self) -> None:
         check_known("aggregator", PANEL_AGGREGATORS, (self.aggregator,))
@@ -95,23 +95,23 @@ class PanelSpec:
 
     @property
     def shared(self) -> PanelSpec:
-        """The part that decides the probabilities, whatever study asks for them."""
+        """The part of the spec that determines the probabilities, common to all studies."""
         return PanelSpec(self.settings, self.aggregator, self.calibrator, self.panel, self.ranking)
 
     def size(self, n_judges: int) -> int:
-        """How many judges the panel has."""
+        """Return the number of judges in the panel."""
         return n_judges if self.panel is None else min(self.panel, n_judges)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutOfSample:
-    """Evaluations of S splits, E in all, those of one split next to each other.
+    """Evaluations of S splits, E in total, grouped by split.
 
-    ``numbers`` (S,) are the splits, ``n_calibration`` and ``n_evaluation`` (S,) their sides;
+    ``numbers`` (S,) are the splits, ``n_calibration`` and ``n_evaluation`` (S,) their sizes;
     ``rows`` (E,) is the item of an evaluation, ``logits`` (2, E) its logit in the order of
-    ``STAGES``. ``null`` (S,) is the logit of the base rate, ``constant_nll`` (S,) what a constant
-    score gets through the same calibrator, ``replaced`` (S,) whether temperature stood in, which
-    the recommendation says of members of the average.
+    ``STAGES``. ``null`` (S,) is the logit of the base rate, ``constant_nll`` (S,) the NLL of a
+    constant score through the same calibrator, ``replaced`` (S,) whether it fell back to
+    temperature; for members of the average the recommendation reports this.
     """
 
     numbers: Ints
@@ -125,11 +125,11 @@ class OutOfSample:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays."""
+        """Size of the arrays in bytes."""
         return int(sum(getattr(self, array.name).nbytes for array in fields(self)))
 
     def in_order(self) -> OutOfSample:
-        """The same splits in the order of their numbers, so that float sums are reproducible."""
+        """Return the same splits sorted by number, so that float sums are reproducible."""
         order = np.argsort(self.numbers, kind="stable")
         owner = np.repeat(self.numbers, self.n_evaluation)
         place = np.argsort(owner, kind="stable")
@@ -149,8 +149,9 @@ def run_chunk(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk) -> OutOfSample:
 
 
 def recall(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk) -> OutOfSample | None:
-    """What this process remembers of a chunk, from another study of the panel or, for the average,
-    from a recommendation; None where that is not all of it.
+    """Return the cached result of a chunk, None if it is incomplete.
+
+    It comes from another study of the panel or, for the average, from a recommendation.
     """
     known = _RECENT.get((votes.sha256, spec.shared, chunk))
     if known is None and spec.aggregator == AVERAGE:
@@ -161,14 +162,14 @@ def recall(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk) -> OutOfSample | No
 
 
 def learn(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk, piece: OutOfSample) -> None:
-    """Remember a chunk for the next study of the panel."""
+    """Cache a chunk for the next study of the panel."""
     _RECENT.put((votes.sha256, spec.shared, chunk), piece, piece.nbytes)
 
 
 def known_splits(
     votes: VoteMatrix, settings: Settings, numbers: Iterable[int]
 ) -> OutOfSample | None:
-    """The average in those of these splits that a recommendation has left; None without any."""
+    """Return the average in those of these splits that a recommendation cached; None if none."""
     averages = remembered(votes, settings, numbers)
     if not averages:
         return None
@@ -194,8 +195,9 @@ def _together(splits: list[Split], scored: list[ScoredSplit]) -> OutOfSample:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredSplit:
-    """A panel on the rows of a split that did not fit it: ``logits`` (2, n_eval) in the order of
-    ``STAGES``; see :class:`OutOfSample` for the others.
+    """A panel on the held-out rows of a split: ``logits`` (2, n_eval) in the order of ``STAGES``.
+
+    See :class:`OutOfSample` for the other fields.
     """
 
     logits: Floats
@@ -213,7 +215,7 @@ def score_split(
 ) -> ScoredSplit:
     """Fit the panel on the calibration rows of a split, and score the other rows.
 
-    ``average_on`` fits the average: another one where the split is not one of the analysis.
+    ``average_on`` fits the average; replace it if the split is not one of the analysis.
     """
     ballots, settings = prepared.ballots, spec.settings
     if spec.aggregator == AVERAGE:
@@ -240,7 +242,7 @@ def _of_average(average: Averaged) -> ScoredSplit:
 
 
 def combine(left: OutOfSample, right: OutOfSample) -> OutOfSample:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     joined = {
         name: np.concatenate([getattr(left, name), getattr(right, name)])
         for name in (*_PER_SPLIT, "rows")
@@ -250,11 +252,11 @@ def combine(left: OutOfSample, right: OutOfSample) -> OutOfSample:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluations(Repeats):
-    """Repeats with what the panel said, (2, E) in the order of ``STAGES``.
+    """Repeats with the panel's predictions, (2, E) in the order of ``STAGES``.
 
-    ``logits``, ``p`` (clipped probability of label 1), ``confidence`` max(p, 1 - p) and ``hit``
-    (1 where the decision p >= .5 is right; a tie counts one half under ``symmetric``);
-    ``null_nll`` (E,) scores the base rate.
+    ``logits``, ``p`` (clipped probability of label 1), ``confidence`` max(p, 1 - p) and ``hit`` (1
+    if the decision p >= .5 is right; a tie counts one half under ``symmetric``); ``null_nll`` (E,)
+    is the NLL of the base rate.
     """
 
     logits: Floats
@@ -265,7 +267,7 @@ class Evaluations(Repeats):
 
 
 def evaluations(predictions: OutOfSample, prepared: Prepared) -> Evaluations:
-    """Evaluations of these splits, whatever order they came in."""
+    """Return the evaluations of these splits in a canonical order."""
     predictions = predictions.in_order()
     fields = repeats(
         prepared, predictions.rows, predictions.n_calibration, predictions.n_evaluation
@@ -287,7 +289,7 @@ def evaluations(predictions: OutOfSample, prepared: Prepared) -> Evaluations:
 
 
 class Fitted(Protocol):
-    """Splits done: what their panels were fitted on, and where temperature stood in."""
+    """Data about the fits of the splits so far: label counts and fallbacks."""
 
     @property
     def n_calibration(self) -> Ints: ...
@@ -297,7 +299,7 @@ class Fitted(Protocol):
 
 
 def panel_notes(prepared: Prepared, spec: PanelSpec, fit: Fitted) -> list[str]:
-    """Warnings that all studies of one panel's probabilities give."""
+    """Return the warnings common to all studies of one panel's probabilities."""
     warnings = [*prepared.notices]
     warnings += few_labels(prepared, float(fit.n_calibration.mean()))
     n_judges = prepared.ballots.n_judges

@@ -1,9 +1,9 @@
-"""Can the probabilities be believed? Reliability before and after calibration, out of sample.
+"""Reliability of probabilities before and after calibration, out of sample.
 
 Bins of confidence with counts of items, the slope and intercept of the stated log-odds, and the
-expected calibration error beside what a perfectly calibrated panel would show by chance.
+expected calibration error compared with that of a perfectly calibrated panel by chance.
 
-Cost per split: one evaluation of the panel. Memory: two numbers an evaluation.
+Cost per split: one evaluation of the panel. Memory: two numbers per evaluation.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ _DRAWS = (40, 400)
 
 @dataclass(frozen=True, slots=True)
 class ReliabilitySpec(PanelSpec):
-    """What reliability needs: the panel and its pipeline, nothing else."""
+    """Options of reliability: only the panel and its pipeline."""
 
 
 def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Reliability:
-    """Bins, slope and errors from whatever splits are in."""
+    """Return bins, slope and errors from the splits so far."""
     prepared = prepare(votes, spec.settings)
     predictions = partial.in_order()
     of = evaluations(predictions, prepared)
@@ -114,7 +114,7 @@ def _bins_of(of: Evaluations, stage: int, edges: Floats) -> dict[str, Any]:
 
 
 def slopes(of: Evaluations) -> dict[str, Any]:
-    """Slope and intercept (2,) of both stages; NaN where there is no finite fit."""
+    """Slope and intercept (2,) of both stages; NaN without a finite fit."""
     both = Interval.stacked([_slope_of(of, stage) for stage in (RAW, CALIBRATED)], axis=1)
     return {"slope": both[0], "intercept": both[1]}
 
@@ -142,7 +142,7 @@ def _levels(of: Evaluations) -> dict[str, Any]:
 
 
 def errors(of: Evaluations, seed: int) -> dict[str, Any]:
-    """Expected calibration errors (2, n_ece_bins) and what chance alone would show."""
+    """Expected calibration errors (2, n_ece_bins) and their size by chance."""
     return stacked(
         [stacked([_error(of, stage, n, seed) for n in ECE_BINS]) for stage in (RAW, CALIBRATED)]
     )
@@ -206,7 +206,7 @@ def _fit_notes(of: Evaluations, slopes: Floats) -> list[str]:
 
 
 def _thin(bins: Bins) -> list[str]:
-    """What bins with few items need."""
+    """Return notes on bins with too few items."""
     items = bins.items[-1]
     thin = (items > 0) & (items < FEW_ITEMS)
     if not thin.any():

@@ -1,4 +1,4 @@
-"""What :data:`RELIABILITY` finds: stated confidence against the share that is right."""
+"""Result of :data:`RELIABILITY`: stated confidence against the share that is right."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from judgepanel.studies.split_result import SplitResult
 Floats = NDArray[np.float64]
 
 STATED_BINS = "stated"
-"""Name of the bins around the confidences people say: 60 %, 70 %, 80 %, 90 %."""
+"""Name of the bins centred on commonly stated confidences: 60 %, 70 %, 80 %, 90 %."""
 FEW_ITEMS = 10.0
-"""Below this many items a bin's share is hardly worth its name."""
+"""Number of items below which a bin's share is uninformative."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,8 +29,8 @@ class Bins:
     """Bins of confidence, arrays (2, n_bins) over ``STAGES``; NaN where ``items`` is 0.
 
     ``edges`` (n_bins + 1,) lie in [.5, 1], or just below .5; ``items`` counts items, not
-    evaluations, each once at most. ``confidence`` is the mean that was stated, ``accuracy`` the
-    share that was right, with 95 % intervals for new items and new panels.
+    evaluations, each once at most. ``confidence`` is the mean stated confidence, ``accuracy`` the
+    share right, with 95 % intervals for new items and new panels.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Bins:
 
     @property
     def n_bins(self) -> int:
-        """Bins, empty ones included."""
+        """Number of bins, including empty ones."""
         return len(self.edges) - 1
 
 
@@ -49,14 +49,14 @@ class Bins:
 class Reliability(SplitResult):
     """Result of :data:`RELIABILITY`; arrays over (2,) stages are before and after calibration.
 
-    ``slope`` and ``intercept`` (2,) are those of labels regressed on the stated logit, 1 and 0
-    where it means what it says; NaN where there is no finite fit, the intercept also under
-    ``symmetric``. Expected calibration errors are (2, n_ece_bins): ``ece`` over all items, with an
-    interval, ``ece_corrected`` less what the draw of items adds, ``ece_null`` the mean and central
-    95 % (not a confidence interval) of a panel whose every probability is right, ``ece_p`` how
-    often such a panel shows as much. ``ece_split`` is the mean of single splits, with far fewer
+    ``slope`` and ``intercept`` (2,) are from the regression of labels on the stated logit, 1 and 0
+    under calibration; NaN without a finite fit, the intercept also under ``symmetric``. Expected
+    calibration errors are (2, n_ece_bins): ``ece`` over all items, with an interval,
+    ``ece_corrected`` without the excess due to sampling of items, ``ece_null`` the mean and central
+    95 % (not a confidence interval) for a perfectly calibrated panel, ``ece_p`` how often such a
+    panel has at least this error. ``ece_split`` is the mean over single splits, with far fewer
     items each, and ``ece_split_null`` its chance level. ``nll`` and ``accuracy`` (2,) have 95 %
-    intervals; ``null_nll`` is the base rate's, ``constant_nll`` that of a constant score.
+    intervals; ``null_nll`` is that of the base rate, ``constant_nll`` that of a constant score.
     """
 
     bins: tuple[Bins, ...]
@@ -92,11 +92,11 @@ class Reliability(SplitResult):
     )
 
     def binned(self, name: str) -> Bins:
-        """The bins of this name: ``10``, ``15``, ``stated``."""
+        """Return the bins with this name: ``10``, ``15``, ``stated``."""
         return next(bins for bins in self.bins if bins.name == name)
 
     def frame(self) -> pd.DataFrame:
-        """One row per stage and bin that is not empty, for every way of binning."""
+        """Return one row per stage and non-empty bin, for every binning."""
         frames = [
             long_frame(
                 bins.items.shape,
@@ -121,7 +121,7 @@ class Reliability(SplitResult):
         return frame[frame["items"] > 0].reset_index(drop=True)
 
     def decisions(self) -> dict[str, Any]:
-        """Slope, intercept and errors of calibration of both stages, with their null."""
+        """Return slope, intercept and calibration errors of both stages, with their null."""
         levels = ("slope", "intercept", "confidence", "accuracy", "nll")
         errors = ("ece", "ece_corrected", "ece_null", "ece_p", "ece_split", "ece_split_null")
         return {

@@ -1,13 +1,13 @@
-"""Items evaluated again and again: sums by item and by split, means and shares with intervals.
+"""Repeated evaluations of items: sums by item and by split, means and shares with intervals.
 
-Every item is evaluated in about half of the splits, each time by a panel that has not seen its
-label. An item counts once all the same: whatever is a mean, a share or a count weighs each
-evaluation with one over the number of evaluations of its item.
+Every item is evaluated in about half of the splits, each time by a panel that was not fitted to its
+label. An item still counts once: all means, shares and counts weight each evaluation by one over
+the number of evaluations of its item.
 
-A share of evaluations that are not all there are (accuracy in a bin, coverage in a stratum) is a
-ratio of two means, A = sum(x) / sum(w), where w says how much of an evaluation counts (is in the
-bin). Its items are counted as sum over items of the mean w: an item that spends half of its
-evaluations in a bin is half an item there, and none counts more than once.
+A share of a subset of evaluations (accuracy in a bin, coverage in a stratum) is a ratio of two
+means, A = sum(x) / sum(w), where w is the weight of an evaluation in the subset. Its number of
+items is the sum over items of the mean w: an item with half of its evaluations in a bin is half an
+item there, and no item counts more than once.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Ints = NDArray[np.int64]
 class Repeats:
     """E evaluations of N items in S splits, in the order of their splits.
 
-    ``item`` (E,) numbers the items evaluated at least once and ``split`` (E,) the splits;
-    ``times`` (N,) counts an item's evaluations, ``sizes`` (S,) a split's. ``seen`` (N,) are the
-    items' positions among the labelled ones, ``units`` (N,) their groups, ``signs`` (E,) labels
-    as -1 or +1.
+    ``item`` (E,) numbers the items evaluated at least once and ``split`` (E,) the splits; ``times``
+    (N,) counts an item's evaluations, ``sizes`` (S,) a split's. ``seen`` (N,) are the items'
+    positions among the labelled ones, ``units`` (N,) their groups, ``signs`` (E,) labels as -1 or
+    +1.
     """
 
     item: Ints
@@ -50,23 +50,23 @@ class Repeats:
 
     @property
     def n_items(self) -> int:
-        """Items evaluated at least once."""
+        """Number of items evaluated at least once."""
         return len(self.seen)
 
     @property
     def n_splits(self) -> int:
-        """Splits done."""
+        """Number of splits."""
         return len(self.sizes)
 
     @property
     def per_split(self) -> Floats:
-        """What an evaluation counts for (E,) when splits are averaged; they sum to 1."""
+        """Weight of an evaluation (E,) when averaging splits; the weights sum to 1."""
         return np.asarray(1.0 / (self.n_splits * self.sizes[self.split]))
 
     def by_item(self, values: Floats, codes: Ints | None = None, n_codes: int = 1) -> Floats:
         """Mean over its evaluations of each item's value, split by code: (n_codes, N).
 
-        ``values`` (E,) count for their own code in 0..n_codes - 1 and 0 for the others.
+        ``values`` (E,) count only for their own code in 0..n_codes - 1.
         """
         weights = values / self.times[self.item]
         return _summed(self.item, self.n_items, codes, n_codes, weights)
@@ -77,9 +77,9 @@ class Repeats:
         return _summed(self.split, self.n_splits, codes, n_codes, weights)
 
     def estimated(self, items: Floats, splits: Floats) -> Estimate:
-        """Means of new items from values by item (n, N) and by split (n, S).
+        """Means over new items from values by item (n, N) and by split (n, S).
 
-        From a single split there is no spread to learn from; bounds are then NaN.
+        With a single split the spread is unknown and ends are NaN.
         """
         if self.n_splits < 2:
             value = items.mean(axis=1)
@@ -95,7 +95,7 @@ class Repeats:
         )
 
     def mean(self, values: Floats) -> Estimate:
-        """Means of new items of values (n, E)."""
+        """Means over new items of values (n, E)."""
         items = np.concatenate([self.by_item(value) for value in values])
         return self.estimated(items, np.concatenate([self.by_split(value) for value in values]))
 
@@ -129,7 +129,7 @@ def _summed(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """Means by item (n, N) and by split (n, S) of what counts ``w`` and what is counted ``x``."""
+    """Means by item (n, N) and by split (n, S) of the weight ``w`` and the weighted value ``x``."""
 
     x_items: Floats
     x_splits: Floats
@@ -159,7 +159,7 @@ def weighted_sums(of: Repeats, x: Floats, w: Floats) -> Sums:
 
 
 def ratios(of: Repeats, sums: Sums) -> tuple[Estimate, Floats]:
-    """Ratios of means (n,), by their linearisation, and the items that count; 0 where none does.
+    """Ratios of means (n,), by linearisation, and the number of items; 0 if it is 0.
 
     The value of an item is A + (x - A w) / mean(w): its mean is A, its variance that of A to first
     order (the delta method).
@@ -168,10 +168,10 @@ def ratios(of: Repeats, sums: Sums) -> tuple[Estimate, Floats]:
 
 
 def item_errors(of: Repeats, sums: Sums) -> Floats:
-    """Standard errors (n,) of the same ratios by the draw of items alone.
+    """Standard errors (n,) of the same ratios due to the sampling of items alone.
 
-    A ratio pooled over splits is a mean over their panels: what one panel is off by is in it and
-    no noise of it.
+    A ratio pooled over splits is a mean over their panels: the error of one panel is part of the
+    ratio, not noise.
     """
     return np.sqrt(sampling_variance(_linearised(sums)[0], of.units))
 
@@ -189,10 +189,10 @@ def _linearised(sums: Sums) -> tuple[Floats, Floats]:
 
 
 def shares(of: Repeats, sums: Sums) -> tuple[Interval, Floats]:
-    """Shares (n,), NaN where no item counts, and the items that do.
+    """Shares (n,), NaN if no item counts, and the number of items.
 
-    Their intervals are those of :func:`share_intervals`. Where all or none is right whole groups
-    are counted.
+    Their intervals are those of :func:`share_intervals`. If all or none are right, whole groups are
+    counted.
     """
     fitted, items = ratios(of, sums)
     at_ends = np.minimum(items, _groups(of, sums.w_items))
@@ -202,11 +202,11 @@ def shares(of: Repeats, sums: Sums) -> tuple[Interval, Floats]:
 def share_intervals(
     of: Repeats, value: Floats, se: Floats, at_ends: Floats, items: Floats
 ) -> Interval:
-    """Shares (n,) with 95 % intervals for new items and new panels; no ends from a single split.
+    """Shares (n,) with 95 % intervals for new items and new panels; NaN ends from a single split.
 
-    The intervals are Wilson's on A (1 - A) / se^2 items, at most the ``items`` there are (Franco et
-    al. 2019, doi:10.1093/jssam/smy019): groups, and panels that differ from split to split, lower
-    that number. Where all or none is right there is no such variance, and ``at_ends`` counts.
+    The intervals are Wilson's on A (1 - A) / se^2 items, at most the number ``items`` (Franco et
+    al. 2019, doi:10.1093/jssam/smy019): groups, and panels that differ between splits, lower that
+    number. If all or none are right there is no such variance, and ``at_ends`` is used.
     """
     value = np.clip(value, 0.0, 1.0)
     spread = value * (1.0 - value)
@@ -230,12 +230,12 @@ def _groups(of: Repeats, w_items: Floats) -> Floats:
 
 
 def stacked(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Records of arrays and intervals as one record, along a new first axis."""
+    """Stack records of arrays and intervals along a new first axis."""
     return _together(records, Interval.stacked, np.stack)
 
 
 def joined(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Records of arrays and intervals as one record, along their first axis."""
+    """Concatenate records of arrays and intervals along their first axis."""
     return _together(records, Interval.joined, np.concatenate)
 
 

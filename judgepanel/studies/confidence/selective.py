@@ -1,9 +1,9 @@
-"""What is gained by answering only where the panel is sure? Accuracy against share answered.
+"""Selective prediction: accuracy when only confident items are answered.
 
-The null is answering everything: a confidence that says nothing has that accuracy at every share.
-Items are ranked by the size of the logit, which has the order of the confidence but no ties at the
-clip. A calibrator that keeps the order of the scores then changes no curve within a split, only
-which items reach a stated confidence.
+The null is answering everything: an uninformative confidence has that accuracy at every share.
+Items are ranked by the size of the logit, which has the order of the confidence without ties at the
+clip. A calibrator that preserves the order of the scores therefore changes no curve within a split,
+only which items reach a stated confidence.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ SHARES = np.arange(1, 21) / 20.0
 
 @dataclass(frozen=True, slots=True)
 class SelectiveSpec(PanelSpec):
-    """What selective prediction needs; ``confidences`` are the limits of the table.
+    """Options of selective prediction; ``confidences`` are the thresholds of the table.
 
     Raises
     ------
     InputError
-        Beside those of the panel: a confidence outside [.5, 1).
+        As for the panel; a confidence outside [.5, 1).
     """
 
     confidences: tuple[float, ...] = field(
         default=(0.6, 0.7, 0.8, 0.9, 0.95, 0.99),
-        metadata={"help": "answer where at least so much is stated"},
+        metadata={"help": "answer items with at least this stated confidence"},
     )
 
     def __post_init__(self) -> None:
@@ -68,7 +68,7 @@ class SelectiveSpec(PanelSpec):
 
 
 def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selective:
-    """The curve, its area and the table from whatever splits are in."""
+    """Return the curve, its area and the table from the splits so far."""
     prepared = prepare(votes, spec.settings)
     predictions = partial.in_order()
     of = evaluations(predictions, prepared)
@@ -119,13 +119,13 @@ def curve(of: Evaluations, stage: int) -> Interval:
 
 
 def _accuracies(of: Evaluations, value: Floats, se: Floats, items: Floats) -> Interval:
-    """Accuracies (n,) among so many items; where all or none is right, groups are counted."""
+    """Accuracies (n,) among ``items`` items; if all or none are right, groups are counted."""
     at_ends = items * len(np.unique(of.units)) / of.n_items
     return share_intervals(of, value, se, at_ends, items)
 
 
 def _local(right: Floats, share: Floats) -> Floats:
-    """Accuracy of the items about each limit: what moving the limit would let in."""
+    """Accuracy of the items around each threshold, which a shift of it would add."""
     right, share = np.append(0.0, right), np.append(0.0, share)
     ahead = np.append(np.arange(2, len(share)), len(share) - 1)
     behind = np.arange(len(share) - 1)
@@ -134,7 +134,7 @@ def _local(right: Floats, share: Floats) -> Floats:
 
 
 def areas(of: Evaluations, stage: int) -> dict[str, Any]:
-    """AUAC, accuracy and their difference, with intervals; the most the difference could be."""
+    """AUAC, accuracy and their difference, with intervals, and the largest possible difference."""
     hit = of.hit[stage]
     values = np.empty((3, len(hit)))
     most = np.empty(of.n_splits)
@@ -154,7 +154,7 @@ def areas(of: Evaluations, stage: int) -> dict[str, Any]:
 
 
 def answered_at(of: Evaluations, stage: int, limits: tuple[float, ...]) -> dict[str, Any]:
-    """What is answered at every stated confidence, and how much of it is right."""
+    """Share answered at every stated confidence, and share of it that is right."""
     inside = (of.confidence[stage] >= np.array(limits)[:, None]).astype(np.float64)
     ones = np.ones((1, inside.shape[1]))
     right, items = shares(of, weighted_sums(of, of.hit[stage], inside))
@@ -168,7 +168,7 @@ def answered_at(of: Evaluations, stage: int, limits: tuple[float, ...]) -> dict[
 
 
 def _splits(of: Evaluations) -> list[tuple[int, slice]]:
-    """Number and evaluations of every split."""
+    """Return the number and evaluations of every split."""
     ends = np.cumsum(of.sizes)
     return [
         (number, slice(int(end - size), int(end)))
@@ -177,7 +177,7 @@ def _splits(of: Evaluations) -> list[tuple[int, slice]]:
 
 
 def _null_accuracy(of: Evaluations, predictions: OutOfSample) -> float:
-    """Accuracy of always saying the commoner label of the calibration items."""
+    """Accuracy of always predicting the majority label of the calibration items."""
     if of.symmetric:
         return 0.5
     guess = np.repeat(predictions.null >= 0, predictions.n_evaluation)

@@ -1,4 +1,4 @@
-"""What :data:`SELECTIVE` finds: accuracy when only the confident items are answered."""
+"""Result of :data:`SELECTIVE`: accuracy when only confident items are answered."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Selective(SplitResult):
     """Result of :data:`SELECTIVE`; the first axis is ``STAGES``, before and after calibration.
 
     ``curve`` (2, n_shares) is the accuracy among the most confident ``shares`` of the items,
-    ``auac`` (2,) the area under it and ``gain`` (2,) = AUAC - accuracy of answering everything: 0
-    where confidence says nothing. ``gain_most`` (2,) is the gain of a confidence that puts every
-    right decision before every wrong one. ``share`` (2, n_confidences) of the items is answered
-    where at least ``confidences`` is stated, ``right`` of those answers are right, ``stated`` is
-    their mean confidence and ``items`` how many they are; NaN where none is. ``accuracy`` (2,)
-    answers everything; ``null_accuracy`` the commoner label of the calibration items, .5 under
-    ``symmetric``. Intervals are 95 % intervals for new items and panels.
+    ``auac`` (2,) the area under it and ``gain`` (2,) = AUAC - accuracy of answering everything, 0
+    for an uninformative confidence. ``gain_most`` (2,) is the gain of a confidence that ranks every
+    right decision above every wrong one. ``share`` (2, n_confidences) of the items have at least
+    the confidence ``confidences``, ``right`` of those answers are right, ``stated`` is their mean
+    confidence and ``items`` their number; NaN if there are none. ``accuracy`` (2,) is that of
+    answering everything; ``null_accuracy`` that of the majority label of the calibration items, .5
+    under ``symmetric``. Intervals are 95 % intervals for new items and panels.
     """
 
     aggregator: str
@@ -63,7 +63,7 @@ class Selective(SplitResult):
     )
 
     def frame(self) -> pd.DataFrame:
-        """One row per stage and limit: ``by`` confidence (at least so sure) or share (so many)."""
+        """Return one row per stage and threshold: ``by`` confidence (at least) or share (top)."""
         limits = (*self.confidences, *self.shares.tolist())
         by = ["confidence"] * len(self.confidences) + ["share"] * len(self.shares)
         asked = Interval.alone(np.broadcast_to(self.shares, self.curve.shape))

@@ -1,8 +1,8 @@
-"""Strata of items: by how much the judges disagree, by an item feature, by how many judges erred.
+"""Strata of items by disagreement of the judges, by an item feature, or by judge errors.
 
-Disagreement is known from the votes alone, before any label: figures within its strata are not
-circular. The share of judges that erred uses the item's own label. Within its strata accuracy is
-high or low by construction, so it only describes.
+Disagreement is known from the votes alone, so figures within its strata are not circular. The share
+of judges that erred uses the item's own label. Accuracy within its strata is high or low by
+construction, so it is only descriptive.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ MOST_VALUES = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strata:
-    """``codes`` (n_items,) number the stratum of each labelled item in ``names``."""
+    """``codes`` (n_items,) are the strata of the labelled items, as positions in ``names``."""
 
     names: tuple[str, ...]
     codes: Ints
 
     @property
     def n(self) -> int:
-        """How many strata there are."""
+        """Number of strata."""
         return len(self.names)
 
 
 def disagreement(prepared: Prepared) -> Floats:
-    """How evenly an item's votes are divided, (n_items,): 0 all alike, 1 half against half.
+    """Disagreement of an item's votes, (n_items,): 0 unanimous, 1 evenly split.
 
-    1 - |2 share - 1| over the votes cast by all judges of the analysis; its order is that of the
+    1 - |2 share - 1| over the votes of all judges of the analysis; a monotone function of the
     votes' entropy. NaN without votes.
     """
     votes = prepared.ballots.votes
@@ -73,9 +73,9 @@ def by_errors(prepared: Prepared) -> Strata:
 
 
 def terciles(values: Floats, names: tuple[str, ...], blank: str) -> Strata:
-    """Thirds of values (n,), equal values kept together; NaN are a stratum of their own.
+    """Thirds of values (n,), equal values kept together; NaN are a separate stratum.
 
-    Where ties leave a third empty it is left out, so there may be two strata or one.
+    If ties leave a third empty it is omitted, so there may be two strata or one.
     """
     known = ~np.isnan(values)
     codes = np.full(len(values), len(names), dtype=np.int64)
@@ -86,9 +86,9 @@ def terciles(values: Floats, names: tuple[str, ...], blank: str) -> Strata:
 
 
 def by_feature(prepared: Prepared, feature: str) -> Strata:
-    """Values of an item feature; terciles where it is a number with many values.
+    """Values of an item feature; terciles if it is numeric with many values.
 
-    Rare values beyond the ``MOST_VALUES`` commonest are one stratum.
+    Values other than the ``MOST_VALUES`` most frequent are one stratum.
 
     Raises
     ------
@@ -122,6 +122,6 @@ def _thirds(numbers: Floats) -> tuple[str, ...]:
 
 
 def _compact(names: tuple[str, ...], codes: Ints) -> Strata:
-    """Without the strata that no item is in."""
+    """Return the strata without empty ones."""
     used, renumbered = np.unique(codes, return_inverse=True)
     return Strata(tuple(names[code] for code in used), renumbered.astype(np.int64))

@@ -1,1 +1,1 @@
-"""What a panel costs: the frontier of NLL against cost, and asking a cheap panel first."""
+"""Costs of panels: the frontier of NLL against cost, and asking a cheap panel first."""

@@ -1,7 +1,7 @@
-"""What does a better panel cost? The best panels found under fixed budgets, held to new items.
+"""The price of a better panel: the best panels under fixed budgets, scored on new items.
 
-Budgets are fixed in advance. In every split the panel of each is chosen on the calibration rows
-alone and scored on the others, against all judges; nothing is picked by the NLL that is shown.
+Budgets are fixed in advance. In every split the panel for each budget is chosen on the calibration
+rows alone and scored on the others, against all judges; no choice uses the reported NLL.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _SAME = 1e-12
 
 
 def check_choosing(settings: Settings, aggregator: str, calibrator: str) -> None:
-    """Refuse names that are not known, and the paper's protocol."""
+    """Refuse unknown names, and the paper's protocol."""
     check_known("aggregator", AGGREGATORS, (aggregator,))
     check_known("calibrator", CALIBRATORS, (calibrator,))
     if settings.protocol != "honest":
@@ -67,29 +67,30 @@ def check_choosing(settings: Settings, aggregator: str, calibrator: str) -> None
 
 @dataclass(frozen=True, slots=True)
 class CostSpec:
-    """Budgets, and under what their panels are compared and scored.
+    """Budgets, and the pipeline that compares and scores their panels.
 
     Raises
     ------
     InputError
-        A name that is not known, a budget that is no price, points outside 2..30, fewer than 2
-        folds, steps below 0; the paper's protocol.
+        An unknown name, an invalid budget, points outside 2..30, fewer than 2 folds, steps below 0;
+        the paper's protocol.
     """
 
     settings: Settings = Settings()
     aggregator: Aggregator = field(default="joint", metadata={"help": "how votes are summed"})
     calibrator: Calibrator = field(default="none", metadata={"help": "calibrator of every panel"})
     budget: float | None = field(
-        default=None, metadata={"help": "a cost of an item to look at: the best panel under it"}
+        default=None, metadata={"help": "a budget per item: the best panel whose cost is within it"}
     )
     points: int = field(
-        default=7, metadata={"help": "budgets of the curve, from the cheapest judge to all"}
+        default=7,
+        metadata={"help": "number of budgets on the curve, from the cheapest judge to all judges"},
     )
     folds: int = field(
-        default=5, metadata={"help": "inner folds on calibration rows, under a closed form"}
+        default=5, metadata={"help": "number of inner folds on calibration rows, for closed forms"}
     )
     steps: int = field(
-        default=20, metadata={"help": "judges that the greedy order adds; 0 does without"}
+        default=20, metadata={"help": "number of judges that the greedy order adds; 0 turns it off"}
     )
 
     def __post_init__(self) -> None:
@@ -117,7 +118,7 @@ class CostSpec:
 
     @property
     def comparable(self) -> bool:
-        """Whether panels are compared by NLLs of the kind that they are scored by."""
+        """Whether panels are compared by the same kind of NLL that scores them."""
         closed = self.aggregator in CLOSED_FORMS
         alike = compared_under(self.aggregator) == self.aggregator
         return closed or (alike and self.calibrator == "none")
@@ -125,8 +126,9 @@ class CostSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CostTally:
-    """Scores of the splits, and the panels ``chosen`` bool (S, n_arms, n_judges) in each, all
-    judges first; they follow the order of ``scores.numbers``.
+    """Scores of the splits, and the panels ``chosen`` bool (S, n_arms, n_judges) in each.
+
+    All judges come first; splits follow the order of ``scores.numbers``.
     """
 
     scores: Tally
@@ -134,7 +136,7 @@ class CostTally:
 
 
 def budgets_of(spec: CostSpec, costs: JudgeCosts, judges: tuple[str, ...]) -> Floats:
-    """The budgets, ascending: a grid from the cheapest judge to all, and the one asked for."""
+    """Return ascending budgets: a grid from the cheapest judge to all, and the requested one."""
     grid = budget_grid(costs.cost, spec.points, costs.full, whole=costs.counted)
     if spec.budget is None:
         return grid
@@ -145,7 +147,7 @@ def budgets_of(spec: CostSpec, costs: JudgeCosts, judges: tuple[str, ...]) -> Fl
 
 
 def run_chunk(votes: VoteMatrix, spec: CostSpec, chunk: Chunk) -> CostTally:
-    """Choose and evaluate in the splits of one chunk."""
+    """Choose and evaluate panels in the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
     known, costs = priced_judges(votes, prepared)
@@ -172,7 +174,7 @@ def _scored(
     evidence: Evidence,
     spec: CostSpec,
 ) -> list[Curated]:
-    """Panels of one split and their scores; without a calibrator, equal panels are scored once."""
+    """Panels of one split with scores; without a calibrator, equal panels are scored once."""
     if spec.calibrator != "none":
         return [curated(ballots, split, c, evidence, spec.aggregator) for c in curators]
     made: list[Curated] = []
@@ -188,7 +190,7 @@ def _scored(
 
 
 def combine_tallies(left: CostTally, right: CostTally) -> CostTally:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     return CostTally(
         combine(left.scores, right.scores), np.concatenate([left.chosen, right.chosen])
     )
@@ -196,7 +198,7 @@ def combine_tallies(left: CostTally, right: CostTally) -> CostTally:
 
 @cached(4)
 def _panels(votes: VoteMatrix, spec: CostSpec) -> UnderBudgets:
-    """Panels that all labelled rows choose; the same for every partial result."""
+    """Panels chosen on all labelled rows; the same for every partial result."""
     prepared = prepare(votes, spec.settings)
     known, costs = priced_judges(votes, prepared)
     plan = Plan(budgets_of(spec, costs, prepared.judges), spec.aggregator)
@@ -204,7 +206,7 @@ def _panels(votes: VoteMatrix, spec: CostSpec) -> UnderBudgets:
 
 
 def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
-    """What every budget buys, from whatever splits are in."""
+    """Return the panels and scores of every budget from the splits so far."""
     prepared = prepare(votes, spec.settings)
     order = np.argsort(partial.scores.numbers, kind="stable")
     totals, chosen = partial.scores.in_order(), partial.chosen[order]
@@ -253,7 +255,7 @@ def cost_points(
     comparable: bool,
     seed: int,
 ) -> tuple[CostPoint, tuple[CostPoint, ...]]:
-    """All judges, and a point per budget; ``chosen`` (S, 1 + n_budgets, n_judges) has all first."""
+    """All judges, and one point per budget; ``chosen`` (S, 1 + n_budgets, n_judges), all first."""
     titles = ["all judges", *(f"under {budget:g}" for budget in budgets)]
     names = ["all", *(f"budget_{place}" for place in range(len(budgets)))]
     picked = chosen.sum(axis=0)
@@ -290,7 +292,7 @@ def cost_points(
 def _of_panels(
     judges: tuple[str, ...], costs: JudgeCosts, chosen: Bools, panel: Bools
 ) -> dict[str, Any]:
-    """Costs and latencies of the panels (S, n_judges) of the splits, and of the final one."""
+    """Costs and latencies of the panels (S, n_judges) of the splits, and of the final panel."""
     spent = costs.of(chosen)
     low, high = np.quantile(spent, (0.025, 0.975), method="nearest")
     mean = spent.mean()
@@ -312,7 +314,7 @@ def readings(nll: Floats) -> Floats:
 
 
 def _frontier(reading: Floats, cost: Floats) -> list[bool]:
-    """Points whose reading no cheaper point (nor an equally dear one before) attains."""
+    """Points whose reading no cheaper point (nor an earlier one of equal cost) attains."""
     frontier, best = [False] * len(reading), np.inf
     for place in np.argsort(cost, kind="stable"):
         if reading[place] < best - _SAME:
@@ -321,7 +323,7 @@ def _frontier(reading: Floats, cost: Floats) -> list[bool]:
 
 
 def _steps(tally: Tally, prepared: Prepared, cost: Floats) -> list[NextPoint | None]:
-    """What each budget's successor saves and costs; None for the last, and from a single split."""
+    """NLL saved and cost added by each next budget; None for the last, and from one split."""
     n_points = len(cost)
     if len(tally.numbers) < 2 or n_points < 2:
         return [None] * n_points
@@ -344,12 +346,12 @@ def _steps(tally: Tally, prepared: Prepared, cost: Floats) -> list[NextPoint | N
 
 
 def _price(extra: float, gain: float, nll: float) -> float:
-    """Cost of 1 % of the NLL; NaN where none is saved."""
+    """Cost of 1 % of the NLL; NaN if nothing is saved."""
     return extra * 0.01 * nll / gain if gain > _SAME else float("nan")
 
 
 def cost_notes(prepared: Prepared, costs: JudgeCosts, n_calibration: float) -> list[str]:
-    """Warnings that all studies of costs give."""
+    """Return the warnings common to all studies of costs."""
     notes = [*prepared.notices, *no_costs_note(costs)]
     notes += few_labels(prepared, n_calibration)
     cast = float(np.mean(prepared.ballots.votes != 0))

@@ -1,4 +1,4 @@
-"""What :data:`COST` finds: what each budget buys."""
+"""Result of :data:`COST`: the best panels by budget."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _NEXT = ("gain", "lo", "hi", "extra", "price", "price_lo", "price_hi")
 
 @dataclass(frozen=True, slots=True)
 class NextPoint:
-    """From one budget to the next, both fixed in advance.
+    """The step from one budget to the next, both fixed in advance.
 
-    ``gain`` is the NLL that the larger one saves, in nats, above 0 where it saves any; ``extra``
-    what its panels cost more; ``price`` what 1 % of the NLL costs on the way, NaN where nothing is
-    saved, infinite ends as NaN.
+    ``gain`` is the NLL saved by the larger budget, in nats, above 0 if it saves any; ``extra`` is
+    the additional cost of its panels; ``price`` the cost of saving 1 % of the NLL, NaN if nothing
+    is saved, with infinite ends as NaN.
     """
 
     gain: Interval
@@ -37,7 +37,7 @@ class NextPoint:
     price: Interval
 
     def row(self) -> dict[str, Any]:
-        """Its numbers by the names of their columns."""
+        """Return its numbers by column name."""
         return flat_row(self, gain="")
 
 
@@ -46,13 +46,13 @@ class CostPoint:
     """The best panels found under one budget.
 
     ``figures`` are their scores on new items, see :class:`CuratorFigures`; ``delta`` there is
-    against all judges. ``cost`` (for one item) is the mean over splits with the central 95 % of
-    them, no confidence interval; ``share`` of what all judges cost. ``slowest`` is the latency of
-    its slowest judge (all asked at once), ``in_turn`` of all one after the other; NaN where not
-    known. ``judges`` are those that all labelled rows choose, ``panel_cost``, ``panel_slowest`` and
-    ``panel_in_turn`` theirs. ``reading`` is the NLL of the best non-increasing curve through all
-    points: with ``on_frontier`` a reading of figures that were seen, not a choice anybody could
-    have made.
+    against all judges. ``cost`` (per item) is the mean over splits with their central 95 %, which
+    is not a confidence interval; ``share`` is relative to the cost of all judges. ``slowest`` is
+    the latency of its slowest judge (all in parallel), ``in_turn`` that of all in sequence; NaN if
+    unknown. ``judges`` is the panel chosen on all labelled rows, with ``panel_cost``,
+    ``panel_slowest`` and ``panel_in_turn``. ``reading`` is the NLL of the best non-increasing curve
+    through all points: like ``on_frontier`` it describes the observed figures, not a choice that
+    was possible in advance.
     """
 
     budget: float
@@ -74,10 +74,10 @@ class CostPoint:
 class Cost(SplitResult):
     """Result of :data:`COST`.
 
-    ``points`` follow ascending budgets that were fixed before any panel was scored; ``everyone``
-    is all judges, the reference. ``budget`` is the one asked for, NaN without. ``counted``: no
-    costs are known, every judge counts 1. ``judge_costs`` and ``chosen_share`` (n_points,
-    n_judges) follow ``judges``.
+    ``points`` are in order of ascending budgets fixed before any panel was scored; ``everyone`` is
+    all judges, the reference. ``budget`` is the requested one, NaN without. ``counted``: costs are
+    unknown, so every judge counts 1. ``judge_costs`` and ``chosen_share`` (n_points, n_judges)
+    follow ``judges``.
     """
 
     points: tuple[CostPoint, ...]
@@ -123,7 +123,7 @@ class Cost(SplitResult):
 
     @property
     def asked(self) -> CostPoint | None:
-        """The point of the budget that was asked for."""
+        """The point of the requested budget."""
         if np.isnan(self.budget):
             return None
         within = [point for point in self.points if point.budget <= self.budget * (1.0 + 1e-9)]
@@ -131,7 +131,7 @@ class Cost(SplitResult):
 
     @property
     def cheapest_without_loss(self) -> CostPoint | None:
-        """The smallest budget shown to lose at most the margin, all budgets taken together."""
+        """The smallest budget shown to lose at most the margin, jointly over all budgets."""
         for point in self.points:
             band = point.figures.band.hi < point.figures.margin or point.figures.verdict == "tie"
             if point.cost.value < self.full_cost * (1.0 - 1e-9) and band:
@@ -139,7 +139,7 @@ class Cost(SplitResult):
         return None
 
     def frame(self) -> pd.DataFrame:
-        """One row per budget, ascending, then all judges."""
+        """Return one row per ascending budget, then all judges."""
         return pd.DataFrame([_row(point) for point in (*self.points, self.everyone)]).assign(
             null_nll=self.null_nll,
             constant_nll=self.constant_nll,
@@ -150,7 +150,7 @@ class Cost(SplitResult):
         )
 
     def decisions(self) -> dict[str, Any]:
-        """Points and their panels."""
+        """Return points and their panels."""
         return {
             "nll_all": float(self.everyone.figures.nll.value),
             "points": [

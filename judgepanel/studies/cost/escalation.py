@@ -1,7 +1,8 @@
-"""Can a cheap panel answer first? All judges are asked only where it is not sure.
+"""Escalation: a cheap panel answers first, and all judges are asked only if it is not confident.
 
 Thresholds are fixed in advance. The recommended one is chosen in every split on calibration rows,
-whose scores come from panels that were chosen and fitted without them, and is held to the others.
+whose scores come from panels that were chosen and fitted without them, and is evaluated on the
+other rows.
 """
 
 from __future__ import annotations
@@ -49,42 +50,50 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class EscalationSpec:
-    """The cheap panel, the thresholds, and how votes become probabilities.
+    """The cheap panel, the thresholds, and the pipeline.
 
-    The cheap panel is the judges named in ``cheap``, or the ``cheapest`` so many, or the best found
-    for a ``share`` of what all judges cost, chosen on calibration rows in every split.
+    The cheap panel consists of the judges named in ``cheap``, or of the ``cheapest`` judges of this
+    number, or is the best panel for a ``share`` of the cost of all judges, chosen on calibration
+    rows in every split.
 
     Raises
     ------
     InputError
-        A name that is not known; a threshold outside [.5, 1], a share outside (0, 1], a negative
-        tolerance; both judges and a number of them; the paper's protocol.
+        An unknown name; a threshold outside [.5, 1], a share outside (0, 1], a negative tolerance;
+        both judges and a number of them; the paper's protocol.
     """
 
     settings: Settings = Settings()
     aggregator: Aggregator = field(default="joint", metadata={"help": "how votes are summed"})
     calibrator: Calibrator = field(default="none", metadata={"help": "calibrator of both panels"})
     cheap: tuple[str, ...] | None = field(
-        default=None, metadata={"help": "judges of the cheap panel, where they are to be named"}
+        default=None, metadata={"help": "judges of the cheap panel, by name"}
     )
     cheapest: int | None = field(
-        default=None, metadata={"help": "or: the cheapest so many are the cheap panel"}
+        default=None, metadata={"help": "or: number of cheapest judges that form the cheap panel"}
     )
     share: float = field(
         default=0.2,
-        metadata={"help": "or: the best panel found for this share of what all judges cost"},
+        metadata={"help": "or: the best panel for this share of the cost of all judges"},
     )
     thresholds: tuple[float, ...] = field(
         default=(0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99),
-        metadata={"help": "ask all judges below this confidence; 0.5 and 1 are always there"},
+        metadata={"help": "ask all judges below this confidence; 0.5 and 1 are always included"},
     )
     tolerance: float = field(
         default=0.02,
-        metadata={"help": "NLL that the recommended threshold may lose, a share of all judges'"},
+        metadata={
+            "help": (
+                "largest NLL increase of the recommended threshold, as a share of "
+                "that of all judges"
+            )
+        },
     )
     steps: int = field(
         default=0,
-        metadata={"help": "judges that a greedy order adds; 0 does without, which is faster"},
+        metadata={
+            "help": "number of judges that a greedy order adds; 0 turns it off, which is faster"
+        },
     )
 
     def __post_init__(self) -> None:
@@ -109,7 +118,7 @@ class EscalationSpec:
 
     @property
     def limits(self) -> tuple[float, ...]:
-        """All thresholds, ascending, each once; .5 first and 1 last."""
+        """All distinct thresholds, ascending, from .5 to 1."""
         return tuple(sorted({0.5, *self.thresholds, 1.0}))
 
     @property
@@ -121,7 +130,7 @@ class EscalationSpec:
 
 
 def cheap_curator(spec: EscalationSpec, judges: tuple[str, ...], costs: JudgeCosts) -> Curator:
-    """Who chooses the cheap panel; InputError names a judge that does not take part."""
+    """Return the curator of the cheap panel; InputError names a judge that does not take part."""
     inside = np.zeros(len(judges), dtype=bool)
     if spec.cheap:
         for name in spec.cheap:
@@ -150,7 +159,7 @@ def _given(title: str, inside: Bools) -> Curator:
 
 
 def everyone() -> Curator:
-    """All judges; what they promise is not looked at."""
+    """Return a curator of all judges, without inner estimates."""
     return Curator(
         "all",
         "all judges",
@@ -160,7 +169,7 @@ def everyone() -> Curator:
 
 
 def run_chunk(votes: VoteMatrix, spec: EscalationSpec, chunk: Chunk) -> Escalated:
-    """Score both panels, and choose a threshold, in the splits of one chunk."""
+    """Score both panels and choose a threshold in the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     known, costs = priced_judges(votes, prepared)
     escalations: list[Escalated] = []
@@ -181,7 +190,7 @@ def _of_split(
     evidence: Evidence,
     spec: EscalationSpec,
 ) -> Escalated:
-    """Logits of both panels on the evaluation rows, and the threshold the others choose."""
+    """Logits of both panels on the evaluation rows, and the threshold chosen on the others."""
     rows, name = split.calibration, spec.calibrator
     pieces = folds(ballots.units, rows, N_FOLDS, seed=spec.settings.seed, key=(split.number, 4))
     fold = fold_of(pieces, ballots.n_items)[rows]
@@ -237,7 +246,7 @@ def _own_logits(
 
 @cached(4)
 def _cheap(votes: VoteMatrix, spec: EscalationSpec) -> Bools:
-    """The cheap panel that all labelled rows choose; the same for every partial result."""
+    """The cheap panel chosen on all labelled rows; the same for every partial result."""
     prepared = prepare(votes, spec.settings)
     known, costs = priced_judges(votes, prepared)
     return (
@@ -248,7 +257,7 @@ def _cheap(votes: VoteMatrix, spec: EscalationSpec) -> Bools:
 
 
 def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escalation:
-    """What every threshold costs and loses, from whatever splits are in."""
+    """Return cost and NLL of every threshold from the splits so far."""
     prepared = prepare(votes, spec.settings)
     _, costs = priced_judges(votes, prepared)
     escalation = partial.in_order()
@@ -286,7 +295,7 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
 
 
 def _null_nll(escalation: Escalated, prepared: Prepared) -> float:
-    """NLL of the base rate, the mean over splits."""
+    """NLL of the base rate, averaged over splits."""
     of = evaluations(escalation.scores, prepared)
     return float(of.by_split(of.null_nll).mean())
 

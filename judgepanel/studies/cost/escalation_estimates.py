@@ -1,4 +1,4 @@
-"""From logits of a cheap panel and of all judges to what every threshold costs and loses."""
+"""Cost and NLL of every escalation threshold from logits of a cheap panel and of all judges."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _UNITS: dict[str, Unit] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Escalated:
-    """What both panels said in S splits, and what was chosen in each.
+    """Logits of both panels in S splits, and the choices in each split.
 
     ``scores`` holds the logits (2, E) of the cheap panel and of all judges. ``promised`` (S,
     n_limits) is the cross-fitted NLL of each threshold on calibration rows, ``picked`` (S,) the
-    place of the one chosen there, ``cheap`` bool (S, n_judges) the cheap panels; these three follow
+    position of the chosen one, ``cheap`` bool (S, n_judges) the cheap panels; these three follow
     the order of ``scores.numbers``.
     """
 
@@ -50,7 +50,7 @@ class Escalated:
     cheap: Bools
 
     def in_order(self) -> Escalated:
-        """The same splits in the order of their numbers, so that float sums are reproducible."""
+        """Return the same splits sorted by number, so that float sums are reproducible."""
         order = np.argsort(self.scores.numbers, kind="stable")
         return Escalated(
             self.scores.in_order(), self.promised[order], self.picked[order], self.cheap[order]
@@ -58,7 +58,7 @@ class Escalated:
 
 
 def combine(left: Escalated, right: Escalated) -> Escalated:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     return Escalated(
         combine_scores(left.scores, right.scores),
         np.concatenate([left.promised, right.promised]),
@@ -73,8 +73,9 @@ def confidence_of(logits: Floats) -> Floats:
 
 
 def escalated_nll(logits: Floats, signs: Floats, limits: Floats) -> Floats:
-    """NLL (n_limits, n) of items answered by the first of two panels (2, n) where it is as sure as
-    a limit (n_limits,) asks, else by the second.
+    """NLL (n_limits, n) of items answered by two panels (2, n) under thresholds (n_limits,).
+
+    The first panel answers if its confidence reaches the threshold, otherwise the second.
     """
     asked = confidence_of(logits[0]) < limits[:, None]
     nll = item_scores(logits, signs).nll
@@ -84,7 +85,7 @@ def escalated_nll(logits: Floats, signs: Floats, limits: Floats) -> Floats:
 def escalation_rows(
     escalation: Escalated, of: Evaluations, costs: JudgeCosts, limits: Floats, *, seed: int
 ) -> tuple[tuple[EscalationFigures, ...], EscalationFigures]:
-    """Figures of every threshold (n_limits,), and of the one chosen in each split."""
+    """Return figures of every threshold (n_limits,), and of the one chosen in each split."""
     own = limits[escalation.picked][of.split]
     asked = confidence_of(of.logits[0]) < np.vstack(
         [np.broadcast_to(limits[:, None], (len(limits), len(own))), own]
@@ -143,7 +144,7 @@ def escalation_rows(
 
 
 def _gaps(of: Evaluations, gaps: Floats, seed: int) -> tuple[Estimate, float]:
-    """Differences (n_limits + 1,) from all judges, and how far their joint band reaches."""
+    """Differences (n_limits + 1,) from all judges, and the reach of their joint band."""
     if of.n_splits < 2:
         return of.mean(gaps), float("nan")
     items = np.concatenate([of.by_item(gap) for gap in gaps])

@@ -1,4 +1,4 @@
-"""What :data:`ESCALATION` finds: what asking a cheap panel first costs and saves."""
+"""Result of :data:`ESCALATION`: cost and NLL of asking a cheap panel first."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from judgepanel.studies.split_result import SplitResult
 
 @dataclass(frozen=True, slots=True)
 class EscalationFigures:
-    """One threshold out of sample; means of new items with 95 % intervals.
+    """One threshold out of sample; means over new items with 95 % intervals.
 
-    The cheap panel answers where its confidence max(p, 1 - p) is ``threshold`` or more, all judges
-    where it is less: .5 never asks them and 1 always does. ``escalated`` is the share of items that
-    go to all judges, ``cost`` what an item costs (an escalated one what all judges cost: the cheap
-    ones are not asked twice), ``latency`` the slowest cheap judge and then, where escalated, the
-    slowest of the others. ``delta`` = NLL - NLL(all judges): above 0 asking all judges is better;
-    its verdict is against ``margin``, and ``band`` covers all thresholds together.
-    ``promised`` is the NLL on calibration rows, cross-fitted, and ``chosen_share`` the share of
-    splits in which the threshold was chosen there.
+    The cheap panel answers if its confidence max(p, 1 - p) is at least ``threshold``, otherwise all
+    judges: .5 never asks them and 1 always does. ``escalated`` is the share of items that go to all
+    judges, ``cost`` the cost per item (the cost of all judges if escalated: the cheap ones are not
+    asked twice), ``latency`` that of the slowest cheap judge plus, if escalated, the slowest of the
+    others. ``delta`` = NLL - NLL(all judges): above 0 asking all judges is better; its verdict is
+    against ``margin``, and ``band`` covers all thresholds together. ``promised`` is the NLL on
+    calibration rows, cross-fitted, and ``chosen_share`` the share of splits in which the threshold
+    was chosen.
     """
 
     threshold: float
@@ -50,13 +50,12 @@ class EscalationFigures:
 class Escalation(SplitResult):
     """Result of :data:`ESCALATION`.
 
-    ``rows`` follow ascending thresholds, fixed in advance, from .5 (the cheap panel alone) to 1
-    (all judges). ``recommended`` takes, in every split, the lowest threshold whose cross-fitted NLL
-    on calibration rows is at most ``tolerance`` above that of all judges. ``threshold`` is the
-    median of these and the central 95 % of the splits, ``optimism`` what was lost on new items of
-    the difference promised. ``cheap`` are the judges of the cheap
-    panel on all labelled rows, ``cheap_how`` says how it is found and ``stability`` how far the
-    splits agree about it.
+    ``rows`` are in order of ascending thresholds, fixed in advance, from .5 (the cheap panel alone)
+    to 1 (all judges). ``recommended`` uses, in every split, the lowest threshold whose cross-fitted
+    NLL on calibration rows is at most ``tolerance`` above that of all judges. ``threshold`` is the
+    median of these and the central 95 % of the splits, ``optimism`` the part of the promised
+    difference that was lost on new items. ``cheap`` is the cheap panel on all labelled rows,
+    ``cheap_how`` says how it is chosen and ``stability`` how well the splits agree on it.
     """
 
     rows: tuple[EscalationFigures, ...]
@@ -104,7 +103,7 @@ class Escalation(SplitResult):
         return self.rows[-1]
 
     def frame(self) -> pd.DataFrame:
-        """One row per threshold, then the recommended one."""
+        """Return one row per threshold, then the recommended one."""
         names = [*("fixed" for _ in self.rows), "recommended"]
         rows = zip(names, (*self.rows, self.recommended), strict=True)
         return pd.DataFrame([{"arm": name, **flat_row(row)} for name, row in rows]).assign(
@@ -118,7 +117,7 @@ class Escalation(SplitResult):
         )
 
     def decisions(self) -> dict[str, Any]:
-        """The cheap panel, the recommended threshold and all thresholds."""
+        """Return the cheap panel, the recommended threshold and all thresholds."""
         return {
             "cheap": list(self.cheap),
             "recommended": to_plain(flat_row(self.recommended)),

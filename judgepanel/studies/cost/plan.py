@@ -1,4 +1,4 @@
-"""Panels under fixed budgets as curators, so that each is chosen and scored like any other."""
+"""Panels under fixed budgets as curators, which are chosen and scored like all others."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 STAND_IN: tuple[ClosedForm, Calibrator] = ("one_coin", "temperature")
-"""What greedy steps compare panels under where they are scored under no closed form."""
+"""Pipeline in which greedy steps compare panels if the scoring pipeline is not a closed form."""
 
 
 def cost_rules(
     aggregator: Aggregator, calibrator: Calibrator, *, folds: int, steps: int, seed: int
 ) -> Rules:
-    """How panels that ``aggregator`` and ``calibrator`` will score are compared."""
+    """Return how panels scored by ``aggregator`` and ``calibrator`` are compared."""
     closed, map_ = STAND_IN
     for name in CLOSED_FORMS:
         if name == aggregator:
@@ -40,15 +40,15 @@ def cost_rules(
 
 
 def priced_judges(votes: VoteMatrix, prepared: Prepared) -> tuple[Known, JudgeCosts]:
-    """What is known of the judges, each with a cost: their own, or 1 where there are none."""
+    """Return what is known of the judges, with costs: their own, or 1 if there are none."""
     costs = costs_of(votes, prepared.judges)
     return replace(known_judges(votes, prepared), costs=tuple(costs.cost.tolist())), costs
 
 
 class Plan:
-    """Best panels under ascending budgets; all budgets share one search of the same evidence.
+    """Best panels under ascending budgets, from one search of the same evidence.
 
-    ``reference``: whether the NLL of all judges is wanted, too.
+    ``reference``: whether the NLL of all judges is needed, too.
     """
 
     def __init__(self, budgets: Floats, aggregator: Aggregator, *, reference: bool = True) -> None:
@@ -58,7 +58,7 @@ class Plan:
         self._searched: dict[tuple[int, ...], UnderBudgets] = {}
 
     def search(self, evidence: Evidence) -> UnderBudgets:
-        """The panels of this evidence, searched for once until :meth:`forget`."""
+        """Return the panels for this evidence, cached until :meth:`forget`."""
         if evidence.key not in self._searched:
             self._searched[evidence.key] = under_budgets(
                 evidence, self.budgets, self.aggregator, reference=self.reference
@@ -66,20 +66,20 @@ class Plan:
         return self._searched[evidence.key]
 
     def forget(self) -> None:
-        """Drop what was found, before the next split."""
+        """Clear the cached search before the next split."""
         self._searched.clear()
 
     def everyone(self) -> Curator:
-        """All judges, the reference."""
+        """Return the curator of all judges, the reference."""
         return Curator("all", "all judges", lambda e: self.search(e).everyone, uses_labels=False)
 
     def curator(self, place: int) -> Curator:
-        """The best panel under the budget at this place."""
+        """Return the curator of the best panel under the budget at this position."""
         title = f"under {self.budgets[place]:g}"
         return Curator(f"budget_{place}", title, partial(self._at, place))
 
     def curators(self) -> tuple[Curator, ...]:
-        """All judges, then the best panel under each budget."""
+        """Return the curators of all judges and of each budget."""
         return (self.everyone(), *(self.curator(place) for place in range(len(self.budgets))))
 
     def _at(self, place: int, evidence: Evidence) -> Chosen:
@@ -87,6 +87,6 @@ class Plan:
 
 
 def all_rows(prepared: Prepared, known: Known, rules: Rules) -> Evidence:
-    """All labelled rows as evidence, for the panels that would be used."""
+    """Return all labelled rows as evidence, for the final panels."""
     ballots = prepared.ballots
     return evidence_of(ballots, np.arange(ballots.n_items), known, rules, (0, 14))

@@ -1,1 +1,1 @@
-"""Studies of the judges page: what each judge and each item is like."""
+"""Studies of single judges and of items."""

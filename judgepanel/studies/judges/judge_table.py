@@ -1,4 +1,4 @@
-"""Each judge on its own: accuracy on all labelled items with an interval, and coverage."""
+"""Individual judges: accuracy on all labelled items with an interval, and coverage."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ FAMILY = "family"
 class JudgeTable:
     """All arrays are (n_judges,), in the order of the file.
 
-    ``correct`` of ``voted`` labelled items; ``accuracy`` their ratio (NaN without votes) with a
-    95 % Wilson interval; ``coverage`` in [0, 1] over all items; ``constant`` marks judges with one
-    verdict on every item.
+    ``correct`` of ``voted`` labelled items; ``accuracy`` their ratio (NaN without votes) with a 95
+    % Wilson interval; ``coverage`` in [0, 1] over all items; ``constant`` marks judges with the
+    same verdict on every item.
     """
 
     judges: tuple[str, ...]
@@ -52,7 +52,7 @@ class JudgeTable:
 
 
 def judge_table(votes: VoteMatrix) -> JudgeTable:
-    """Accuracy and coverage of every judge."""
+    """Return the accuracy and coverage of every judge."""
     cast = votes.votes[votes.labelled]
     voted = (cast != MISSING).sum(axis=0)
     correct = (cast == votes.labels[votes.labelled, None]).sum(axis=0)
@@ -67,7 +67,7 @@ def judge_table(votes: VoteMatrix) -> JudgeTable:
 
 
 def share_right(correct: Ints, voted: Ints) -> Interval:
-    """Accuracy with its Wilson interval; NaN without votes."""
+    """Return accuracies with Wilson intervals; NaN without votes."""
     with np.errstate(invalid="ignore", divide="ignore"):
         accuracy = correct / voted
     lo, hi = wilson(correct, voted)
@@ -75,7 +75,7 @@ def share_right(correct: Ints, voted: Ints) -> Interval:
 
 
 def families_of(votes: VoteMatrix) -> tuple[str, ...]:
-    """The family of every judge as the judge table gives it, '' where it gives none."""
+    """Return every judge's family in the judge table, '' if it gives none."""
     if votes.judge_table is None or FAMILY not in votes.judge_table:
         return ("",) * votes.n_judges
     given = votes.judge_table[FAMILY]
@@ -87,7 +87,7 @@ def wilson(
 ) -> tuple[Floats, Floats]:
     """Wilson score interval of a proportion (1927, doi:10.2307/2276774); [0, 1] without trials.
 
-    Trials need not be whole: an effective number will do.
+    Trials need not be integers: an effective number is valid.
     """
     z = float(distributions.norm_ppf(0.5 + level / 2.0))
     n = np.where(trials > 0, trials, 1).astype(float)

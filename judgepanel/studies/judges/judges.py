@@ -1,9 +1,9 @@
-"""Who adds what? Each judge on its own, who errs together, and what the panel is worth.
+"""The judges study: each judge alone, correlated errors, and the effective number of judges.
 
-Point values rest on all labelled items. A round is one random half of the items, groups whole:
-the spread of an estimate over halves drawn without replacement is its standard error on all items,
+Point values use all labelled items. A round is one random half of the items, groups whole: the
+spread of an estimate over halves drawn without replacement is its standard error on all items,
 since a half has twice the variance and shares half of it with the whole. (A bootstrap repeats
-items, and a repeated item is no new evidence on a pair of judges with five items in common:
+items, and a repeated item is not new evidence on a pair of judges with five items in common:
 docs/redundancy.md has the coverage of both.) Cost per round: three K x K matrix products.
 """
 
@@ -51,17 +51,17 @@ Z_95 = float(distributions.norm_ppf(0.975))
 
 @dataclass(frozen=True, slots=True)
 class JudgesSpec:
-    """What the study needs; ``settings.splits`` is the number of random halves."""
+    """Options of the study; ``settings.splits`` is the number of random halves."""
 
     settings: Settings = Settings()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """What is fitted to all labelled items and all K judges.
+    """Fits to all labelled items and all K judges.
 
     ``weights`` (n_aggregators, K); ``ability`` and ``discrimination`` (K,) as in :class:`Judges`,
-    ``converged`` whether their model came to rest.
+    ``converged`` is whether their model converged.
     """
 
     aggregators: tuple[str, ...]
@@ -73,11 +73,11 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Halves:
-    """R random halves of the labelled items, K judges that take part.
+    """R random halves of the labelled items for K participating judges.
 
-    ``mean`` and ``spread`` (R,) of the error correlations in each half, NaN where no pair is known;
-    ``together`` int (K (K - 1) / 2,) halves in which two judges share a cluster, in the order of
-    scipy's condensed matrices; ``fitted`` comes with the last half.
+    ``mean`` and ``spread`` (R,) of the error correlations in each half, NaN if no pair is known;
+    ``together`` int (K (K - 1) / 2,) counts halves in which two judges share a cluster, in the
+    order of scipy's condensed matrices; ``fitted`` comes with the last half.
     """
 
     numbers: Ints
@@ -144,7 +144,7 @@ def _fit(ballots: Ballots) -> Fitted:
 
 
 def combine(left: Halves, right: Halves) -> Halves:
-    """Both sets of halves together; exact and in any order."""
+    """Combine two sets of halves; exact and independent of order."""
     return Halves(
         numbers=np.concatenate([left.numbers, right.numbers]),
         mean=np.concatenate([left.mean, right.mean]),
@@ -155,7 +155,7 @@ def combine(left: Halves, right: Halves) -> Halves:
 
 
 def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
-    """Point values on all labelled items, intervals and stability from whatever halves are in."""
+    """Return point values on all labelled items, intervals and stability from the halves so far."""
     prepared = prepare(votes, spec.settings)
     point = _point(prepared)
     names = prepared.judges + prepared.oriented.set_aside
@@ -187,7 +187,7 @@ def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
 
 
 def _alone(votes: VoteMatrix, names: tuple[str, ...], prepared: Prepared) -> dict[str, Any]:
-    """What can be said of each judge without the others."""
+    """Fields of each judge that do not depend on the others."""
     ordered = votes.with_judges(names)
     table = judge_table(ordered)
     cast = ordered.votes[ordered.labelled]
@@ -209,7 +209,7 @@ def _alone(votes: VoteMatrix, names: tuple[str, ...], prepared: Prepared) -> dic
 
 
 def _fitted(fitted: Fitted | None, n_judges: int) -> dict[str, Any]:
-    """Fitted figures of all judges: nothing until the last half is done, or for those set aside."""
+    """Fitted fields of all judges, blank until the last half is done and for judges set aside."""
     if fitted is None:
         unknown = Interval.full(n_judges, np.nan, "")
         fitted = Fitted((), np.zeros((0, n_judges)), unknown, unknown, converged=True)
@@ -224,13 +224,13 @@ def _fitted(fitted: Fitted | None, n_judges: int) -> dict[str, Any]:
 
 
 def _padded(values: NDArray[Any], n: int, filler: float) -> NDArray[Any]:
-    """Values with ``n`` more judges, those set aside, at the end of the last axis."""
+    """Return values with ``n`` fillers, for judges set aside, appended on the last axis."""
     shape = (*values.shape[:-1], n)
     return np.concatenate([values, np.full(shape, filler, dtype=values.dtype)], axis=-1)
 
 
 def _together(point: _Point, partial: Halves, names: tuple[str, ...]) -> dict[str, Any]:
-    """Cluster, nearest judge, and mean correlations of every judge."""
+    """Return the cluster, nearest judge and mean correlations of every judge."""
     correlation, label = point.correlation, point.clusters.label
     n = len(label)
     aside = len(names) - n
@@ -265,7 +265,7 @@ def _square(condensed: Ints, n: int) -> Ints:
 
 
 def _worth(correlation: ErrorCorrelation, partial: Halves, n: int) -> dict[str, Any]:
-    """Mean correlation and effective numbers; both are monotone in what their intervals rest on."""
+    """Mean correlation and effective numbers, monotone in the quantities with intervals."""
     order = np.argsort(partial.numbers)
     mean, spread = partial.mean[order], partial.spread[order]
     rho = _interval(correlation.mean, mean)
@@ -290,7 +290,7 @@ def _worth_of(n: int, rho: Interval, least: float = -np.inf) -> Interval:
 
 
 def _interval(value: float, halves: Floats) -> Interval:
-    """A value with a 95 % interval from its standard deviation over halves, by Student's t."""
+    """Return a value with a 95 % t interval from its standard deviation over halves."""
     known = halves[np.isfinite(halves)]
     reach = np.nan
     if len(known) >= 2:
@@ -325,7 +325,7 @@ def _families(votes: VoteMatrix, point: _Point, names: tuple[str, ...]) -> Famil
 
 
 def _chance(stability: Floats) -> tuple[str, ...]:
-    """A warning where clusters of all labelled items are seldom found in half of them."""
+    """Warn if clusters of all labelled items are seldom reproduced in half of them."""
     known = stability[np.isfinite(stability)]
     if not len(known) or np.median(known) >= STABLE:
         return ()

@@ -1,4 +1,4 @@
-"""What the study of judges found: each judge, the map, the clusters, the worth of the panel."""
+"""Result of the judges study: each judge, the map, the clusters, the effective number of judges."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Judges:
 
     Arrays over judges are (n_judges,), in the order of ``judges``.
 
-    ``judges`` are in name order, those set aside (constant, see orientation) last. ``accuracy``
-    with a Wilson interval from ``correct`` of ``voted`` labelled items; ``coverage`` over all
-    items; ``leaning`` is the share of votes for label 1 less the share of label 1 on the same
-    items, NaN where the order of items carries no meaning. ``weights`` (n_aggregators, n_judges),
-    see :func:`judgepanel.models.weights.judge_weights`; empty until all halves are done, 0 for a
-    judge set aside.
+    ``judges`` are in name order, those set aside (constant, see orientation) last. ``accuracy`` has
+    a Wilson interval from ``correct`` of ``voted`` labelled items; ``coverage`` is over all items;
+    ``leaning`` is the share of votes for label 1 minus the share of label 1 on the same items, NaN
+    if the order of items is arbitrary. ``weights`` (n_aggregators, n_judges), see
+    :func:`judgepanel.models.weights.judge_weights`; empty until all halves are done, 0 for a judge
+    set aside.
 
     ``ability`` and ``discrimination``, with 95 % intervals, are those of a 2PL model of correctness
     (:mod:`kernels.judges.irt`), ability in standard deviations of item difficulty; NaN until all
@@ -44,16 +44,16 @@ class Judges:
     ``cluster`` numbers clusters by size from 1, 0 for a judge without a known pair;
     ``with_cluster`` and ``with_rest`` are mean error correlations with the judges of the same
     cluster and with all others, ``stability`` the mean share of halves in which a judge shares a
-    cluster with each of its cluster; NaN where there is nobody. ``nearest`` errs most alike
-    (``nearest_correlation``); empty without a known pair. ``cut`` is the mean correlation at which
-    clusters stop merging, NaN when none merge.
+    cluster with each member of its cluster; NaN if there is no such judge. ``nearest`` is the judge
+    with the most similar errors (``nearest_correlation``); empty without a known pair. ``cut`` is
+    the mean correlation at which clusters stop merging, NaN if none merge.
 
     ``correlation`` is the mean error correlation over pairs, ``effective`` the effective number of
     judges, ``dimensions`` its form that ignores signs; ``spread`` the standard deviation of pairs
     about the mean. ``n_pairs`` pairs of judges with votes, ``known_pairs`` of them known.
 
-    The map holds ``order`` int (m,), positions of at most ``MAP_JUDGES`` judges, cluster by
-    cluster; ``map_correlation``, ``map_joint`` (items both voted on, 0 where a pair is unknown) and
+    The map has ``order`` int (m,), positions of at most ``MAP_JUDGES`` judges, cluster by cluster;
+    ``map_correlation``, ``map_joint`` (items both voted on, 0 if a pair is unknown) and
     ``map_together`` (halves in one cluster) are condensed, (m (m - 1) / 2,), see :meth:`square`.
     """
 
@@ -118,13 +118,13 @@ class Judges:
 
     @property
     def cluster_sizes(self) -> Ints:
-        """Judges in clusters 1, 2, ... that have two or more, (n_clusters,)."""
+        """Sizes of the clusters 1, 2, ... with at least two judges, (n_clusters,)."""
         sizes = np.bincount(self.cluster)[1:]
         return sizes[sizes > 1].astype(np.int64)
 
     @property
     def n_clusters(self) -> int:
-        """Clusters of two judges or more."""
+        """Number of clusters with at least two judges."""
         return len(self.cluster_sizes)
 
     @property
@@ -135,8 +135,10 @@ class Judges:
 
     @property
     def stable_clusters(self) -> int:
-        """Clusters that are found again in half of the halves or more; none where most judges'
-        company is chance, for then some cluster of many is found again by chance as well.
+        """Number of clusters reproduced in at least half of the halves.
+
+        0 if most judges' clusters are due to chance, since then some of many clusters are
+        reproduced by chance as well.
         """
         known = self.stability[np.isfinite(self.stability)]
         if len(known) and np.median(known) < STABLE:
@@ -144,13 +146,13 @@ class Judges:
         return int(np.count_nonzero(self.cluster_stability >= STABLE))
 
     def square(self, condensed: NDArray[Any]) -> NDArray[Any]:
-        """A condensed array of the map as (m, m), 0 on the diagonal."""
+        """Return a condensed array of the map as (m, m), 0 on the diagonal."""
         if len(self.order) < 2:
             return np.zeros((len(self.order), len(self.order)), dtype=condensed.dtype)
         return np.asarray(scipy.spatial.distance.squareform(condensed, checks=False))
 
     def frame(self) -> pd.DataFrame:
-        """One row per judge, most accurate first."""
+        """Return one row per judge, most accurate first."""
         weights = dict(zip(self.aggregators, self.weights, strict=True))
         columns = {
             "judge": self.judges,
@@ -162,7 +164,7 @@ class Judges:
         return frame.sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
 
     def summary(self) -> dict[str, Any]:
-        """Redundancy, clusters and families as JSON values."""
+        """Return redundancy, clusters and families as JSON values."""
         worth = ("correlation", "effective", "dimensions")
         content = scalars(self) | json_values({name: getattr(self, name) for name in worth})
         if self.families is not None:

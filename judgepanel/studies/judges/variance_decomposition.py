@@ -1,8 +1,8 @@
-"""Which varies more: how able the judges are, or how hard the items are?
+"""Variance decomposition: do judges' abilities or items' difficulties vary more?
 
-A two-parameter logistic model of correctness on all labelled items (paper, section 2.4 and
-appendix "IRT Variance Decomposition"). Correctness does not depend on the order of a pair, so the
-result is the same under every orientation, but for judges that one sets aside as constant.
+A two-parameter logistic model of correctness on all labelled items (paper, section 2.4 and appendix
+"IRT Variance Decomposition"). Correctness does not depend on the order of a pair, so the result is
+the same under every orientation, except for judges set aside as constant.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Verdict = Literal["judges", "items", "undecided"]
 
 @dataclass(frozen=True, slots=True)
 class VarianceDecompositionSpec:
-    """What the decomposition needs; the number of splits has no part in it."""
+    """Options of the decomposition; the number of splits is not used."""
 
     settings: Settings = Settings()
 
@@ -41,16 +41,16 @@ class VarianceDecomposition:
     """Result of :data:`VARIANCE_DECOMPOSITION`.
 
     ``judge_share`` is Var(ability) / (Var(ability) + Var(difficulty)), in [0, 1], with a 95 %
-    interval for a population of judges and items like these; the interaction, Var(discrimination)
-    times squared distance, is in neither share. ``logit_judges``, ``logit_items`` and
-    ``logit_interaction`` add up to 1: parts of the variance of the fitted logits of these very
-    judges, interaction included.
+    interval for a population of judges and items like these; neither share includes the
+    interaction, Var(discrimination) times squared distance. ``logit_judges``, ``logit_items`` and
+    ``logit_interaction`` sum to 1: components of the variance of the fitted logits of these judges,
+    including the interaction.
 
     Arrays are (n_judges,), in the order of ``judges``; ``ability`` and ``discrimination`` have 95 %
     intervals. Abilities are in standard deviations of item difficulty, 0 is the mean difficulty.
     ``accuracy`` is (correct + 1) / (voted + 2). ``mu``, ``sigma`` and ``m``, ``t`` are mean and
     standard deviation of ability and of log discrimination over the population of judges.
-    ``ability_accuracy`` is the correlation of ability and accuracy, None where either is constant.
+    ``ability_accuracy`` is the correlation of ability and accuracy, None if either is constant.
     ``log_likelihood`` is in nats.
     """
 
@@ -87,19 +87,19 @@ class VarianceDecomposition:
 
     @property
     def item_share(self) -> float:
-        """What the judges' share leaves."""
+        """1 minus the judges' share."""
         return 1.0 - float(self.judge_share.value)
 
     @property
     def verdict(self) -> Verdict:
-        """Whose share is above one half with its whole interval, if the logits say the same."""
+        """Whose share is above one half with its whole interval, if the logits agree."""
         return "undecided" if self.disagree else self._by_shares()
 
     @property
     def disagree(self) -> bool:
-        """Whether the shares decide for one and the fitted logits, with interaction, for the other.
+        """Whether the shares and the fitted logits, with interaction, decide for different sides.
 
-        A few judges with hardly any slope have abilities far out, which the shares count in full.
+        A few judges with nearly no slope have extreme abilities, which count fully in the shares.
         """
         larger = "judges" if self.logit_judges > self.logit_items else "items"
         return self._by_shares() not in (larger, "undecided")
@@ -111,11 +111,11 @@ class VarianceDecomposition:
 
     @property
     def partial(self) -> bool:
-        """Never: there is one fit."""
+        """Always False: there is one fit."""
         return False
 
     def frame(self) -> pd.DataFrame:
-        """One row per judge, ablest first."""
+        """Return one row per judge, highest ability first."""
         frame = long_frame(
             (len(self.judges),),
             {
@@ -130,7 +130,7 @@ class VarianceDecomposition:
         return frame.sort_values("ability", ascending=False, kind="stable", ignore_index=True)
 
     def summary(self) -> dict[str, Any]:
-        """Shares, verdict and population."""
+        """Return shares, verdict and population."""
         return {
             **json_values({"judge_share": self.judge_share}),
             "item_share": self.item_share,
@@ -143,21 +143,21 @@ class VarianceDecomposition:
 
 
 def run_chunk(votes: VoteMatrix, spec: VarianceDecompositionSpec, chunk: Chunk) -> TwoPLFit:
-    """The one fit; ``chunk`` holds one round."""
+    """Return the single fit; ``chunk`` holds one round."""
     ballots = prepare(votes, spec.settings).ballots
     marks = ballots.votes * ballots.signs[:, None]
     return fit_two_pl(marks)
 
 
 def combine(fit: TwoPLFit, other: TwoPLFit) -> TwoPLFit:
-    """There is one chunk; twice the same fit is the fit."""
+    """Return the fit: there is one chunk, so both are the same."""
     return fit
 
 
 def merge(
     votes: VoteMatrix, spec: VarianceDecompositionSpec, partial: TwoPLFit
 ) -> VarianceDecomposition:
-    """Shares and intervals of the fit."""
+    """Return shares and intervals of the fit."""
     prepared = prepare(votes, spec.settings)
     families = families_of(prepared.oriented.votes.with_judges(prepared.judges))
     shares = variance_shares(partial, prepared.ballots.units, _codes(families))
@@ -200,7 +200,7 @@ def _correlation(entry: Floats, other: Floats) -> float | None:
 
 
 def _codes(families: tuple[str, ...]) -> NDArray[np.int64]:
-    """One number per family; a judge without one is its own."""
+    """Return one code per family; a judge without one is a family of one."""
     own = [f"family {name}" if name else f"judge {j}" for j, name in enumerate(families)]
     return np.unique(np.array(own, dtype=object), return_inverse=True)[1].astype(np.int64)
 

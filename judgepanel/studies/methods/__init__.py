@@ -1,1 +1,1 @@
-"""Studies of the methods page: which aggregator and calibrator serve these votes."""
+"""Studies of methods: which aggregator and calibrator suit these votes?"""

@@ -1,4 +1,4 @@
-"""What the pipeline ablation found: figures by panel and step, and sets by level and panel."""
+"""Result of the pipeline ablation: figures by panel and step, and sets by level and panel."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STEP_WORDS = {
 }
 SHARE_NAMES = ("neither", "only_0", "only_1", "both")
 BEFORE = {"1": "1", "1-2": "1", "1-3": "1-2", "1-4": "1-3", "1+3": "1"}
-"""The step each one is held against."""
+"""The step with which each one is compared."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,11 +39,11 @@ class PipelineAblation(SplitResult):
 
     Arrays are (n_panels, n_steps) in the order of ``k`` and ``steps``. NLL is in nats per item,
     Brier, ECE and accuracy in [0, 1], with 95 % intervals for new items (of ECE: the central 95 %
-    of splits). ``delta`` is NLL(step) - NLL(the step it builds on), below 0 where it helps;
-    ``residual_delta`` (n_panels,) is NLL(1-3) - NLL(1+3), what step 2 adds behind the same
+    of splits). ``delta`` is NLL(step) - NLL(the step it builds on), below 0 if it helps;
+    ``residual_delta`` (n_panels,) is NLL(1-3) - NLL(1+3), the effect of step 2 before the same
     calibrator. Sets are (n_levels, n_panels): ``coverage`` and ``size`` in [0, 2] with intervals,
-    and ``shares`` (n_levels, n_panels, 4) of ``SET_NAMES``. ``constant_nll`` (n_steps,) scores a
-    constant in place of the votes, with the same features.
+    and ``shares`` (n_levels, n_panels, 4) of ``SET_NAMES``. ``constant_nll`` (n_steps,) is the NLL
+    of a constant score instead of votes, with the same features.
     """
 
     k: Ints
@@ -75,7 +75,7 @@ class PipelineAblation(SplitResult):
     )
 
     def frame(self) -> pd.DataFrame:
-        """One row per panel and step; sets are in the rows of step 1-4."""
+        """Return one row per panel and step; sets are in the rows of step 1-4."""
         raw = ("1", "1-2")
         return long_frame(
             self.nll.shape,
@@ -95,7 +95,7 @@ class PipelineAblation(SplitResult):
         )
 
     def _sets(self) -> dict[str, Any]:
-        """Figures of the sets (n_panels, n_steps), each named after its level."""
+        """Return figures of the sets (n_panels, n_steps), named by level."""
         with_sets = np.array(self.steps) == "1-4"
         sets: dict[str, Any] = {}
         for row, level in enumerate(self.levels):
@@ -107,7 +107,7 @@ class PipelineAblation(SplitResult):
         return sets
 
     def decisions(self) -> dict[str, Any]:
-        """What each step changes for all judges, and the sets of step 4."""
+        """Return the effect of each step for all judges, and the sets of step 4."""
         steps = [
             {
                 "step": step,

@@ -1,8 +1,9 @@
-"""How does each calibrator treat the same scores? One aggregator, three panels, every calibrator.
+"""Calibrator design: every calibrator on the same scores of one aggregator and three panels.
 
 The paper's calibrator table: NLL of each calibrator on all judges, the 5 and the 10 best, and the
-Spearman correlation between raw and calibrated scores of the evaluation items, which is 1 where
-the order of the items is kept. The map of each calibrator on all labelled items is there to draw.
+Spearman correlation between raw and calibrated scores of the evaluation items, which is 1 if the
+order of the items is preserved. The map of each calibrator on all labelled items is included for
+plotting.
 """
 
 from __future__ import annotations
@@ -51,23 +52,23 @@ _SHAPE_POINTS = 121
 
 @dataclass(frozen=True, slots=True)
 class CalibratorDesignSpec:
-    """One aggregator; ``panels`` are sizes beside all judges.
+    """One aggregator; ``panels`` are sizes besides all judges.
 
     Raises
     ------
     InputError
-        A name that is not known, or a panel below one judge.
+        An unknown name, or a panel below one judge.
     """
 
     settings: Settings = Settings()
     aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
     calibrators: tuple[Calibrator, ...] = field(
-        default=CALIBRATORS, metadata={"help": "rows of the table"}
+        default=CALIBRATORS, metadata={"help": "calibrators in the table"}
     )
     panels: tuple[int, ...] = field(
-        default=PANELS, metadata={"help": "panel sizes beside all judges"}
+        default=PANELS, metadata={"help": "panel sizes besides all judges"}
     )
-    ranking: Ranking = field(default="accuracy", metadata={"help": "which judges come first"})
+    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
 
     def __post_init__(self) -> None:
         check_known("aggregator", AGGREGATORS, (self.aggregator,))
@@ -78,7 +79,7 @@ class CalibratorDesignSpec:
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe every split follows."""
+        """The recipe for every split."""
         return Recipe(
             self.aggregator,
             self.calibrators,
@@ -88,13 +89,13 @@ class CalibratorDesignSpec:
         )
 
     def sizes(self, n_judges: int) -> Ints:
-        """Panel sizes, ascending; all judges last."""
+        """Return panel sizes, ascending, all judges last."""
         return np.array(sorted({*(k for k in self.panels if k < n_judges), n_judges}))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DesignTally:
-    """Scores of splits, and the rank correlations (S, n_calibrators, n_panels) of the same."""
+    """Scores of splits, with rank correlations (S, n_calibrators, n_panels)."""
 
     scores: Tally
     numbers: Ints
@@ -107,11 +108,11 @@ class CalibratorDesign(SplitResult):
 
     Arrays are (n_calibrators, n_panels): ``nll`` (nats), ``brier`` and ``accuracy`` with 95 %
     intervals for new items, ``ece`` with the central 95 % of splits. ``rho`` is Spearman's
-    correlation of raw and calibrated scores, mean and central 95 % of splits; it is 0 in a split
-    where a calibrator maps every item to one score.
-    ``shape_raw`` (n_points,) are raw probabilities and ``shape`` (n_calibrators, n_points) what
-    each calibrator, fitted on all labelled items and judges, makes of them; ``shape_logit`` are the
-    raw logits they belong to. ``taken`` names what each calibrator came to there.
+    correlation of raw and calibrated scores, mean and central 95 % of splits; it is 0 in a split in
+    which a calibrator maps all items to one score. ``shape_raw`` (n_points,) are raw probabilities
+    and ``shape`` (n_calibrators, n_points) their calibrated values under fits to all labelled items
+    and judges; ``shape_logit`` are the raw logits. ``taken`` names the resulting calibrator of
+    each.
     """
 
     aggregator: str
@@ -138,7 +139,7 @@ class CalibratorDesign(SplitResult):
     )
 
     def frame(self) -> pd.DataFrame:
-        """One row per panel and calibrator, all judges first."""
+        """Return one row per panel and calibrator, all judges first."""
         *smaller, _ = self.k
         frame = long_frame(
             self.rho.shape,
@@ -158,7 +159,7 @@ class CalibratorDesign(SplitResult):
         return frame.iloc[by_panel].reset_index(drop=True)
 
     def decisions(self) -> dict[str, Any]:
-        """The calibrator with the lowest NLL on all judges."""
+        """Return the calibrator with the lowest NLL on all judges."""
         best = int(self.nll.value[:, -1].argmin())
         return {"best": self.calibrators[best], "best_nll": float(self.nll.value[best, -1])}
 
@@ -189,8 +190,8 @@ def run_chunk(votes: VoteMatrix, spec: CalibratorDesignSpec, chunk: Chunk) -> De
 def _rank_kept(scores: SplitScores, *, symmetric: bool) -> Floats:
     """Spearman's correlation (n_calibrators, n_panels) of raw and calibrated evaluation logits.
 
-    Under ``symmetric`` each item is ranked together with its swap, or the figure would depend on
-    how the pairs were written down.
+    Under ``symmetric`` each item is ranked together with its swap; otherwise the figure would
+    depend on the order of the pairs in the file.
     """
     fitted = scores.fitted
     whole = slice(0, len(fitted.logits))
@@ -205,14 +206,14 @@ def _rank_kept(scores: SplitScores, *, symmetric: bool) -> Floats:
 
 
 def _correlation(a: Floats, b: Floats) -> Floats:
-    """Pearson's correlation of rows, 0 where a row is constant."""
+    """Pearson's correlation of rows, 0 if a row is constant."""
     a, b = (x - x.mean(axis=1, keepdims=True) for x in (a, b))
     scale = np.sqrt(np.vecdot(a, a) * np.vecdot(b, b))
     return np.asarray(np.where(scale > 0.0, np.vecdot(a, b) / np.maximum(scale, 1e-300), 0.0))
 
 
 def combine(left: DesignTally, right: DesignTally) -> DesignTally:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     return DesignTally(
         combine_tallies(left.scores, right.scores),
         np.concatenate([left.numbers, right.numbers]),
@@ -221,7 +222,7 @@ def combine(left: DesignTally, right: DesignTally) -> DesignTally:
 
 
 def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -> CalibratorDesign:
-    """Intervals from whatever splits are in; shapes on all labelled items."""
+    """Return intervals from the splits so far, and shapes on all labelled items."""
     prepared = prepare(votes, spec.settings)
     totals = partial.scores.in_order()
     rho = partial.rho[np.argsort(partial.numbers, kind="stable")]
@@ -253,10 +254,10 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
 def _shapes(
     prepared: Prepared, spec: CalibratorDesignSpec
 ) -> tuple[Floats, Floats, tuple[str, ...]]:
-    """Raw logits (n_points,), calibrated p (n_calibrators, n_points), and what each came to.
+    """Return raw logits (n_points,), calibrated p (n_calibrators, n_points) and resulting names.
 
-    The points span the scores of the labelled items, evenly in rank and in value, and closely
-    where raw probabilities change.
+    The points span the scores of the labelled items, evenly in rank and in value, and densely where
+    raw probabilities change.
     """
     ballots = prepared.ballots
     everyone = np.arange(ballots.n_items)
@@ -273,7 +274,7 @@ def _shapes(
     fitted = calibrate(ballots, whole, scores, spec.calibrators, in_sample=spec.recipe.in_sample)
     seen = scores.calibration[0]
     ends = np.linspace(seen.min(), seen.max(), _SHAPE_POINTS // 2)
-    steep = np.linspace(-6.0, 6.0, 49)  # Where the raw probability goes from 0 to 1.
+    steep = np.linspace(-6.0, 6.0, 49)  # The range in which the raw probability goes from 0 to 1.
     steep = steep[(steep > seen.min()) & (steep < seen.max())]
     points = np.unique(np.concatenate([ends, np.quantile(seen, np.linspace(0, 1, 61)), steep]))
     maps = fitted.maps.values()

@@ -1,11 +1,11 @@
-"""Which aggregator and which calibrator? Every pair of them on all judges, out of sample.
+"""Method grid: all pairs of aggregator and calibrator on all judges, out of sample.
 
 In every split all cells of the grid are fitted on the calibration rows and scored on the others.
-The cell with the lowest NLL was found in hindsight; beside it stand the cells that are tied with
-it, and what choosing a cell by cross-validation on the calibration rows alone gets.
+The cell with the lowest NLL is known only in hindsight; the result also gives the cells tied with
+it, and the NLL of choosing a cell by cross-validation on the calibration rows alone.
 
 Cost per split: every aggregator is fitted once (closed forms) or 6 to 16 times (cross-fitted); all
-aggregators are calibrated together, one batched fit a calibrator and fold.
+aggregators are calibrated together, with one batched fit per calibrator and fold.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ GRID_CALIBRATORS: tuple[Calibrator, ...] = (
     "auto",
 )
 SAME_AS_TEMPERATURE: tuple[Calibrator, ...] = ("platt", "beta_free")
-"""Calibrators that are temperature scaling where each item is used with its swap."""
+"""Calibrators that equal temperature scaling if each item is used with its swap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +65,20 @@ class MethodGridSpec:
     Raises
     ------
     InputError
-        An aggregator, calibrator or form that is not known, none, or one given twice.
+        An unknown, missing or duplicate aggregator or calibrator, or an unknown form.
     """
 
     settings: Settings = Settings()
     aggregators: tuple[Aggregator, ...] = field(
-        default=AGGREGATORS, metadata={"help": "rows of the grid"}
+        default=AGGREGATORS, metadata={"help": "aggregators: rows of the grid"}
     )
     calibrators: tuple[Calibrator, ...] = field(
-        default=GRID_CALIBRATORS, metadata={"help": "columns of the grid"}
+        default=GRID_CALIBRATORS, metadata={"help": "calibrators: columns of the grid"}
     )
-    form: Form = field(default="cross_fitted", metadata={"help": "who gets which labels"})
+    form: Form = field(
+        default="cross_fitted",
+        metadata={"help": "how labels are divided between aggregator and calibrator"},
+    )
 
     def __post_init__(self) -> None:
         for kind, known, given in (
@@ -87,7 +90,7 @@ class MethodGridSpec:
             check_each_once("the grid", kind, known, given)
 
     def pipelines(self, *, symmetric: bool) -> Pipelines:
-        """The grid as the kernels take it; what coincides under ``symmetric`` is in it once."""
+        """Return the grid for the kernels; methods that coincide under ``symmetric`` occur once."""
         names = self.calibrators
         if symmetric and "temperature" in names:
             names = tuple(name for name in names if name not in SAME_AS_TEMPERATURE)
@@ -107,10 +110,10 @@ class MethodGrid(SplitResult):
     Arrays are (n_aggregators, n_calibrators) in the order of the names. NLL is in nats per item,
     Brier, ECE and accuracy in [0, 1], with 95 % intervals for new items (of ECE: the central 95 %
     of splits). ``delta`` is NLL(cell) - NLL(best cell) with a simultaneous 95 % band; ``tied``
-    cells are those whose band holds 0. ``best`` is the position of the lowest NLL, in hindsight.
-    ``chosen_nll`` is what choosing the cell by cross-validation on the calibration rows achieves,
-    with its interval, and ``chosen_share`` how often each was.
-    ``constant_nll`` (n_calibrators,) scores a constant through the same calibrators.
+    cells are those whose band contains 0. ``best`` is the position of the lowest NLL, in hindsight.
+    ``chosen_nll`` is the NLL of choosing the cell by cross-validation on the calibration rows, with
+    its interval, and ``chosen_share`` how often each cell was chosen. ``constant_nll``
+    (n_calibrators,) is that of a constant score through the same calibrators.
     """
 
     aggregators: tuple[str, ...]
@@ -139,7 +142,7 @@ class MethodGrid(SplitResult):
     )
 
     def frame(self) -> pd.DataFrame:
-        """One row per cell, lowest NLL first."""
+        """Return one row per cell, lowest NLL first."""
         frame = long_frame(
             self.tied.shape,
             {
@@ -157,7 +160,7 @@ class MethodGrid(SplitResult):
         return frame.sort_values("nll", kind="stable", ignore_index=True)
 
     def decisions(self) -> dict[str, Any]:
-        """The best cell, those tied with it, and what choosing gets."""
+        """Return the best cell, those tied with it, and the NLL of choosing."""
         chosen_nll, chosen_lo, chosen_hi = to_plain(list(self.chosen_nll))
         tied = [self._cell(i, j) for i, j in np.argwhere(self.tied) if (i, j) != self.best]
         return {
@@ -188,7 +191,7 @@ def run_chunk(votes: VoteMatrix, spec: MethodGridSpec, chunk: Chunk) -> Tally:
 
 
 def _arms(scores: SplitScores) -> Arms:
-    """Every cell is an arm of one choice; calibrators vary slowest."""
+    """Return every cell as an arm of one choice; calibrators vary slowest."""
     held = list(scores.evaluation.values())
 
     def stacked(field: str) -> Floats:
@@ -207,7 +210,7 @@ def _arms(scores: SplitScores) -> Arms:
 
 
 def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid:
-    """Intervals, ties and the choice from whatever splits are in."""
+    """Return intervals, ties and the choice from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots, totals = prepared.ballots, partial.in_order()
     pipelines = spec.pipelines(symmetric=ballots.symmetric)
@@ -243,7 +246,7 @@ def _against(totals: Tally, units: NDArray[np.int64], best: int, spec: MethodGri
     """NLL differences (n_cells,) from the best cell with a simultaneous band.
 
     The band is two-sided and taken around the observed best cell, as in multiple comparisons with
-    the best (Hsu 1984, doi:10.1214/aos/1176346728) with every pair of bounds kept.
+    the best (Hsu 1984, doi:10.1214/aos/1176346728) with both ends of every interval kept.
     """
     item_means, _ = totals.item_means()
     nll, split_nll = item_means[0, 0, :-1], totals.split_means[:, 0, 0, :-1]

@@ -1,8 +1,8 @@
-"""What does each step of the pipeline add? Steps 1, 1-2, 1-3 and 1-4, out of sample.
+"""Pipeline ablation: the effect of steps 1, 1-2, 1-3 and 1-4, out of sample.
 
-Step 1 aggregates, 2 corrects the residual bias (with item features where the votes have any), 3
-calibrates, 4 holds out a slice of the calibration rows for conformal sets. Beside them stands the
-calibrator without step 2. All are fitted to all judges and to the top few.
+Step 1 aggregates, 2 corrects the residual bias (with item features if the votes have any), 3
+calibrates, 4 holds out a slice of the calibration rows for conformal sets. The calibrator without
+step 2 is included for comparison. All are fitted to all judges and to the top few.
 
 Cost per split: two fits of the aggregator, twelve of the correction and four of the calibrator,
 each for all panels at once.
@@ -54,25 +54,25 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class PipelineAblationSpec:
-    """What the ablation needs; ``panels`` are the sizes shown beside all judges.
+    """Options of the ablation; ``panels`` are sizes besides all judges.
 
-    ``features`` None takes every item feature the votes have, () none.
+    ``features`` None uses every item feature of the votes, () none.
 
     Raises
     ------
     InputError
-        An aggregator, calibrator or ranking that is not known, or a panel of nobody.
+        An unknown aggregator, calibrator or ranking, or a panel below 1.
     """
 
     settings: Settings = Settings()
     aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
     calibrator: Calibrator = field(default="beta", metadata={"help": "the calibrator of step 3"})
-    ranking: Ranking = field(default="accuracy", metadata={"help": "which judges come first"})
+    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
     panels: tuple[int, ...] = field(
-        default=(5, 10), metadata={"help": "panel sizes beside all judges"}
+        default=(5, 10), metadata={"help": "panel sizes besides all judges"}
     )
     features: tuple[str, ...] | None = field(
-        default=None, metadata={"help": "item features to correct with (all there are)"}
+        default=None, metadata={"help": "item features for the correction (default: all)"}
     )
 
     def __post_init__(self) -> None:
@@ -83,7 +83,7 @@ class PipelineAblationSpec:
 
     @property
     def pipeline(self) -> Pipeline:
-        """The steps every split follows."""
+        """The pipeline for every split."""
         return Pipeline(
             self.aggregator,
             self.calibrator,
@@ -93,20 +93,20 @@ class PipelineAblationSpec:
         )
 
     def sizes(self, n_judges: int) -> Ints:
-        """Panel sizes in ascending order; all judges are the last."""
+        """Return panel sizes in ascending order, all judges last."""
         return np.array(sorted({n_judges, *(k for k in self.panels if k < n_judges)}))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AblationTally:
-    """Scores of the steps, and the sets of step 4, of the same splits."""
+    """Scores of the steps, and the sets of step 4, for the same splits."""
 
     scores: Tally
     sets: SetTally
 
 
 def features_of(prepared: Prepared, names: tuple[str, ...] | None) -> FeatureColumns | None:
-    """The features of the labelled items, all or these; None where there are none.
+    """Return the features of the labelled items, all or those named; None if there are none.
 
     Raises
     ------
@@ -125,11 +125,11 @@ def features_of(prepared: Prepared, names: tuple[str, ...] | None) -> FeatureCol
 
 
 def features_leak(prepared: Prepared) -> bool:
-    """Whether a feature could say which response of a pair is the right one.
+    """Whether a feature could reveal which response of a pair is the right one.
 
-    Under ``symmetric`` a feature must not change with the swap, but nothing in a file says whether
-    it belongs to the item or to one of the responses (a length, say). Where labels are lopsided,
-    which response comes first tells the label, and such a feature would tell it to the correction.
+    Under ``symmetric`` a feature must not change with the swap, but a file does not say whether it
+    belongs to the item or to one of the responses (such as a length). If labels are lopsided, the
+    order of the responses reveals the label, and such a feature would reveal it to the correction.
     """
     oriented = prepared.oriented
     return oriented.symmetric and oriented.votes.minority_share < BALANCED_SHARE
@@ -153,7 +153,7 @@ def run_chunk(votes: VoteMatrix, spec: PipelineAblationSpec, chunk: Chunk) -> Ab
 
 
 def _arms(pipeline_scores: PipelineScores, prepared: Prepared, evaluation: Ints) -> Arms:
-    """Panels are the pipelines, steps the arms; nothing is chosen among them."""
+    """Return panels as pipelines and steps as arms, without a choice among them."""
     ballots = prepared.ballots
     signs = ballots.signs[evaluation].astype(np.float64)
     scores = item_scores(pipeline_scores.logits, signs, symmetric=ballots.symmetric)
@@ -170,7 +170,7 @@ def _arms(pipeline_scores: PipelineScores, prepared: Prepared, evaluation: Ints)
 
 
 def combine(left: AblationTally, right: AblationTally) -> AblationTally:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     return AblationTally(
         accumulate.combine(left.scores, right.scores), combine_sets(left.sets, right.sets)
     )
@@ -179,7 +179,7 @@ def combine(left: AblationTally, right: AblationTally) -> AblationTally:
 def merge(
     votes: VoteMatrix, spec: PipelineAblationSpec, partial: AblationTally
 ) -> PipelineAblation:
-    """Intervals from whatever splits are in."""
+    """Return intervals from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots, totals, sets = prepared.ballots, partial.scores.in_order(), partial.sets.in_order()
     levels = grid_estimates(totals, ballots.units)
@@ -236,7 +236,7 @@ def _differences(totals: Tally, units: Ints, pairs: list[tuple[int, int]]) -> In
 
 
 def _feature_notes(prepared: Prepared, spec: PipelineAblationSpec, totals: Tally) -> list[str]:
-    """What the features do, may do, or cannot do."""
+    """Return notes on actual, possible and impossible effects of the features."""
     used = features_of(prepared, spec.features)
     notes = []
     if used is None:

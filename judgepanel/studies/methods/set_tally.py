@@ -1,4 +1,4 @@
-"""Conformal sets of many splits, summed exactly, and their shares with intervals."""
+"""Conformal sets of many splits: exact sums, and shares with intervals."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class SetTally:
 
     ``item_sums`` int64 (L, C, 5, N) counts, for every item, its sets of each kind and those that
     hold its label, in halves; ``split_sums`` (S, L, C, 5) are the same over the items of a split.
-    Under ``symmetric`` a set of one label counts as half {0} and half {1}: that of the item and
-    that of its swap.
+    Under ``symmetric`` a set of one label counts as half {0} and half {1}: one for the item and one
+    for its swap.
     """
 
     numbers: Ints
@@ -41,7 +41,7 @@ class SetTally:
     item_sums: Ints
 
     def in_order(self) -> SetTally:
-        """The same splits in the order of their numbers."""
+        """Return the same splits sorted by number."""
         order = np.argsort(self.numbers, kind="stable")
         return replace(
             self,
@@ -52,7 +52,7 @@ class SetTally:
 
 
 def tally_sets(scored: Iterable[tuple[Split, PipelineScores]], ballots: Ballots) -> SetTally:
-    """Count the sets of these splits; there must be one or more."""
+    """Count the sets of these splits, at least one."""
     numbers, n_slice, split_sums = [], [], []
     item_sums: Ints = np.zeros(0, dtype=np.int64)
     for split, scores in scored:
@@ -68,7 +68,7 @@ def tally_sets(scored: Iterable[tuple[Split, PipelineScores]], ballots: Ballots)
 
 
 def combine_sets(left: SetTally, right: SetTally) -> SetTally:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     return SetTally(
         np.concatenate([left.numbers, right.numbers]),
         np.concatenate([left.n_slice, right.n_slice]),
@@ -80,7 +80,7 @@ def combine_sets(left: SetTally, right: SetTally) -> SetTally:
 def set_estimates(sets: SetTally, units: Ints, tally: Tally) -> dict[str, Any]:
     """Fields ``coverage`` and ``size``, intervals (L, C), and ``shares`` (L, C, 4).
 
-    Intervals are for new items (docs/inference.md), unknown from a single split.
+    Intervals are for new items (docs/inference.md), NaN from a single split.
     """
     seen = tally.evaluated > 0
     items = sets.item_sums[..., seen] / (_WHOLE * tally.evaluated[seen])
@@ -112,7 +112,7 @@ def set_estimates(sets: SetTally, units: Ints, tally: Tally) -> dict[str, Any]:
 
 
 def _halves(kinds: Kinds, labels: Ints, *, symmetric: bool) -> Ints:
-    """(L, C, 5, n): the kind of every set and whether it covers, in halves."""
+    """(L, C, 5, n): the kind of every set and whether it covers, in units of one half."""
     counts = np.stack([_WHOLE * (kinds == kind) for kind in range(_COVERED)], axis=2)
     if symmetric:
         single = (counts[:, :, ZERO] + counts[:, :, ONE]) // 2

@@ -1,1 +1,1 @@
-"""Which judges: curators, and what a panel is worth."""
+"""Choice of judges: curators, panel sizes, and panels under a budget."""

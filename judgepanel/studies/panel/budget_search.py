@@ -1,9 +1,9 @@
-"""The best panel found under a budget, from calibration rows alone.
+"""The best panel under a budget, chosen on calibration rows alone.
 
-Judges are put in an order; a budget takes them one after the other and passes over those it
-cannot pay for. Orders are learned from the rows: which order, and how much of the budget to spend,
-is compared on rows that the orders have not seen. With few judges and a closed form every panel
-is compared instead.
+Judges are put in an order; a budget takes them in turn and skips those it cannot pay for. Orders
+are learned from the rows: which order, and how much of the budget to spend, is decided on rows that
+were not used to learn the orders. With few judges and a closed form, all panels are compared
+instead.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ Index = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 FEW = 10
-"""Judges up to which every panel is compared under a closed form."""
+"""Number of judges up to which all panels are compared under a closed form."""
 POINTS = 12
 FITTED_FOLDS = 3
-"""Folds in which panels are compared under an aggregator that is fitted, and in which it chooses
-its ridge there: two fewer than where panels are scored, for the time it takes.
+"""Number of folds for comparing panels under a fitted aggregator, and for choosing its ridge there.
+
+Two fewer than for scoring panels, to save time.
 """
 _DIGITS = 9
 Order = Literal["distance a cost", "gain a cost", "distance"]
@@ -48,19 +49,19 @@ ORDERS: tuple[Order, ...] = ("distance a cost", "gain a cost", "distance")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnderBudgets:
-    """Panels found under ascending budgets, and all judges, with the NLL each was chosen by."""
+    """Panels chosen under ascending budgets, and all judges, with the NLL of each choice."""
 
     panels: tuple[Chosen, ...]
     everyone: Chosen
 
 
 def best_under_budget(evidence: Evidence) -> Chosen:
-    """The best panel under the budget of the rules; at any cost where they have none.
+    """Return the best panel under the budget of the rules, or at any cost without a budget.
 
     Raises
     ------
     InputError
-        No judge can be asked for the budget.
+        No judge costs at most the budget.
     """
     cost = _costs(evidence)
     budget = evidence.rules.budget
@@ -72,10 +73,10 @@ def best_under_budget(evidence: Evidence) -> Chosen:
 
 
 def budget_grid(cost: Floats, points: int, limit: float, *, whole: bool = False) -> Floats:
-    """Ascending budgets, at most ``points``, from the cheapest judge that costs to ``limit``.
+    """Return at most ``points`` ascending budgets, from the cheapest positive cost to ``limit``.
 
-    Geometric, two figures each (``whole`` numbers where a cost counts judges). Judges that cost
-    nothing have a budget of their own, 0.
+    Geometric, with two significant digits (``whole`` numbers if a cost counts judges). Judges
+    without cost have a budget of their own, 0.
     """
     paid = cost[cost > 0.0]
     lowest = min(float(paid.min()), limit) if len(paid) else 0.0
@@ -89,10 +90,11 @@ def budget_grid(cost: Floats, points: int, limit: float, *, whole: bool = False)
 
 
 def compared_under(aggregator: Aggregator) -> Aggregator:
-    """What panels are compared under where they are to be scored under ``aggregator``.
+    """Return the aggregator that compares panels to be scored under ``aggregator``.
 
-    A closed form under itself; joint under stacking, which it nests, in a third of the time.
-    Raw scores of Dawid-Skene are far too sure to be compared as they are: stacking stands in, too.
+    A closed form is compared under itself; joint under stacking, which it nests, in a third of the
+    time. Raw scores of Dawid-Skene are too overconfident to compare uncalibrated, so stacking is
+    used there, too.
     """
     return aggregator if aggregator in CLOSED_FORMS else "stacking"
 
@@ -100,18 +102,18 @@ def compared_under(aggregator: Aggregator) -> Aggregator:
 def under_budgets(
     evidence: Evidence, budgets: Floats, aggregator: Aggregator, *, reference: bool = True
 ) -> UnderBudgets:
-    """The best panel found under each of ascending budgets (n_budgets,).
+    """Return the best panel under each of ascending budgets (n_budgets,).
 
-    Each costs its budget at the most. Under a closed form it may take the panel of a smaller one,
-    since sums can get worse with more judges; an aggregator that weighs judges together spends all
+    Each costs at most its budget. Under a closed form it may use the panel of a smaller budget,
+    since sums can get worse with more judges; an aggregator that weights judges jointly spends all
     it can, and only the order is chosen. NLLs that agree to 1e-9 are ties, which go to the smaller
-    budget, then to the order named first. Without a ``reference`` the NLL of all judges may be NaN,
-    which saves a fit of them.
+    budget, then to the first order. Without a ``reference`` the NLL of all judges may be NaN, which
+    saves a fit of them.
 
     Raises
     ------
     ValueError
-        A budget under which nobody can be asked, see
+        A budget below the cost of every judge, see
         :func:`judgepanel.studies.panel.costs.check_budget`.
     """
     cost = _costs(evidence)
@@ -154,12 +156,12 @@ def _every_panel(evidence: Evidence, cost: Floats, budgets: Floats) -> UnderBudg
 
 
 def orders(evidence: Evidence, limit: float = float("inf")) -> Index:
-    """All judges in every order of ``ORDERS``, (3, n_judges); ties go to the cheaper, then by name.
+    """Return all judges in every order of ``ORDERS``, (3, n_judges); ties by cost, then by name.
 
-    ``limit`` is the largest budget they are meant for: greedy steps add nobody beyond it.
+    ``limit`` is the largest budget: greedy steps add no judge beyond it.
 
-    By |a - .5| for its cost, a the posterior-mean accuracy; by NLL gained for its cost when added
-    to those before (see :func:`_greedy`), then as the order before; by |a - .5|.
+    The orders are by |a - .5| per cost, with a the posterior-mean accuracy; by NLL gain per cost
+    when added to the judges before (see :func:`_greedy`), followed by the first order; by |a - .5|.
     """
     cost, ballots = _costs(evidence), evidence.ballots
     distance = ranking_key(*counts(ballots, evidence.rows), "informativeness")
@@ -177,22 +179,22 @@ def orders(evidence: Evidence, limit: float = float("inf")) -> Index:
 
 
 def per_cost(gain: Floats, cost: Floats) -> Floats:
-    """Gain for its cost, infinite where a gain is free; what gains nothing is worth 0."""
+    """Gain per cost, infinite for a free gain, 0 without gain."""
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.where(gain > 0.0, gain / cost, 0.0)
     return np.asarray([float(f"{entry:.9g}") for entry in value])
 
 
 def _sorted(*keys: Floats) -> Index:
-    """Positions sorted by the first key, then the next; ties keep their order."""
+    """Return positions sorted by the first key, then the next; ties keep their order."""
     return np.asarray(np.lexsort(keys[::-1]), dtype=np.int64)
 
 
 def _greedy(evidence: Evidence, cost: Floats, limit: float) -> Index:
-    """Judges added one at a time, at most ``steps``, while they gain NLL on an inner split and all
-    of them can be had for ``limit``.
+    """Add judges one at a time, at most ``steps``, while NLL on an inner split improves.
 
-    Any calibrator but none is stood in for by temperature, which is several times faster.
+    Their total cost is at most ``limit``. Any calibrator other than none is replaced by
+    temperature, which is several times faster.
     """
     if evidence.rules.steps == 0:
         return np.zeros(0, dtype=np.int64)
@@ -229,8 +231,9 @@ def _greedy(evidence: Evidence, cost: Floats, limit: float) -> Index:
 
 
 def filled(by: Index, cost: Floats, budgets: Floats) -> Bools:
-    """Panels (n_budgets, n_orders, n_judges): judges of each order (n_orders, n_judges) that a
-    budget can still pay for, one after the other.
+    """Panels (n_budgets, n_orders, n_judges): judges of each order that the budget can pay for.
+
+    ``by`` (n_orders, n_judges) are the orders; judges that cost too much are skipped.
     """
     rows = np.arange(len(by))
     spent = np.zeros((len(budgets), len(by)))
@@ -245,8 +248,9 @@ def filled(by: Index, cost: Floats, budgets: Floats) -> Bools:
 
 
 def _recipe_nll(evidence: Evidence, levels: Floats, aggregator: Aggregator) -> Floats:
-    """NLL (n_levels, n_orders) of spending each level along each order; orders are learned again
-    from the rows that learn, and the panels are scored on the others.
+    """NLL (n_levels, n_orders) of spending each level along each order.
+
+    Orders are learned again from the learn rows, and the panels are scored on the others.
     """
     cost, rules = _costs(evidence), evidence.rules
     total = np.zeros((len(levels), len(ORDERS)))
@@ -275,7 +279,7 @@ def _recipe_nll(evidence: Evidence, levels: Floats, aggregator: Aggregator) -> F
 def _fitted_losses(
     evidence: Evidence, piece: Split, panels: Bools, aggregator: Aggregator
 ) -> Floats:
-    """Summed NLL (n_panels,) of the held-out rows under panels fitted to the others, raw."""
+    """Summed raw NLL (n_panels,) of the held-out rows under panels fitted to the others."""
     ballots, learn, held = evidence.ballots, piece.calibration, piece.evaluation
     pieces = folds(
         ballots.units, learn, FITTED_FOLDS, seed=evidence.rules.seed, key=(*evidence.key, 105)

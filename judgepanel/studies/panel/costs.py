@@ -1,6 +1,6 @@
-"""What judges cost and how long they take, as the judge table gives it.
+"""Costs and latencies of judges from the judge table.
 
-A column is ``cost`` or ``cost_`` and a unit (``cost_usd``), for one item; latency likewise
+A column is ``cost``, or ``cost_`` and a unit (``cost_usd``), per item; likewise for latency
 (``latency``, ``latency_s``).
 """
 
@@ -21,17 +21,17 @@ Floats = NDArray[np.float64]
 COST, LATENCY = "cost", "latency"
 TABLE = "the judge table"
 WRITTEN = {"usd": "USD", "eur": "EUR", "gbp": "GBP", "jpy": "JPY", "cny": "CNY", "chf": "CHF"}
-"""Units that are written in another way than in the name of a column."""
+"""Display names of units that differ from the column suffix."""
 SLACK = 1e-9
-"""Relative; costs are sums of decimals, and a panel that costs its budget is within it."""
+"""Relative tolerance: costs are sums of decimals, and a panel may cost exactly its budget."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgeCosts:
-    """Costs (n_judges,) for one item and the unit they are in.
+    """Costs (n_judges,) per item and their unit.
 
-    ``counted``: there are no costs, so that every judge counts 1 and a cost is a number of judges.
-    ``latency`` (n_judges,) for one item, NaN where it is not known.
+    ``counted``: no costs are known, so every judge counts 1 and a cost is a number of judges.
+    ``latency`` (n_judges,) per item, NaN if unknown.
     """
 
     cost: Floats
@@ -42,26 +42,26 @@ class JudgeCosts:
 
     @property
     def full(self) -> float:
-        """What all judges cost."""
+        """Cost of all judges."""
         return float(self.cost.sum())
 
     def of(self, judges: NDArray[np.bool_]) -> Floats:
-        """Cost of panels (..., n_judges)."""
+        """Return the cost of panels (..., n_judges)."""
         return np.asarray(judges.astype(np.float64) @ self.cost)
 
     def slowest(self, judges: NDArray[np.bool_]) -> Floats:
-        """Latency of panels (..., n_judges) asked all at once; 0 for nobody, NaN if unknown."""
+        """Latency of panels (..., n_judges) asked in parallel; 0 if empty, NaN if unknown."""
         return np.asarray(np.where(judges, self.latency, 0.0).max(axis=-1))
 
     def in_turn(self, judges: NDArray[np.bool_]) -> Floats:
-        """Latency of panels (..., n_judges) asked one after the other."""
+        """Latency of panels (..., n_judges) asked in sequence."""
         return np.asarray(np.where(judges, self.latency, 0.0).sum(axis=-1))
 
 
 def column_of(votes: VoteMatrix, name: str) -> str | None:
-    """The column of the judge table called ``name``, or ``name_`` and a unit.
+    """Return the column of the judge table called ``name``, or ``name_`` and a unit.
 
-    None where there is no such column, or several with a unit.
+    None if there is no such column, or several with a unit.
     """
     if votes.judge_table is None:
         return None
@@ -73,7 +73,7 @@ def column_of(votes: VoteMatrix, name: str) -> str | None:
 
 
 def numbers_of(votes: VoteMatrix, name: str, noun: str) -> Floats | None:
-    """Values (n_judges,) in the order of the votes, NaN where blank; None without a column.
+    """Return values (n_judges,) in the order of the votes, NaN if blank; None without a column.
 
     Raises
     ------
@@ -100,12 +100,12 @@ def numbers_of(votes: VoteMatrix, name: str, noun: str) -> Floats | None:
 
 
 def costs_of(votes: VoteMatrix, judges: Sequence[str]) -> JudgeCosts:
-    """Costs of these judges, in their order; every judge counts 1 where no cost is given at all.
+    """Return the costs of these judges, in their order; 1 for every judge if no cost is given.
 
     Raises
     ------
     InputError
-        A cost that is not a number of 0 or more, or one that is not known.
+        A cost that is not a number of at least 0, or a missing cost.
     """
     place = {name: j for j, name in enumerate(votes.judges)}
     columns = np.array([place[name] for name in judges], dtype=np.int64)
@@ -130,7 +130,7 @@ def costs_of(votes: VoteMatrix, judges: Sequence[str]) -> JudgeCosts:
 
 
 def _latency(votes: VoteMatrix) -> Floats | None:
-    """Latencies, None where they are unknown or not all numbers: nothing is decided by them."""
+    """Return latencies, None if unknown or not all numeric: no decision depends on them."""
     try:
         return numbers_of(votes, LATENCY, "time")
     except InputError:
@@ -142,18 +142,18 @@ def _unit(column: str | None, name: str) -> str:
 
 
 def affordable(cost: Floats | float, budget: float) -> NDArray[np.bool_]:
-    """Which costs are within a budget."""
+    """Return which costs are within a budget."""
     return np.asarray(np.asarray(cost) <= budget * (1.0 + SLACK))
 
 
 def check_price(budget: float | None) -> None:
-    """Refuse a budget that is no price; None is no budget."""
+    """Refuse an invalid budget; None is no budget."""
     if budget is not None and not 0.0 <= budget < np.inf:
         raise InputError("the budget is not a price", value=budget, allowed="a number, 0 or more")
 
 
 def check_budget(cost: Floats, budget: float, judges: Sequence[str] = ()) -> None:
-    """Refuse a budget that no judge meets, and say what the cheapest costs (and who it is)."""
+    """Refuse a budget below the cost of every judge; name the cheapest and its cost."""
     cheapest = int(np.argmin(cost))
     if not affordable(cost[cheapest], budget):
         least = f"{cost[cheapest]:.6g}"
@@ -166,7 +166,7 @@ def check_budget(cost: Floats, budget: float, judges: Sequence[str] = ()) -> Non
 
 
 def no_costs_note(costs: JudgeCosts) -> list[str]:
-    """One sentence where there are no costs, on what they would take."""
+    """Return a sentence on missing costs and how to provide them."""
     if not costs.counted:
         return []
     return [

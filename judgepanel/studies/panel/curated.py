@@ -1,12 +1,12 @@
-"""A curator in one split: its panel, and raw scores of both sides that do not know own labels.
+"""A curator in one split: its panel, and raw scores of both sides without own labels.
 
-The panel is chosen on all calibration rows and scores the evaluation rows. Scores that calibrate
-must not come from a panel that an item's own label had a part in choosing:
+The panel is chosen on all calibration rows and scores the evaluation rows. Scores for calibration
+must not come from a panel chosen with the item's own label:
 
-- a panel that no label chose is scored by counts without the item's own unit;
-- the best so many by a ranking are ranked again without it;
-- everything else is chosen again for each of five folds, from the rows outside it. The fold is
-  scored by counts without the item's own unit, or, where there are no such counts, by a fit to the
+- a panel chosen without labels is scored by counts without the item's own unit;
+- the best k by a ranking are ranked again without it;
+- every other panel is chosen again for each of five folds, from the rows outside it. The fold is
+  scored by counts without the item's own unit, or, if there are no such counts, by a fit to the
   rows outside the fold.
 """
 
@@ -38,7 +38,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curated:
-    """What a curator did in one split: its panel and the panel's scores, one column."""
+    """A curator's panel in one split and the panel's scores, one column."""
 
     chosen: Chosen
     scores: PrefixScores
@@ -55,9 +55,9 @@ def curated(
 ) -> Curated:
     """Choose on the calibration rows, and score both sides with the panel under ``refit``.
 
-    ``evidence`` is that of the calibration rows. An NLL that the curator did not look at is filled
-    in: that of its panel by inner folds of the rows that chose it. Where nothing ``calibrates``,
-    scores of the calibration rows are not needed and are 0, which saves most of the fits.
+    ``evidence`` is that of the calibration rows. If the curator computed no NLL, that of its panel
+    by inner folds is filled in. Unless the scores are used to calibrate (``calibrates``), those of
+    the calibration rows are 0, which saves most of the fits.
     """
     if curator.choose is None:
         chosen = _oracle(ballots, split, evidence)
@@ -73,7 +73,7 @@ def curated(
 def _held_out(
     ballots: Ballots, split: Split, judges: Bools, seed: int, refit: Aggregator
 ) -> PrefixScores:
-    """Scores of the evaluation rows alone; those of the calibration rows are 0."""
+    """Score the evaluation rows alone; scores of the calibration rows are 0."""
     if not cross_fits(refit):
         return _fixed(ballots, split, judges, refit)
     rows = split.calibration
@@ -132,7 +132,7 @@ def _chosen_anew(
     evidence: Evidence,
     refit: Aggregator,
 ) -> PrefixScores:
-    """Calibration scores put together from folds, the choice made again outside each."""
+    """Return calibration scores assembled from folds, with the choice made again outside each."""
     if curator.choose is None:
         raise ValueError("the oracle cannot be asked again")
     rows, seed = split.calibration, evidence.rules.seed
@@ -172,7 +172,7 @@ def _chosen_anew(
 
 
 def _fixed(ballots: Ballots, split: Split, judges: Bools, aggregator: Aggregator) -> PrefixScores:
-    """Both sides under one panel, calibration rows by counts without the item's own unit."""
+    """Score both sides under one panel, calibration rows by counts without the item's own unit."""
     size = np.array([int(judges.sum())])
     return panel_scores(judges_of(ballots, judges), split, size, aggregator=aggregator)
 
@@ -180,14 +180,14 @@ def _fixed(ballots: Ballots, split: Split, judges: Bools, aggregator: Aggregator
 def fitted_logits(
     ballots: Ballots, fit: Fit, judges: Bools, aggregator: Aggregator
 ) -> tuple[Floats, Bools]:
-    """Raw logits (n_score,) of one panel (n_judges,), and where none of it voted."""
+    """Raw logits (n_score,) of one panel (n_judges,), and the mask of items without votes."""
     seen, size = judges_of(ballots, judges), np.array([int(judges.sum())])
     empty = without_votes(seen, fit.score, np.arange(seen.n_judges), size)[0]
     return KERNELS[aggregator](seen, [fit], size, "accuracy")[0][0], empty
 
 
 def _oracle(ballots: Ballots, split: Split, evidence: Evidence) -> Chosen:
-    """The most accurate k with the lowest NLL on the evaluation rows themselves."""
+    """The k most accurate judges with the lowest NLL on the evaluation rows themselves."""
     rules = evidence.rules
     sizes = np.arange(1, ballots.n_judges + 1)
     recipe = Recipe(rules.aggregator, (rules.calibrator,), seed=rules.seed)
@@ -197,10 +197,10 @@ def _oracle(ballots: Ballots, split: Split, evidence: Evidence) -> Chosen:
 
 @dataclass(frozen=True, slots=True)
 class TableLook:
-    """What a table of the chosen prefix would be, whether it was taken or not.
+    """Statistics of a table of the chosen prefix, whether or not it was used.
 
-    ``judges`` in it, ``occupied`` cells, ``expected_new`` the Good-Turing share of new items in
-    unseen cells, ``new`` the share of evaluation rows that were.
+    ``judges`` is their number, ``occupied`` the number of cells, ``expected_new`` the Good-Turing
+    share of new items in unseen cells, ``new`` the actual share of evaluation rows.
     """
 
     judges: int
@@ -210,11 +210,11 @@ class TableLook:
 
 
 def table_look(ballots: Ballots, split: Split, chosen: Chosen) -> TableLook:
-    """Count the patterns of a panel on the calibration rows, and find those of the others."""
+    """Count the patterns of a panel on the calibration rows, and look up those of the others."""
     fit = table(ballots, split.calibration, split.evaluation, np.flatnonzero(chosen.judges))
     return TableLook(chosen.size, fit.occupied, fit.unseen, float(np.mean(fit.new)))
 
 
 def evidence_in(ballots: Ballots, rows: Index, known: Known, rules: Rules, number: int) -> Evidence:
-    """Evidence from the calibration rows of split ``number``."""
+    """Return evidence from the calibration rows of split ``number``."""
     return evidence_of(ballots, rows, known, rules, (number, 13))

@@ -1,4 +1,4 @@
-"""One interface for every way of choosing judges: evidence in, a panel and what it saw out."""
+"""The interface of curators, which choose judges: from evidence to a panel and its NLL."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Needs = Literal["nothing", "families", "costs", "budget"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chosen:
-    """A panel, and the NLL its curator saw when choosing, NaN where it looked at none.
+    """A panel, and the NLL on which it was chosen, NaN if there was none.
 
-    ``judges`` bool (n_judges,). ``ranking``: the panel is the first so many by this ranking.
-    ``table``: its votes are to be counted in a table of patterns instead of summed. ``path``
-    (m, n_judges) and ``path_nll`` (m,) are panels it also considered, the best of each step.
+    ``judges`` bool (n_judges,). ``ranking``: the panel is a prefix of this ranking. ``table``: its
+    votes are counted in a table of patterns instead of summed. ``path`` (m, n_judges) and
+    ``path_nll`` (m,) are other panels it compared, the best of each step.
     """
 
     judges: Bools
@@ -45,10 +45,10 @@ class Chosen:
 class Curator:
     """A named way of choosing judges.
 
-    ``choose`` looks at nothing but its evidence; it is None for the oracle, which is not one and
-    is ``deployable`` by nobody. ``uses_labels``: whether the panel depends on labels, so that
-    scores which calibrate must come from panels chosen without them. ``searches(n_judges, rules)``
-    is the number of panels a long search compares, at the most.
+    ``choose`` uses only its evidence; it is None for the oracle, which is not ``deployable``.
+    ``uses_labels``: whether the panel depends on labels, so that scores for calibration must come
+    from panels chosen without them. ``searches(n_judges, rules)`` is the maximum number of panels a
+    long search compares.
     """
 
     name: str
@@ -60,20 +60,20 @@ class Curator:
 
     @property
     def deployable(self) -> bool:
-        """Whether anybody could choose this way without the labels of new items."""
+        """Whether this choice is possible without the labels of new items."""
         return self.choose is not None
 
     def chosen(self, evidence: Evidence) -> Chosen:
-        """What it chooses; the oracle cannot be asked."""
+        """Return its choice; not available for the oracle."""
         if self.choose is None:
             raise ValueError("the oracle chooses on other rows than these")
         return self.choose(evidence)
 
     def panels(self, n_judges: int, rules: Rules) -> float:
-        """Panels that a long search compares, at the most; 0 for all others."""
+        """Maximum number of panels that a long search compares; 0 for all other curators."""
         return 0.0 if self.searches is None else self.searches(n_judges, rules)
 
 
 def chosen_of(outcome: SearchResult) -> Chosen:
-    """The best subset of a search."""
+    """Return the best subset of a search."""
     return Chosen(outcome.best, outcome.nll, path=outcome.path, path_nll=outcome.path_nll)

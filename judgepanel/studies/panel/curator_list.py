@@ -1,4 +1,4 @@
-"""Every curator by name, and which of them a study takes."""
+"""All curators by name, and the selection for a study."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ORACLE = "oracle"
 SELECTOR = "finite_calibration"
 BUDGET = "budget"
 MOST_CELLS = 5e6
-"""Panels x calibration rows beyond which a search is run only where it is asked for by name."""
+"""Panels x calibration rows above which a search runs only if requested by name."""
 
 
 def _pairs(n_judges: int, rules: Rules) -> float:
@@ -66,7 +66,7 @@ CURATORS: Mapping[str, Curator] = MappingProxyType(
         )
     }
 )
-"""Curators in the order in which they are shown."""
+"""Curators in display order."""
 
 NAMES: tuple[str, ...] = tuple(CURATORS)
 
@@ -74,10 +74,10 @@ NAMES: tuple[str, ...] = tuple(CURATORS)
 def taken(
     asked: tuple[str, ...] | None, known: Known, rules: Rules, n_judges: int, n_rows: float
 ) -> tuple[tuple[Curator, ...], tuple[str, ...]]:
-    """The curators of a study, all judges first, and one sentence for each that is left out.
+    """Return the curators of a study, all judges first, and one sentence for each one left out.
 
-    Without names it is every curator that has what it needs and whose search is not too long; of
-    the one that needs a budget nothing is said where there is none.
+    Without names these are all curators that have their inputs and whose search is not too long; if
+    there is no budget, the one that needs it is left out without a sentence.
     """
     curators, left_out = [CURATORS[EVERYONE]], []
     for name in NAMES if asked is None else asked:

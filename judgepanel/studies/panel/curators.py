@@ -1,7 +1,7 @@
-"""Does choosing judges pay? Every curator chooses on calibration rows and is held to new ones.
+"""Curators: does choosing judges pay? Each chooses on calibration rows and is scored on new ones.
 
-Each curator sees the calibration half of a split and nothing else, refits the same aggregator and
-calibrator on the judges it chose, and is scored on the other half against all judges.
+Each curator sees only the calibration half of a split, refits the same aggregator and calibrator on
+the judges it chose, and is scored on the other half against all judges.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ _NOTES = {ORACLE: ORACLE_NOTE, SELECTOR: SELECTOR_NOTE}
 
 @dataclass(frozen=True, slots=True)
 class CuratorsSpec:
-    """Which curators, and under what they are compared.
+    """The curators, and the pipeline under which they are compared.
 
-    ``curators`` None takes every one that has what it needs and whose search is not too long; all
-    judges always take part. Panels are compared under a closed form; ``refit`` scores the chosen
-    ones under another aggregator, None under the same.
+    ``curators`` None uses all that have their inputs and whose search is not too long; all judges
+    always take part. Panels are compared under a closed form; ``refit`` is the aggregator that
+    scores the chosen panels, None for the same.
 
     Raises
     ------
     InputError
-        A name that is not known, fewer than 2 folds, a size, width or number of steps below 1,
-        groups outside 2..12, a budget that is no price; the paper's protocol, under which choices
-        would rest on in-sample scores.
+        An unknown name, fewer than 2 folds, a size, width or number of steps below 1, groups
+        outside 2..12, an invalid budget; the paper's protocol, under which choices would be based
+        on in-sample scores.
     """
 
     settings: Settings = Settings()
@@ -71,19 +71,24 @@ class CuratorsSpec:
         metadata={"help": f"ways of choosing (all that are not too long): {', '.join(NAMES)}"},
     )
     aggregator: ClosedForm = field(
-        default="one_coin", metadata={"help": "how votes are summed where panels are compared"}
+        default="one_coin", metadata={"help": "how votes are summed to compare panels"}
     )
     calibrator: Calibrator = field(default="beta", metadata={"help": "calibrator of every panel"})
     refit: Aggregator | None = field(
-        default=None, metadata={"help": "how votes of the chosen judges are summed (the same)"}
+        default=None,
+        metadata={"help": "how votes of the chosen judges are summed (default: the same)"},
     )
-    folds: int = field(default=5, metadata={"help": "inner folds on calibration rows"})
-    size: int = field(default=5, metadata={"help": "judges of curators that are told how many"})
-    width: int = field(default=3, metadata={"help": "panels of each size that the beam keeps"})
-    steps: int = field(default=20, metadata={"help": "judges that forward searches add"})
-    groups: int = field(default=9, metadata={"help": "groups of the exhaustive search, at most"})
+    folds: int = field(default=5, metadata={"help": "number of inner folds on calibration rows"})
+    size: int = field(default=5, metadata={"help": "panel size of curators with a fixed size"})
+    width: int = field(
+        default=3, metadata={"help": "number of panels of each size that the beam keeps"}
+    )
+    steps: int = field(default=20, metadata={"help": "number of judges that forward searches add"})
+    groups: int = field(
+        default=9, metadata={"help": "maximum number of groups in the exhaustive search"}
+    )
     budget: float | None = field(
-        default=None, metadata={"help": "cost of an item that the best panel found may have"}
+        default=None, metadata={"help": "budget per item for the best panel under a budget"}
     )
 
     def __post_init__(self) -> None:
@@ -112,7 +117,7 @@ class CuratorsSpec:
 
     @property
     def rules(self) -> Rules:
-        """What every curator goes by."""
+        """The rules for every curator."""
         return Rules(
             self.aggregator,
             self.calibrator,
@@ -133,12 +138,12 @@ class CuratorsSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CuratorTally:
-    """Scores of the splits, and what was chosen in each.
+    """Scores of the splits, and the choices in each.
 
     ``sizes`` (S, n_curators) follow the order of ``scores.numbers``; ``picked`` (n_curators + 1,
-    n_judges) counts how often each judge was chosen, by the one that looked best in the last row.
-    ``looks`` (S, 5) are the selector's judges, table, occupied cells, expected and actual new mass;
-    empty without it.
+    n_judges) counts how often each judge was chosen, with the curator that looked best in the last
+    row. ``looks`` (S, 5) are the selector's judges, table, occupied cells, expected and actual
+    share of new patterns; empty without it.
     """
 
     scores: Tally
@@ -150,7 +155,7 @@ class CuratorTally:
 def curators_of(
     votes: VoteMatrix, prepared: Prepared, spec: CuratorsSpec
 ) -> tuple[tuple[Curator, ...], tuple[str, ...]]:
-    """The curators that take part, and why others do not."""
+    """Return the curators that take part, and why others do not."""
     n_rows = prepared.ballots.n_items * spec.settings.fraction
     known = known_judges(votes, prepared)
     return taken(spec.curators, known, spec.rules, prepared.ballots.n_judges, n_rows)
@@ -184,7 +189,7 @@ def run_chunk(votes: VoteMatrix, spec: CuratorsSpec, chunk: Chunk) -> CuratorTal
 def curator_arms(
     ballots: Ballots, split: Split, made: list[Curated], calibrator: Calibrator
 ) -> Arms:
-    """Arms of one split, one a curator."""
+    """Arms of one split, one per curator."""
     held: list[SplitScores] = []
     for result in made:
         fitted = calibrate(ballots, split, result.scores, (calibrator,))
@@ -214,7 +219,7 @@ def _look(
 
 
 def combine_tallies(left: CuratorTally, right: CuratorTally) -> CuratorTally:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     return CuratorTally(
         combine(left.scores, right.scores),
         np.concatenate([left.sizes, right.sizes]),
@@ -224,7 +229,7 @@ def combine_tallies(left: CuratorTally, right: CuratorTally) -> CuratorTally:
 
 
 def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curators:
-    """Levels, optimism, differences and stability from whatever splits are in."""
+    """Return levels, optimism, differences and stability from the splits so far."""
     prepared = prepare(votes, spec.settings)
     curators, left_out = curators_of(votes, prepared, spec)
     order = np.argsort(partial.scores.numbers, kind="stable")
@@ -268,10 +273,9 @@ def curator_figures(
 ) -> tuple[CuratorFigures, ...]:
     """Figures of every curator, then of the one that looked best; all judges are the reference.
 
-    ``sizes`` (S, n_curators) and ``picked`` (n_curators + 1, n_judges), see
-    :class:`CuratorTally`. Bounds are NaN from a single split.
-    ``comparable``: what was seen and what was got are NLLs of the same aggregator; otherwise their
-    difference says nothing and is NaN.
+    ``sizes`` (S, n_curators) and ``picked`` (n_curators + 1, n_judges), see :class:`CuratorTally`.
+    Ends are NaN from a single split. ``comparable``: the NLLs of choice and score use the same
+    aggregator; otherwise their difference is meaningless and NaN.
     """
     table = {metric: level[0] for metric, level in grid_estimates(tally, units).items()}
     nll, best = table["nll"], tally.chosen[:, 0]
@@ -324,9 +328,9 @@ def curator_figures(
 def _gaps(
     tally: Tally, units: Ints, nll: Floats, seed: int
 ) -> tuple[Interval, Interval, Floats, Bools]:
-    """Differences from all judges (A + 1,), their joint band, p, and where there never is one.
+    """Differences from all judges (A + 1,), their joint band, p, and the mask of ties.
 
-    Nothing is known of the spread of a tie, nor from a single split.
+    The spread of a tie is unknown, as is that of a single split.
     """
     means, seen = tally.item_means()
     items = means[0, 0] - means[0, 0, tally.reference]
@@ -345,11 +349,12 @@ def _gaps(
 
 
 def stability(picked: Ints, n_splits: int) -> float:
-    """How much the panels of ``n_splits`` splits agree, from how often each judge was picked.
+    """Agreement of the panels of ``n_splits`` splits, from how often each judge was picked.
 
-    1 - mean_j s_j^2 / (q (1 - q)), s_j^2 the unbiased variance of judge j's choice over splits and
-    q the mean share of judges chosen (Nogueira, Sechidis and Brown 2018, JMLR 18:174): 1 for equal
-    panels, 0 for panels drawn at random. NaN for a single split, or where everybody is always in.
+    1 - mean_j s_j^2 / (q (1 - q)), with s_j^2 the unbiased variance of judge j's choice over splits
+    and q the mean share of judges chosen (Nogueira, Sechidis and Brown 2018, JMLR 18:174): 1 for
+    equal panels, 0 for panels drawn at random. NaN for a single split, or if all judges are always
+    chosen.
     """
     share = picked / n_splits
     q = float(share.mean())
@@ -360,7 +365,7 @@ def stability(picked: Ints, n_splits: int) -> float:
 
 
 def selector_figures(looks: Floats, n_calibration: float) -> SelectorFigures | None:
-    """Means over splits (S, 5), None where the selector did not take part."""
+    """Means over splits (S, 5), None if the selector did not take part."""
     if looks.size == 0:
         return None
     judges, table, occupied, expected, new = (float(v) for v in looks.mean(axis=0))

@@ -1,4 +1,4 @@
-"""What :data:`CURATORS_STUDY` finds: what each choice of judges promises, and what it keeps."""
+"""Result of :data:`CURATORS_STUDY`: promised and achieved NLL of each choice of judges."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ SELECTOR_NOTE = "our reading of arXiv:2606.01034"
 class CuratorFigures:
     """One curator out of sample.
 
-    ``nll`` is in nats on new items; ``seen`` is the NLL where it chose and ``optimism`` = ``nll`` -
-    ``seen`` with the central 95 % of the splits, no confidence interval; all NaN where nothing
-    could be seen, optimism also where panels were compared under another aggregator than they are
-    scored under. ``delta`` = NLL(curator) - NLL(all judges) on the same items: above 0 keeping
-    everyone is better; its interval, ``p`` and the verdict against ``margin`` follow
+    ``nll`` is in nats on new items; ``seen`` is the NLL on which it chose and ``optimism`` =
+    ``nll`` - ``seen`` with the central 95 % of the splits, which is not a confidence interval; all
+    NaN if there was no such NLL, optimism also if panels were compared and scored under different
+    aggregators. ``delta`` = NLL(curator) - NLL(all judges) on the same items: above 0 keeping all
+    judges is better; its interval, ``p`` and the verdict against ``margin`` follow
     docs/inference.md, ``band`` covers all curators together; their ends and ``p`` are NaN for a
-    ``tie``, a curator that never differs from all judges. ``size`` is the
-    mean number of judges, between ``size_lo`` and ``size_hi`` in 95 % of the splits. ``stability``
-    is 1 where every split chooses the same judges and 0 where they are chosen as if at random
-    (Nogueira, Sechidis and Brown 2018, JMLR 18:174), NaN where nobody is left out or only one split
-    is done. ``looked_best_share`` is the share of splits in which its ``seen`` was the lowest.
+    ``tie``, a curator that never differs from all judges. ``size`` is the mean number of judges,
+    between ``size_lo`` and ``size_hi`` in 95 % of the splits. ``stability`` is 1 if every split
+    chooses the same judges and 0 if the choice is effectively random (Nogueira, Sechidis and Brown
+    2018, JMLR 18:174), NaN if no judge is ever left out or there is a single split.
+    ``looked_best_share`` is the share of splits in which its ``seen`` was the lowest.
     """
 
     curator: str
@@ -78,12 +78,12 @@ class CuratorFigures:
 
 @dataclass(frozen=True, slots=True)
 class SelectorFigures:
-    """The finite-calibration selector over the splits, means unless said otherwise.
+    """The finite-calibration selector, averaged over the splits.
 
-    ``judges`` in the chosen prefix; ``table_share`` of splits that took a table; of the prefix's
-    vote patterns, ``occupied`` is how many cells the calibration rows fill, ``expected_new`` the
-    Good-Turing share of new items in cells never seen, ``new`` the share of evaluation rows that
-    were; ``labels_a_cell`` labels for every occupied cell.
+    ``judges`` is the size of the chosen prefix; ``table_share`` the share of splits that used a
+    table; for the prefix's vote patterns, ``occupied`` is the number of cells that the calibration
+    rows fill, ``expected_new`` the Good-Turing share of new items in unseen cells, ``new`` the
+    actual share of evaluation rows; ``labels_a_cell`` is the number of labels per occupied cell.
     """
 
     judges: float
@@ -98,12 +98,11 @@ class SelectorFigures:
 class Curators(SplitResult):
     """Result of :data:`CURATORS_STUDY`.
 
-    ``curators`` come all judges first, then the others as they were asked for, and last
-    ``looked_best``, the one with the lowest NLL where it chose, taken again in every split.
-    ``chosen_share`` (n_curators, n_judges) is how often each of ``judges`` was chosen.
-    ``constant_nll`` is a constant score through the same calibrator. ``aggregator`` is what panels
-    are compared under, ``refit`` what the chosen ones are scored under. ``selector`` is None where
-    the finite-calibration selector was not asked for.
+    ``curators`` are all judges, then the others in the requested order, and last ``looked_best``,
+    the one with the lowest NLL of choice in each split. ``chosen_share`` (n_curators, n_judges) is
+    how often each of ``judges`` was chosen. ``constant_nll`` is that of a constant score through
+    the same calibrator. Panels are compared under ``aggregator`` and scored under ``refit``.
+    ``selector`` is None if the finite-calibration selector did not take part.
     """
 
     curators: tuple[CuratorFigures, ...]
@@ -138,20 +137,20 @@ class Curators(SplitResult):
 
     @property
     def deployable(self) -> tuple[CuratorFigures, ...]:
-        """Curators that anybody could use, all judges among them, ``looked_best`` last."""
+        """Curators usable in practice, including all judges, ``looked_best`` last."""
         return tuple(curator for curator in self.curators if curator.deployable)
 
     def named(self, curator: str) -> CuratorFigures | None:
-        """The figures of a curator, None where it was left out."""
+        """Return the figures of a curator, None if it was left out."""
         return next((figures for figures in self.curators if figures.curator == curator), None)
 
     def shares(self, curator: str) -> Floats:
-        """How often a curator chose each judge (n_judges,), in [0, 1]."""
+        """Return how often a curator chose each judge (n_judges,), in [0, 1]."""
         names = [figures.curator for figures in self.curators]
         return np.asarray(self.chosen_share[names.index(curator)])
 
     def frame(self) -> pd.DataFrame:
-        """One row per curator."""
+        """Return one row per curator."""
         return pd.DataFrame([flat_row(curator) for curator in self.curators]).assign(
             null_nll=self.null_nll,
             constant_nll=self.constant_nll,
@@ -162,7 +161,7 @@ class Curators(SplitResult):
         )
 
     def stability_frame(self) -> pd.DataFrame:
-        """How often each judge was chosen, one row per curator and judge."""
+        """Return how often each judge was chosen, one row per curator and judge."""
         names = np.array([curator.curator for curator in self.curators])[:, None]
         return long_frame(
             self.chosen_share.shape,
@@ -170,7 +169,7 @@ class Curators(SplitResult):
         )
 
     def decisions(self) -> dict[str, Any]:
-        """Verdicts and how often judges were chosen."""
+        """Return verdicts and how often judges were chosen."""
         return {
             "nll_all": float(self.everyone.nll.value),
             "curators": [to_plain(flat_row(curator)) for curator in self.curators],

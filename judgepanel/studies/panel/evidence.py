@@ -1,4 +1,4 @@
-"""What a curator may look at: calibration rows alone, and what is known of the judges."""
+"""The evidence for a curator: calibration rows alone, and known attributes of the judges."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ Inner = Literal["folds", "split"]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How every curator compares panels, and its sizes.
+    """How all curators compare panels, and their sizes.
 
     Panels are compared under ``aggregator`` and ``calibrator`` in ``folds`` inner folds. ``size``
-    is the number of judges of curators that are told it; ``width`` and ``steps`` belong to the
-    beam, ``groups`` (at most 12) to the exhaustive search, ``budget`` (cost of an item, None for
-    no limit) to the best panel under a budget. ``tables``: the finite-calibration selector may
-    count patterns in a table, which is not a panel that sums votes.
+    is the number of judges of curators with a fixed size; ``width`` and ``steps`` are for the beam,
+    ``groups`` (at most 12) for the exhaustive search, ``budget`` (cost per item, None for no limit)
+    for the best panel under a budget. ``tables``: the finite-calibration selector may count
+    patterns in a table instead of summing votes.
     """
 
     aggregator: ClosedForm = "one_coin"
@@ -49,8 +49,10 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of the judges, in the order of the ballots' columns: ``families`` (n_judges),
-    '' where none is given, and ``costs`` (n_judges,) per item, None unless all have one.
+    """Known attributes of the judges, in the order of the ballots' columns.
+
+    ``families`` (n_judges), '' if none is given, and ``costs`` (n_judges,) per item, None unless
+    all judges have one.
     """
 
     families: tuple[str, ...]
@@ -59,9 +61,9 @@ class Known:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """Calibration rows as ballots of their own: there is nothing else in here to look at.
+    """Calibration rows as separate ballots, so that nothing else is accessible.
 
-    ``key`` is where the random streams of choices made from this evidence begin.
+    ``key`` starts the random streams of choices based on this evidence.
     """
 
     ballots: Ballots
@@ -75,11 +77,11 @@ class Evidence:
         return np.arange(self.ballots.n_items)
 
     def part(self, rows: Index, number: int) -> Evidence:
-        """Some of the rows, with a stream of its own."""
+        """Return some of the rows, with a separate random stream."""
         return replace(self, ballots=rows_of(self.ballots, rows), key=(*self.key, number))
 
     def comparison(self, inner: Inner = "folds") -> Comparison:
-        """Panels compared on these rows alone, by inner folds or by one inner split."""
+        """Return a comparison of panels on these rows alone, by inner folds or one inner split."""
         rules = self.rules
         if inner == "split":
             return by_split(
@@ -101,19 +103,19 @@ class Evidence:
         )
 
     def seen_nll(self, judges: Bools) -> float:
-        """NLL of one panel (n_judges,) by inner folds of these rows."""
+        """Return the NLL of one panel (n_judges,) by inner folds of these rows."""
         return float(self.comparison()(judges[None]).nll[0])
 
 
 def evidence_of(
     ballots: Ballots, rows: Index, known: Known, rules: Rules, key: tuple[int, ...]
 ) -> Evidence:
-    """Evidence from these calibration rows of the ballots."""
+    """Return evidence from these calibration rows of the ballots."""
     return Evidence(rows_of(ballots, rows), known, rules, key)
 
 
 def rows_of(ballots: Ballots, rows: Index) -> Ballots:
-    """Some of the labelled rows, without the unlabelled ones."""
+    """Return some of the labelled rows, without the unlabelled ones."""
     return replace(
         ballots,
         votes=ballots.votes[rows],
@@ -125,14 +127,14 @@ def rows_of(ballots: Ballots, rows: Index) -> Ballots:
 
 
 def judges_of(ballots: Ballots, judges: Bools) -> Ballots:
-    """The same rows seen by some of the judges (n_judges,)."""
+    """Return the same rows with some of the judges (n_judges,)."""
     unlabelled = None if ballots.unlabelled is None else ballots.unlabelled[:, judges]
     ties = None if ballots.ties is None else ballots.ties[:, judges]
     return replace(ballots, votes=ballots.votes[:, judges], unlabelled=unlabelled, ties=ties)
 
 
 def known_judges(votes: VoteMatrix, prepared: Prepared) -> Known:
-    """Families and costs from the judge table, in the order of the ballots' columns.
+    """Return families and costs from the judge table, in the order of the ballots' columns.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Keep all judges, or the top k? Out-of-sample scores of every ranked prefix of the panel.
+"""Panel curve: all judges or the top k? Out-of-sample scores of every ranked prefix of the panel.
 
-Cost per split: ranking and cumulative scores O(n K log K), one batched calibrator fit over the
-grid of k; 100 splits of 2985 items and 148 judges take seconds. Memory is a few arrays of
-(grid x items), whatever the number of splits.
+Cost per split: ranking and cumulative scores O(n K log K), one batched calibrator fit over the grid
+of k; 100 splits of 2985 items and 148 judges take seconds. Memory is a few arrays of (grid x
+items), whatever the number of splits.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ _COMPARED = (3, 5, 10)
 
 @dataclass(frozen=True, slots=True)
 class PanelCurveSpec:
-    """What the panel curve needs.
+    """Options of the panel curve.
 
-    ``ks`` None takes every k up to 200 judges and a grid beyond, () takes every k whatever the
-    size; ``compare`` are the panel sizes held against all judges.
+    ``ks`` None uses every k up to 200 judges and a grid beyond, () uses every k for any number of
+    judges; ``compare`` are the panel sizes compared with all judges.
 
     Raises
     ------
     InputError
-        An aggregator, calibrator or ranking that is not known; no calibrator, or one given twice.
+        An unknown aggregator, calibrator or ranking; no calibrator, or one given twice.
     """
 
     settings: Settings = Settings()
@@ -74,7 +74,7 @@ class PanelCurveSpec:
     calibrators: tuple[Calibrator, ...] = field(
         default=("none", "temperature", "beta"), metadata={"help": "calibrators of every panel"}
     )
-    ranking: Ranking = field(default="accuracy", metadata={"help": "which judges come first"})
+    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
     ks: tuple[int, ...] | None = field(
         default=None,
         metadata={
@@ -84,7 +84,8 @@ class PanelCurveSpec:
         },
     )
     compare: tuple[int, ...] = field(
-        default=_COMPARED, metadata={"help": "sizes held against all judges", "option": "top"}
+        default=_COMPARED,
+        metadata={"help": "panel sizes to compare with all judges", "option": "top"},
     )
 
     def __post_init__(self) -> None:
@@ -95,7 +96,7 @@ class PanelCurveSpec:
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe every split follows."""
+        """The recipe for every split."""
         return Recipe(
             self.aggregator,
             self.calibrators,
@@ -111,11 +112,11 @@ class PanelCurve(SplitResult):
 
     Arrays over calibrators and panel sizes are (n_calibrators, n_k), in the order of
     ``calibrators`` and ``k``. NLL is in nats per item; Brier, ECE and accuracy are in [0, 1].
-    Intervals are of 95 % for new items (docs/inference.md); those of ECE, which is not a mean over
-    items, are the central 95 % over splits. ``constant_nll`` (n_calibrators,) is
-    the score of a constant through the same calibrator. ``positions`` (n_calibrators,) hold all
-    judges against a constant position, empty where that is no rival. ``ranking`` names the judges
-    by rank on all labelled items, ``ranking_accuracy`` their posterior mean accuracy.
+    Intervals are 95 % intervals for new items (docs/inference.md); those of ECE, which is not a
+    mean over items, are the central 95 % over splits. ``constant_nll`` (n_calibrators,) is that of
+    a constant score through the same calibrator. ``positions`` (n_calibrators,) compare all judges
+    with a constant position, empty if that is not applicable. ``ranking`` names the judges by rank
+    on all labelled items, ``ranking_accuracy`` their posterior mean accuracy.
     """
 
     k: Ints
@@ -135,15 +136,15 @@ class PanelCurve(SplitResult):
 
     @property
     def n_judges(self) -> int:
-        """Judges that take part."""
+        """Number of participating judges."""
         return len(self.ranking)
 
     def row(self, calibrator: str) -> int:
-        """Position of a calibrator in the arrays."""
+        """Return the position of a calibrator in the arrays."""
         return self.calibrators.index(calibrator)
 
     def frame(self) -> pd.DataFrame:
-        """One row per panel size and calibrator."""
+        """Return one row per panel size and calibrator."""
         return long_frame(
             self.nll.shape,
             {
@@ -162,7 +163,7 @@ class PanelCurve(SplitResult):
         )
 
     def decisions(self) -> dict[str, Any]:
-        """The comparisons with all judges, and with a constant position."""
+        """Return the comparisons with all judges, and with a constant position."""
         return {
             "comparisons": [comparison.plain() for comparison in self.comparisons],
             "positions": [position.plain() for position in self.positions],
@@ -170,11 +171,11 @@ class PanelCurve(SplitResult):
         }
 
     def position(self, calibrator: str) -> ConstantPosition | None:
-        """All judges under a calibrator against a constant position, None where it is no rival."""
+        """Return all judges under a calibrator against a constant position, or None."""
         return self.positions[self.row(calibrator)] if self.positions else None
 
     def comparison(self, calibrator: str, arm: str) -> Comparison | None:
-        """The comparison of an arm (``top-5``, ``best k``) with all judges, if there is one."""
+        """Return the comparison of an arm (``top-5``, ``best k``) with all judges, or None."""
         arms = (c for c in self.comparisons if (c.calibrator, c.arm) == (calibrator, arm))
         return next(arms, None)
 
@@ -185,10 +186,10 @@ def panel_sizes(
     compare: tuple[int, ...],
     aggregator: Aggregator = "one_coin",
 ) -> Ints:
-    """Sorted panel sizes to evaluate; always holds 1, all judges and the sizes compared.
+    """Return sorted panel sizes to evaluate, always including 1, all judges and sizes compared.
 
-    Where ``ks`` leaves it open, an aggregator that is cross-fitted, a fit for every size and fold,
-    gets ``CHOICE_SIZES`` sizes on a logarithmic scale.
+    If ``ks`` is None, a cross-fitted aggregator, which needs a fit for every size and fold, gets
+    ``CHOICE_SIZES`` sizes on a logarithmic scale.
 
     Raises
     ------
@@ -209,7 +210,7 @@ def panel_sizes(
 
 
 def choice_sizes(ks: Ints) -> Ints:
-    """The panel sizes the choice of k is among: at most about ``CHOICE_SIZES``, 1 and all included.
+    """Return the panel sizes among which k is chosen: about ``CHOICE_SIZES``, with 1 and all.
 
     Neighbouring sizes differ by less than their noise; a dozen on a logarithmic scale choose as
     well as all of them, for a tenth of the work.
@@ -258,7 +259,7 @@ def panel_arms(scores: SplitScores) -> Arms:
 
 
 def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve:
-    """Intervals and verdicts from whatever splits are in."""
+    """Return intervals and verdicts from the splits so far."""
     prepared = prepare(votes, spec.settings)
     totals = partial.in_order()
     ks = panel_sizes(prepared.ballots.n_judges, spec.ks, spec.compare, spec.aggregator)

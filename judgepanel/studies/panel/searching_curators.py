@@ -1,4 +1,4 @@
-"""Curators that search among panels by their NLL on inner folds or an inner split."""
+"""Curators that search panels by their NLL on inner folds or an inner split."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def greedy_forward(evidence: Evidence) -> Chosen:
 
 
 def beam_forward(evidence: Evidence) -> Chosen:
-    """Forward with the ``width`` best panels of each size, up to ``steps``, by inner folds."""
+    """Forward search keeping ``width`` best panels per size, up to ``steps``, by inner folds."""
     rules, n_judges = evidence.rules, evidence.ballots.n_judges
     return chosen_of(forward(evidence.comparison(), n_judges, width=rules.width, steps=rules.steps))
 
 
 def backward_elimination(evidence: Evidence) -> Chosen:
-    """Take out the judge whose loss costs least, one after the other, by inner folds."""
+    """Remove the judge whose removal costs least, repeatedly, by inner folds."""
     everyone = np.ones(evidence.ballots.n_judges, dtype=bool)
     return chosen_of(backward(evidence.comparison(), everyone))
 
 
 def every_union(evidence: Evidence) -> Chosen:
-    """Every union of a few groups, by inner folds.
+    """Search every union of a few groups, by inner folds.
 
-    Groups are the families given, where there are 2 to 12 of them; else judges that err alike, at
-    most ``groups``.
+    Groups are the given families, if there are 2 to 12; otherwise at most ``groups`` clusters of
+    judges with similar errors.
     """
     groups = named_groups(evidence.known.families)
     if not any(evidence.known.families) or not 2 <= len(groups) <= MOST_GROUPS:
@@ -52,7 +52,7 @@ def every_union(evidence: Evidence) -> Chosen:
 
 
 def lasso(evidence: Evidence) -> Chosen:
-    """Judges left at the l1 penalty with the lowest NLL by inner folds, the path again in each."""
+    """Judges at the l1 penalty with the lowest NLL by inner folds, the path refitted in each."""
     total = sum(
         trial.losses(lasso_path(evidence.ballots, trial.split.calibration))[0]
         for trial in evidence.comparison().trials
@@ -66,8 +66,8 @@ def lasso(evidence: Evidence) -> Chosen:
 def finite_calibration(evidence: Evidence) -> Chosen:
     """The path, prefix and aggregation with the lowest NLL by inner folds.
 
-    Paths are both rankings; a prefix is summed, or, up to ``MOST_JUDGES``, counted in a table of
-    its vote patterns. Ties go to sums, then to fewer judges. (Our reading of arXiv:2606.01034.)
+    Paths are both rankings; the votes of a prefix are summed, or, up to ``MOST_JUDGES``, counted in
+    a table of patterns. Ties go to sums, then to fewer judges. (Our reading of arXiv:2606.01034.)
     """
     sizes = np.arange(1, evidence.ballots.n_judges + 1)
     few = sizes[:MOST_JUDGES]

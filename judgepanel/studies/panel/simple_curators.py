@@ -1,4 +1,4 @@
-"""Curators that follow a rule or a ranking: they look at no search, some at no label."""
+"""Curators that follow a rule or a ranking without a search, some without labels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def everyone(evidence: Evidence) -> Chosen:
 
 
 def top_k(evidence: Evidence, ranking: Ranking) -> Chosen:
-    """The k best by a ranking; k by inner folds, in each of which the judges are ranked again."""
+    """The k best by a ranking; k by inner folds, with the judges ranked again in each."""
     sizes = np.arange(1, evidence.ballots.n_judges + 1)
     nll = prefix_nll(evidence, sizes, ranking)
     k = int(sizes[np.argmin(np.round(nll, 9))])
@@ -56,7 +56,7 @@ def prefix_nll(evidence: Evidence, sizes: Index, ranking: Ranking) -> NDArray[np
 def first_of(
     evidence: Evidence, k: int, ranking: Ranking, nll: float = float("nan"), *, table: bool = False
 ) -> Chosen:
-    """The first k of all rows' ranking."""
+    """The first k of the ranking on all rows."""
     order = rank(evidence.ballots, evidence.rows, ranking)
     judges = np.zeros(evidence.ballots.n_judges, dtype=bool)
     judges[order[:k]] = True
@@ -64,7 +64,7 @@ def first_of(
 
 
 def fixed_size(evidence: Evidence) -> Chosen:
-    """The ``size`` most accurate."""
+    """The ``size`` most accurate judges."""
     k = min(evidence.rules.size, evidence.ballots.n_judges)
     return first_of(evidence, k, "accuracy")
 
@@ -80,12 +80,12 @@ def random_k(evidence: Evidence) -> Chosen:
 
 
 def one_per_family(evidence: Evidence) -> Chosen:
-    """The most accurate judge of every family given; judges without a family stay."""
+    """The most accurate judge of every given family; judges without a family stay."""
     return Chosen(_best_of_groups(evidence, named_groups(evidence.known.families)))
 
 
 def one_per_cluster(evidence: Evidence) -> Chosen:
-    """The most accurate judge of every cluster found from errors that go together."""
+    """The most accurate judge of every cluster of judges with correlated errors."""
     ballots = evidence.ballots
     label = clusters(error_correlation(error_counts(ballots.votes, ballots.signs))).label
     names = ["" if code == 0 else str(code) for code in label]
@@ -99,26 +99,27 @@ def _best_of_groups(evidence: Evidence, groups: Bools) -> Bools:
 
 
 def without_failures(evidence: Evidence) -> Chosen:
-    """All but judges that the P1 filter drops: unreadable, constant, and below chance where the
-    aggregator cannot turn a vote round.
+    """All judges except those that the P1 filter drops: unreadable, constant, or below chance.
+
+    Judges below chance are dropped only if the aggregator cannot reverse their votes.
     """
     legibility = legible(evidence.ballots, limits=False)
     return _all_but(to_drop(legibility, evidence.rules.aggregator))
 
 
 def above_chance(evidence: Evidence) -> Chosen:
-    """All but judges that P1 drops or shows to be below chance, whatever the aggregator."""
+    """All judges except those that P1 drops or shows to be below chance, for any aggregator."""
     legibility = legible(evidence.ballots, limits=False)
     return _all_but(to_drop(legibility, evidence.rules.aggregator) | legibility.below)
 
 
 def _all_but(dropped: Bools) -> Chosen:
-    """Everybody stays where nobody would."""
+    """All judges stay if none would."""
     return Chosen(np.ones_like(dropped) if dropped.all() else ~dropped)
 
 
 def cheapest_k(evidence: Evidence) -> Chosen:
-    """The k cheapest, k by inner folds. The order is not learned, so panels are taken as given."""
+    """The k cheapest, k by inner folds. The order uses no labels, so panels are taken as given."""
     costs = evidence.known.costs
     if costs is None:
         raise ValueError("there is no cost of every judge")

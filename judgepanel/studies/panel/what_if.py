@@ -1,11 +1,10 @@
-"""What if only these judges were kept? A panel picked by hand against another, on the same splits.
+"""What if: a panel picked by hand against another panel, on the same splits.
 
-Both panels are given, so that all of a split's calibration rows go into fitting. Who picked them,
-and by what, is not known here: figures of judges that labels helped to pick flatter them. Cost per
-split: one fit of each panel under calibrator ``none``, which learns nothing and needs no left-out
-scores, and a cross-fitting (6 fits) under any other where the aggregator is not a closed form. A
-panel's scores are remembered, so that the next panel held against the same one costs its own fits
-alone.
+Both panels are given, so all of a split's calibration rows go into fitting. How they were picked is
+unknown: figures of judges that were picked with the help of labels are too good. Cost per split:
+one fit of each panel under calibrator ``none``, which fits nothing and needs no leave-out scores,
+and a cross-fitting (6 fits) under any other if the aggregator is not a closed form. A panel's
+scores are cached, so the next panel compared with the same one costs only its own fits.
 """
 
 from __future__ import annotations
@@ -44,26 +43,26 @@ from judgepanel.votes.matrix import cached
 Bools = NDArray[np.bool_]
 
 SPLITS = 20
-"""Splits that are used at most, since somebody waits for every answer."""
+"""Maximum number of splits, since users wait for every result."""
 _REMEMBERED = 256
 
 
 @dataclass(frozen=True, slots=True)
 class WhatIfSpec:
-    """The judges that are kept and those they are held against; None is everybody.
+    """The judges that are kept and those they are compared with; None means all judges.
 
     Raises
     ------
     InputError
-        Nobody is kept, or there is nobody to hold them against; an unknown name.
+        An empty panel on either side, or an unknown name.
     """
 
     settings: Settings = Settings()
     keep: tuple[str, ...] | None = field(
-        default=None, metadata={"help": "judges that are kept (all judges)"}
+        default=None, metadata={"help": "judges to keep (default: all judges)"}
     )
     against: tuple[str, ...] | None = field(
-        default=None, metadata={"help": "judges of the panel to compare with (all judges)"}
+        default=None, metadata={"help": "judges of the panel to compare with (default: all judges)"}
     )
     aggregator: Aggregator = field(default="joint", metadata={"help": "how votes are summed"})
     calibrator: Calibrator = field(default="none", metadata={"help": "calibrator of both panels"})
@@ -78,19 +77,19 @@ class WhatIfSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Panels:
-    """``masks`` bool (2, n_judges): the panel compared with, then the panel kept."""
+    """``masks`` bool (2, n_judges): the panel to compare with, then the panel kept."""
 
     prepared: Prepared
     masks: Bools
 
 
 def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> _Panels:
-    """Both panels; judges that were set aside are in neither.
+    """Return both panels without judges that were set aside.
 
     Raises
     ------
     InputError
-        A judge that is not there, or a panel of none but judges that were set aside.
+        An unknown judge, or a panel whose judges were all set aside.
     """
     prepared = prepare(votes, spec.settings)
     masks = []
@@ -111,7 +110,7 @@ def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> _Panels:
 
 
 def run_chunk(votes: VoteMatrix, spec: WhatIfSpec, chunk: Chunk) -> Tally:
-    """Both panels on the splits of one chunk."""
+    """Score both panels on the splits of one chunk."""
     panels = _panels(votes, spec)
     ballots = panels.prepared.ballots
 
@@ -152,7 +151,7 @@ def _remembered(
 
 
 def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
-    """Levels and the difference from whatever splits are in."""
+    """Return levels and the difference from the splits so far."""
     panels, totals = _panels(votes, spec), partial.in_order()
     prepared, settings = panels.prepared, replace(spec.settings, splits=rounds(spec))
     known = known_judges(votes, prepared)
@@ -211,7 +210,7 @@ def _warnings(prepared: Prepared, spec: WhatIfSpec, totals: Tally) -> tuple[str,
 
 
 def rounds(spec: WhatIfSpec) -> int:
-    """Splits that are used: ``SPLITS`` at most."""
+    """Number of splits used: at most ``SPLITS``."""
     return min(spec.settings.splits, SPLITS)
 
 

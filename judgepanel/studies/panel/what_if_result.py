@@ -1,4 +1,4 @@
-"""What a panel picked by hand achieves, and the panel it is held against."""
+"""Result of the what-if study: a panel picked by hand and the panel it is compared with."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from judgepanel.studies.split_result import SplitResult
 
 @dataclass(frozen=True, slots=True)
 class PanelFigures:
-    """One panel out of sample; ``cost`` of an item is None where costs are not known."""
+    """One panel out of sample; ``cost`` per item is None if costs are unknown."""
 
     judges: tuple[str, ...]
     nll: Interval
@@ -30,8 +30,9 @@ class PanelFigures:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WhatIf(SplitResult):
-    """``delta`` = NLL(``kept``) - NLL(``against``) on the same items, in nats, with interval and p;
-    ``verdict`` holds it against ``margin`` as for panel sizes, ``against`` in the place of all.
+    """``delta`` = NLL(``kept``) - NLL(``against``) on the same items, in nats, with interval and p.
+
+    ``verdict`` compares it with ``margin`` as for panel sizes, with ``against`` in place of all.
     """
 
     kept: PanelFigures
@@ -54,7 +55,7 @@ class WhatIf(SplitResult):
     )
 
     def frame(self) -> pd.DataFrame:
-        """One row per panel, the one kept first."""
+        """Return one row per panel, the kept one first."""
         both = (self.kept, self.against)
         nll = Interval.stacked(panel.nll for panel in both)
         return long_frame(
@@ -76,7 +77,7 @@ class WhatIf(SplitResult):
         )
 
     def decisions(self) -> dict[str, Any]:
-        """Both panels and their difference."""
+        """Return both panels and their difference."""
         delta, lo, hi = to_plain(tuple(self.delta))
         return {
             "kept": to_plain(flat_row(self.kept, nll="")),

@@ -1,1 +1,1 @@
-"""What would break it: transfer, permuted labels, corrupted votes, distorted scores, juries."""
+"""Robustness studies: transfer, permuted labels, corrupted votes, distorted scores, juries."""

@@ -23,13 +23,13 @@ def contrasts(
     draws: int = 1,
     evaluated: NDArray[np.bool_] | None = None,
 ) -> Estimate:
-    """Estimates of ``weights @ arms``; ``weights`` (n, A) over the arms without the chosen one.
+    """Estimates of ``weights @ arms``; ``weights`` (n, A) are over the arms without the chosen one.
 
-    With ``draws`` > 1 the arms are ``draws`` sets of A, each with what it drew at random in that
-    split: values are means over them, and how much they differ within splits says how much of the
-    spread of splits is due to such draws. ``evaluated`` (S, N), which items each split evaluates,
-    lets what an item does when it is scored be related to what it does when it calibrates. From a
-    single split there is no spread to learn from: all but the values is then NaN.
+    With ``draws`` > 1 the arms are ``draws`` sets of A, each with its own random draw in that
+    split: values are means over the sets, and their variation within splits gives the part of the
+    spread over splits that is due to the draws. ``evaluated`` (S, N), the items that each split
+    evaluates, allows for the covariance between an item's effects when it is scored and when it
+    calibrates. With a single split the spread is unknown: everything but the values is NaN.
     """
     m = ITEM_METRICS.index(metric)
     item_means, seen = tally.item_means()
@@ -46,7 +46,7 @@ def contrasts(
 
 
 def band(fitted: Estimate, seed: int) -> tuple[Floats, Floats]:
-    """Bounds that hold all the estimates together in 95 % of samples; NaN without spreads."""
+    """Ends of a simultaneous 95 % band of all the estimates; NaN without spreads."""
     if np.isnan(fitted.se).any():
         return fitted.se, fitted.se
     reach = simultaneous_reach(fitted, seed=seed) * fitted.se

@@ -1,17 +1,17 @@
-"""What if votes are wrong, or judges absent? All judges and the top k on damaged votes.
+"""Corruption: all judges and the top k with flipped votes or absent judges.
 
-Votes are flipped after the splits are drawn, either where they are scored alone (a judge that went
-wrong after it was calibrated) or on both sides (one that was wrong all along). Labels are never
-touched. Absent judges are there in calibration and missing at scoring time.
+Votes are flipped after the splits are drawn, either only where they are scored (a judge that broke
+after calibration) or on both sides (one that was always broken). Labels never change. Absent judges
+vote in calibration and are missing at scoring time.
 
-Every split draws its damage ``DRAWS`` times over. What differs between draws of one split is not
-shared by the splits and averages out over them; intervals would be several times too wide if it
-were taken for the doubt about the calibration items. Panels that easy items made confident lose
-most on easy items: what an item does in calibration and at scoring is related, and intervals count
-that (:mod:`judgepanel.scoring.coupling`).
+Every split draws its damage ``DRAWS`` times. The variation between draws of one split is not shared
+by the splits and averages out over them; intervals would be several times too wide if it were
+attributed to the calibration items. Panels made confident by easy items lose most on easy items: an
+item's effects in calibration and at scoring are correlated, and intervals include that
+(:mod:`judgepanel.scoring.coupling`).
 
-Cost per split and draw: one evaluation of the panels for all that happens at scoring time, and one
-more for each level of damage on both sides.
+Cost per split and draw: one evaluation of the panels for all damage at scoring time, and one more
+for each level of damage on both sides.
 """
 
 from __future__ import annotations
@@ -66,33 +66,33 @@ DRAWS = 2
 
 @dataclass(frozen=True, slots=True)
 class CorruptionSpec:
-    """How much damage, and to whom.
+    """The amount of damage, and which judges it affects.
 
-    ``flips`` are shares of all votes; where flips are concentrated, a share ``concentrated`` of the
-    judges carries them all. ``absent`` are shares of the judges that do not vote at scoring time.
+    ``flips`` are shares of all votes; concentrated flips affect a share ``concentrated`` of the
+    judges only. ``absent`` are shares of the judges that do not vote at scoring time.
 
     Raises
     ------
     InputError
-        An aggregator, calibrator or ranking that is not known; a panel below 1; levels that are not
-        rising within (0, 1); flips that do not fit into the judges that are to carry them.
+        An unknown aggregator, calibrator or ranking; a panel below 1; levels that are not
+        increasing within (0, 1); more flips than the affected judges have votes.
     """
 
     settings: Settings = Settings()
     aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
     calibrator: Calibrator = field(default="beta", metadata={"help": "calibrator of all panels"})
     panels: tuple[int, ...] = field(
-        default=(5,), metadata={"help": "panel sizes held against all judges"}
+        default=(5,), metadata={"help": "panel sizes to compare with all judges"}
     )
-    ranking: Ranking = field(default="accuracy", metadata={"help": "how the top k are found"})
+    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
     flips: tuple[float, ...] = field(
         default=FLIPS, metadata={"help": "shares of the votes that are flipped"}
     )
     absent: tuple[float, ...] = field(
-        default=ABSENCES, metadata={"help": "shares of the judges that stay away"}
+        default=ABSENCES, metadata={"help": "shares of the judges that are absent"}
     )
     concentrated: float = field(
-        default=0.5, metadata={"help": "share of the judges that carries concentrated flips"}
+        default=0.5, metadata={"help": "share of the judges that concentrated flips affect"}
     )
 
     def __post_init__(self) -> None:
@@ -127,21 +127,22 @@ class CorruptionSpec:
         )
 
     def conditions(self, n_judges: int) -> tuple[Condition, ...]:
-        """The clean panel, then every scenario and level; one judge alone cannot stay away."""
+        """Return the clean panel, then every scenario and level; a sole judge cannot be absent."""
         every = conditions(self.flips, self.absent)
         return tuple(
             condition for condition in every if n_judges > 1 or condition.scenario != ABSENT
         )
 
     def sizes(self, n_judges: int) -> Ints:
-        """Panel sizes (n_panels,), all judges last."""
+        """Return panel sizes (n_panels,), all judges last."""
         return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CorruptionTally:
-    """Scores of the splits, draws by panels by conditions; ``changed`` (n,) of ``cast`` evaluation
-    votes.
+    """Scores of the splits, draws by panels by conditions.
+
+    ``changed`` (n,) of ``cast`` evaluation votes were changed.
     """
 
     scores: Tally
@@ -150,7 +151,7 @@ class CorruptionTally:
 
 
 def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> CorruptionTally:
-    """Every condition on the splits of one chunk."""
+    """Evaluate every condition on the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
     plan = spec.conditions(ballots.n_judges)
@@ -184,14 +185,14 @@ def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> Corrupti
 
 
 def combine_tallies(left: CorruptionTally, right: CorruptionTally) -> CorruptionTally:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     return CorruptionTally(
         combine(left.scores, right.scores), left.changed + right.changed, left.cast + right.cast
     )
 
 
 def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> Corruption:
-    """Levels, rises and differences from whatever splits are in."""
+    """Return levels, rises and differences from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots, totals = prepared.ballots, partial.scores.in_order()
     plan, sizes = spec.conditions(ballots.n_judges), spec.sizes(ballots.n_judges)
@@ -245,8 +246,8 @@ def _estimates(
 ) -> dict[str, Any]:
     """Fields ``nll``, ``accuracy``, ``rise``, ``drop``, ``delta`` and ``gap``.
 
-    ``evaluated`` (S, N) says which items each split evaluates. Clean panels are those of the panel
-    curve, and so are their intervals.
+    ``evaluated`` (S, N) are the items that each split evaluates. Clean panels and their intervals
+    are those of the panel curve.
     """
     n_p, n = shape
     arms = np.eye(n_p * n).reshape(n_p, n, n_p * n)

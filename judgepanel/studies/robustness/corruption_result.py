@@ -1,4 +1,4 @@
-"""What :data:`CORRUPTION` finds: scores of all judges and the top k as their votes get worse."""
+"""Result of :data:`CORRUPTION`: scores of all judges and the top k as votes get worse."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Corruption(SplitResult):
     (n,) is the share of the evaluation votes that were flipped or removed. ``panels`` (n_panels,)
     are sizes, the last is all judges. ``nll`` (nats) and ``accuracy`` (n_panels, n) have 95 %
     intervals for new items. ``rise`` (n_panels, n) is NLL - NLL of the same panel on clean votes,
-    with an interval condition by condition; ``drop`` the same of accuracy, turned around.
-    ``gap`` (n_panels - 1, n) is rise(top-k) - rise(all), above 0 where all judges lose less; its
-    intervals hold at all levels of a scenario together. ``delta``
-    (n_panels - 1, n) is NLL(top-k) - NLL(all) under the condition, with an interval each.
+    with an interval per condition; ``drop`` is the same for accuracy, with the sign reversed.
+    ``gap`` (n_panels - 1, n) is rise(top-k) - rise(all), above 0 if all judges lose less; its
+    intervals hold at all levels of a scenario together. ``delta`` (n_panels - 1, n) is NLL(top-k) -
+    NLL(all) under the condition, with an interval each.
     """
 
     aggregator: str
@@ -73,12 +73,12 @@ class Corruption(SplitResult):
         return (*(arm_name(int(k)) for k in self.panels[:-1]), f"all {self.n_judges:,}")
 
     def of(self, scenario: str) -> Ints:
-        """Positions of a scenario's conditions, levels rising; the clean panel is the first."""
+        """Return positions of the clean panel and a scenario's conditions by increasing level."""
         names = np.array(self.scenarios)
         return np.flatnonzero((names == scenario) | (names == CLEAN))
 
     def slower(self, panel: int, condition: int) -> Slower:
-        """Which panel loses less, by the band of ``gap``."""
+        """Return which panel loses less, by the band of ``gap``."""
         gap = self.gap[panel, condition]
         if gap.above():
             return "all judges"
@@ -117,7 +117,7 @@ class Corruption(SplitResult):
         )
 
     def decisions(self) -> dict[str, Any]:
-        """Who degrades slower under every condition."""
+        """Return which panel degrades more slowly under every condition."""
         return {
             "degrades_slower": [
                 {

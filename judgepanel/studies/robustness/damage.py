@@ -1,8 +1,8 @@
-"""What can happen to votes, and how panels score on what is left.
+"""Simulated damage to votes, and the scores of panels on damaged votes.
 
-Votes are flipped at random or by some judges alone; judges stay away.
-One draw serves every condition. A higher level therefore hurts all that a lower one hurts
-and more, and conditions and panels differ only in what they are (common random numbers).
+Votes are flipped at random or for some judges only; judges are absent. All conditions use the same
+draw. Damage at a higher level therefore includes that at a lower one, and conditions and panels
+differ only by definition (common random numbers).
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ _STREAM = 21
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A scenario of ``SCENARIOS`` (or ``CLEAN``) at a level: the share of votes that are flipped,
-    or of judges that are absent.
+    """A scenario of ``SCENARIOS`` (or ``CLEAN``) at a level.
+
+    The level is the share of votes that are flipped, or of judges that are absent.
     """
 
     scenario: str
@@ -48,12 +49,12 @@ class Condition:
 
     @property
     def both(self) -> bool:
-        """Whether the votes that panels are fitted to are hurt as well."""
+        """Whether the votes for the fit are damaged as well."""
         return self.scenario.endswith("_both")
 
 
 def conditions(flips: Sequence[float], absent: Sequence[float]) -> tuple[Condition, ...]:
-    """The clean panel first, then every scenario at every level."""
+    """Return the clean panel first, then every scenario at every level."""
     return (
         Condition(CLEAN, 0.0),
         *(
@@ -66,8 +67,10 @@ def conditions(flips: Sequence[float], absent: Sequence[float]) -> tuple[Conditi
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Damage:
-    """One draw: ``uniform`` (n_items, n_judges) decides which votes flip, ``struck`` and
-    ``leaving`` (n_judges,) are the orders in which judges are struck and stay away.
+    """One random draw of damage.
+
+    ``uniform`` (n_items, n_judges) decides which votes flip; ``struck`` and ``leaving`` (n_judges,)
+    are the orders in which judges get concentrated flips or are absent.
     """
 
     uniform: Floats
@@ -76,7 +79,7 @@ class Damage:
     concentrated: float
 
     def __call__(self, votes: Votes, condition: Condition) -> Votes:
-        """Signed votes (n_items, n_judges) under a condition; missing votes stay missing."""
+        """Return signed votes (n_items, n_judges) under a condition; missing votes stay missing."""
         n_judges = votes.shape[1]
         if condition.scenario == CLEAN:
             return votes
@@ -104,7 +107,7 @@ def draw_damage(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hurt:
-    """Signed votes int8 (n_items, n_judges) as a condition leaves them."""
+    """Signed votes int8 (n_items, n_judges) after damage under a condition."""
 
     condition: Condition
     votes: NDArray[np.int8]
@@ -118,7 +121,7 @@ def damaged_scores(
     hurt: Sequence[Hurt],
     damage: Damage,
 ) -> list[SplitScores]:
-    """Scores (n_k, n_eval) of the ``ks`` best judges under every condition, in order."""
+    """Return scores (n_k, n_eval) of the ``ks`` best judges under every condition, in order."""
     late = [i for i, after in enumerate(hurt) if not after.condition.both]
     late_scores = dict(
         zip(
@@ -140,7 +143,7 @@ def _at_scoring_time(
     recipe: Recipe,
     hurt: list[NDArray[np.int8]],
 ) -> list[SplitScores]:
-    """Panels fitted once, on clean votes, and scored on each version of the evaluation votes."""
+    """Fit panels once, on clean votes, and score them on each version of the evaluation votes."""
     evaluation, n = split.evaluation, len(split.evaluation)
     more = [after[evaluation] for after in hurt]
     tiled = np.tile(evaluation, len(hurt))
@@ -179,7 +182,7 @@ def _at_scoring_time(
 
 
 def _everywhere(ballots: Ballots, hurt: Hurt, damage: Damage) -> Ballots:
-    """Ballots with all votes damaged, those on unlabelled items alike."""
+    """Return ballots with all votes damaged, including those on unlabelled items."""
     unlabelled = ballots.unlabelled
     if unlabelled is not None and len(unlabelled):
         rows = np.arange(len(unlabelled)) % len(damage.uniform)
@@ -188,7 +191,7 @@ def _everywhere(ballots: Ballots, hurt: Hurt, damage: Damage) -> Ballots:
 
 
 def as_arms(scores: list[list[SplitScores]], calibrator: Calibrator) -> Arms:
-    """Draws by panels by conditions, conditions vary fastest."""
+    """Return arms of draws by panels by conditions; conditions vary fastest."""
     first = scores[0][0]
 
     def stacked(name: str) -> Floats:

@@ -1,9 +1,9 @@
-"""What if only easy items are labelled, or only hard ones? Panels fitted on one, scored on both.
+"""Difficulty transfer: panels fitted on easy or on hard items only, scored on both.
 
 In every split the calibration side has easy and hard items; each source, and a mixture of all
-items, gives the same number of labels, so that panels differ in the kind of their labels and not in
-how many there are. Evaluation items are those of the other side, so a cell that stays at home
-(easy on easy) is held out like any other.
+items, provides the same number of labels, so panels differ in the kind of their labels and not in
+the number. Evaluation items are those of the other side, so within-stratum cells (easy on easy) are
+held out like all others.
 """
 
 from __future__ import annotations
@@ -48,33 +48,36 @@ _KEY = 31
 
 @dataclass(frozen=True, slots=True)
 class DifficultyTransferSpec:
-    """What the transfer between easy and hard items needs.
+    """Options of the transfer between easy and hard items.
 
-    ``share`` of the items are easy and as many are hard. They are told apart by the disagreement of
-    the votes, or by the numeric item feature ``by``, larger meaning harder. ``strata`` and ``most``
-    belong to the ways of carrying a calibrator over, see
+    A ``share`` of the items is easy and an equal share is hard, by the disagreement of the votes,
+    or by the numeric item feature ``by``, where larger means harder. ``strata`` and ``most`` are
+    options of the calibration methods, see
     :class:`judgepanel.kernels.evaluate.transfer.TransferRecipe`.
 
     Raises
     ------
     InputError
-        A name that is not known, no calibrator or one given twice, a share outside (0, .5], fewer
-        than 2 strata, weights that may not exceed their mean.
+        An unknown name, no calibrator or one given twice, a share outside (0, .5], fewer than 2
+        strata, a weight bound not above the mean.
     """
 
     settings: Settings = Settings()
     aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
     calibrators: tuple[Calibrator, ...] = field(
-        default=("beta", "platt"), metadata={"help": "calibrators that are carried over"}
+        default=("beta", "platt"), metadata={"help": "calibrators to transfer"}
     )
     share: float = field(
-        default=1.0 / 3.0, metadata={"help": "share of the items that are easy, and that are hard"}
+        default=1.0 / 3.0,
+        metadata={"help": "share of the items that are easy, and share that are hard"},
     )
     by: str | None = field(
         default=None,
-        metadata={"help": "numeric item feature that is the difficulty, not the disagreement"},
+        metadata={"help": "numeric item feature that measures difficulty (default: disagreement)"},
     )
-    strata: int = field(default=2, metadata={"help": "strata of the stratified calibrators"})
+    strata: int = field(
+        default=2, metadata={"help": "number of strata of the stratified calibrators"}
+    )
     most: float = field(
         default=10.0, metadata={"help": "largest importance weight, as a multiple of the mean"}
     )
@@ -100,7 +103,7 @@ class DifficultyTransferSpec:
 
     @property
     def recipe(self) -> TransferRecipe:
-        """The recipe every source of every split follows."""
+        """The recipe for every source of every split."""
         return TransferRecipe(
             self.aggregator,
             self.calibrators,
@@ -113,12 +116,12 @@ class DifficultyTransferSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TransferTally:
-    """One tally a target (none while no split could be used); arms are sources by methods.
+    """One tally per target (none before the first usable split); arms are sources by methods.
 
     ``effective`` and ``clipped`` (S, n_sources, n_targets) describe the importance weights of the
-    splits ``numbers`` (S,); ``skipped`` counts splits that left a stratum without items. Of
-    ``strata`` strata of stratified calibrators ``kept`` had the plain fit, and ``fits`` calibrators
-    of a name were fitted in all.
+    splits ``numbers`` (S,); ``skipped`` counts splits that left a stratum without items. ``kept``
+    of ``strata`` strata of stratified calibrators use the plain fit, and ``fits`` is the number of
+    fits per calibrator name.
     """
 
     tallies: tuple[Tally, ...]
@@ -181,7 +184,7 @@ def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> 
 
 
 def source_rows(split: Split, strata: Strata, units: Ints, seed: int) -> list[Ints] | None:
-    """Calibration rows of every source, equally many; None where a stratum has none of them."""
+    """Return calibration rows of every source, equally many; None if a stratum has none."""
     pools = [
         np.intersect1d(split.calibration, strata.easy),
         np.intersect1d(split.calibration, strata.hard),
@@ -219,7 +222,7 @@ def _round(
 
 
 def _of_target(rounds: list[_Round], t: int) -> Iterator[tuple[Split, Arms]]:
-    """Scores on one target: calibrators are pipelines; sources by methods, fastest, are arms."""
+    """Yield scores on one target: pipelines are calibrators, arms sources by methods (fastest)."""
     for one_round in rounds:
         cells = [row[t] for row in one_round.scores]
 
@@ -270,7 +273,7 @@ def _strata(prepared: Prepared, spec: DifficultyTransferSpec) -> Strata:
 
 
 def combine_tallies(left: TransferTally, right: TransferTally) -> TransferTally:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     tallies = left.tallies or right.tallies
     if left.tallies and right.tallies:
         pairs = zip(left.tallies, right.tallies, strict=True)
@@ -290,7 +293,7 @@ def combine_tallies(left: TransferTally, right: TransferTally) -> TransferTally:
 def merge(
     votes: VoteMatrix, spec: DifficultyTransferSpec, partial: TransferTally
 ) -> DifficultyTransfer:
-    """The transfer matrix from whatever splits are in."""
+    """Return the transfer matrix from the splits so far."""
     prepared = prepare(votes, spec.settings)
     strata = _strata(prepared, spec)
     if not partial.tallies:

@@ -1,4 +1,4 @@
-"""What :data:`DIFFICULTY_TRANSFER` finds: a matrix of scores from every source to every target."""
+"""Result of :data:`DIFFICULTY_TRANSFER`: a matrix of scores from every source to every target."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Target = Literal["easy", "hard"]
 SOURCES: tuple[Source, ...] = ("easy", "hard", "all")
 TARGETS: tuple[Target, ...] = ("easy", "hard")
 ABROAD: tuple[tuple[int, int], ...] = ((0, 1), (1, 0))
-"""Cells that leave home: easy to hard, hard to easy."""
+"""Cells with transfer: easy to hard, hard to easy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,18 +52,18 @@ class DifficultyTransfer(RunResult):
     Cells are (n_calibrators, n_methods, n_sources, n_targets) in the order of ``calibrators``,
     ``methods``, ``SOURCES`` and ``TARGETS``. ``nll`` is in nats per item, ``accuracy`` in [0, 1],
     with 95 % intervals for new items of the target and panels fitted on ``n_labels`` labels of the
-    source. ``null_nll`` (n_sources, n_targets) is the base rate of the source's labels on the
-    target; ``constant_nll`` (n_calibrators, n_sources, n_targets) a constant score through the
-    plainly fitted calibrator.
+    source. ``null_nll`` (n_sources, n_targets) is the NLL of the source's base rate on the target;
+    ``constant_nll`` (n_calibrators, n_sources, n_targets) that of a constant score through the
+    plain calibrator.
 
-    ``delta`` is NLL(source to target) - NLL(target to itself) under the same method, above 0 where
-    the source is the worse teacher; 0 at home. ``p_holm`` is its p-value among both ways abroad
-    (easy to hard, hard to easy) and NaN elsewhere. ``gain`` is NLL(method) - NLL(plain) in the same
-    cell, below 0 where the method helps. ``effective`` (n_sources, n_targets) is the effective
-    number of labels under importance weights as a share of ``n_labels``, ``clipped`` the share of
-    weights that was cut back.
+    ``delta`` is NLL(source to target) - NLL(target to itself) under the same method, above 0 if the
+    source is the worse training set; 0 within a stratum. ``p_holm`` is its p-value adjusted over
+    both transfers (easy to hard, hard to easy) and NaN elsewhere. ``gain`` is NLL(method) -
+    NLL(plain) in the same cell, below 0 if the method helps. ``effective`` (n_sources, n_targets)
+    is the effective number of labels under importance weights as a share of ``n_labels``,
+    ``clipped`` the share of clipped weights.
 
-    Easy are the items up to ``easy_to`` and hard those from ``hard_from`` on, in units of ``by``;
+    Items up to ``easy_to`` are easy and those from ``hard_from`` on are hard, in units of ``by``;
     ``n_target`` (n_targets,) counts them.
     """
 
@@ -101,7 +101,7 @@ class DifficultyTransfer(RunResult):
     )
 
     def cell(self, calibrator: str, method: str, source: str, target: str) -> Cell:
-        """One cell by name."""
+        """Return one cell by name."""
         c, m = self.calibrators.index(calibrator), self.methods.index(method)
         s, t = SOURCES.index(source), TARGETS.index(target)
         at = (c, m, s, t)
@@ -146,7 +146,7 @@ class DifficultyTransfer(RunResult):
         )
 
     def decisions(self) -> dict[str, Any]:
-        """Both ways abroad under every calibrator and method."""
+        """Return both transfers under every calibrator and method."""
         cells = self.frame().drop(columns=["aggregator", "labels", "skill"])
         abroad = cells[(cells["source"] != "all") & (cells["source"] != cells["target"])]
         return {

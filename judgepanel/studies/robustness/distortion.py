@@ -1,8 +1,8 @@
-"""Which calibrators repair which distortions of the raw score?
+"""Distortion: which calibrators repair which distortions of the raw score?
 
-The raw logits of all judges are distorted on calibration and evaluation rows alike, then
-calibrated as ever. Most distortions favour one of the two labels. Where the order of a pair carries
-no meaning (``symmetric``) each item therefore enters twice, as given and swapped, each with its own
+The raw logits of all judges are distorted on calibration and evaluation rows alike, then calibrated
+as usual. Most distortions favour one of the two labels. If the order of a pair is arbitrary
+(``symmetric``), each item is therefore used twice, as given and swapped, each with its own
 distorted score, and counts as the mean of the two: a score that leans to one side gains nothing
 from how the file was coded.
 
@@ -50,16 +50,16 @@ _STREAM = 22
 
 @dataclass(frozen=True, slots=True)
 class DistortionSpec:
-    """Whose scores are distorted, and how much noise there is.
+    """The distorted scores, and the amount of noise.
 
     Noise is normal on the scale of the raw probability, with standard deviations ``weak`` and
-    ``strong``; binary noise turns a share ``turned`` of the scores round.
+    ``strong``; binary noise inverts a share ``turned`` of the scores.
 
     Raises
     ------
     InputError
-        An aggregator or calibrator that is not known, or given twice; noise that is not above 0;
-        a share outside (0, 1).
+        An unknown aggregator or calibrator, or one given twice; noise that is not above 0; a share
+        outside (0, 1).
     """
 
     settings: Settings = Settings()
@@ -70,7 +70,7 @@ class DistortionSpec:
     weak: float = field(default=0.1, metadata={"help": "standard deviation of weak noise"})
     strong: float = field(default=0.3, metadata={"help": "standard deviation of strong noise"})
     turned: float = field(
-        default=0.2, metadata={"help": "share of scores that binary noise turns round"}
+        default=0.2, metadata={"help": "share of scores that binary noise inverts"}
     )
 
     def __post_init__(self) -> None:
@@ -92,7 +92,7 @@ class DistortionSpec:
 
 
 def run_chunk(votes: VoteMatrix, spec: DistortionSpec, chunk: Chunk) -> Tally:
-    """Every distortion on the splits of one chunk."""
+    """Evaluate every distortion on the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
 
@@ -115,7 +115,7 @@ def run_chunk(votes: VoteMatrix, spec: DistortionSpec, chunk: Chunk) -> Tally:
 def _evaluated(
     ballots: Ballots, split: Split, scores: PrefixScores, spec: DistortionSpec
 ) -> SplitScores:
-    """Every draw of every distortion as a column; twice the rows where items and swaps count."""
+    """Scores of every draw of every distortion, one column each; with swaps, twice the rows."""
     swapped = ballots.symmetric
     if swapped:
         ballots, split, scores = _with_swaps(ballots, split, scores)
@@ -146,7 +146,7 @@ def _evaluated(
 def _with_swaps(
     ballots: Ballots, split: Split, scores: PrefixScores
 ) -> tuple[Ballots, Split, PrefixScores]:
-    """Every item and, behind all items, every item with its responses swapped."""
+    """Return all items followed by all items with their responses swapped."""
 
     def twice(rows: Ints) -> Ints:
         return np.concatenate([rows, rows + ballots.n_items])
@@ -174,7 +174,7 @@ def _with_swaps(
 def _distorted(
     raw: Floats, spec: DistortionSpec, name: str, key: tuple[int, ...], *, swapped: bool
 ) -> Floats:
-    """One column (n,); split, draw, distortion and side have a stream each."""
+    """One column (n,); split, draw, distortion and side have separate random streams."""
     if name == UNDISTORTED:
         return raw
     number, *rest = key
@@ -182,8 +182,8 @@ def _distorted(
         np.random.SeedSequence(spec.settings.seed, spawn_key=(number, _STREAM, *rest))
     )
     if swapped:
-        # A shuffled score comes from an item or from its swap: else the file's coding, in which
-        # every label may be 1, would go with it.
+        # A shuffled score comes from an item or its swap; otherwise it would carry the file's
+        # coding, in which every label may be 1.
         n = len(raw) // 2
         order, other = rng.permutation(n), n * (rng.random(n) < 0.5)
         donors = np.concatenate([order + other, order + n - other])
@@ -193,7 +193,7 @@ def _distorted(
 
 
 def _arms(scores: SplitScores, symmetric: bool) -> Arms:
-    """Draws by distortions under every calibrator; an item and its swap are one item."""
+    """Return arms (draws by distortions) for every calibrator; an item and its swap are one."""
     held = list(scores.evaluation.values())
 
     def items(name: str) -> Floats:
@@ -217,7 +217,7 @@ def _arms(scores: SplitScores, symmetric: bool) -> Arms:
 
 
 def merge(votes: VoteMatrix, spec: DistortionSpec, partial: Tally) -> Distortion:
-    """Levels, changes and what they say from whatever splits are in."""
+    """Return levels, changes and outcomes from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots, totals = prepared.ballots, partial.in_order()
     identity = np.eye(len(ROWS))
@@ -259,7 +259,7 @@ def _side_by_side(estimates: list[Estimate], unit: Unit = "nats") -> Interval:
 
 
 def _tested(change: Estimate, margin: float) -> tuple[Floats, tuple[str, ...]]:
-    """P-values (n,) of the equivalence tests and what they come to; the first row is itself."""
+    """Return p-values (n,) of the equivalence tests and outcomes; the first row is reference."""
     if np.isnan(change.se).any():
         return change.se, ("reference", *["undecided"] * (len(change.se) - 1))
     tested = equivalence(change, margin)

@@ -1,4 +1,4 @@
-"""What :data:`DISTORTION` finds: which calibrators repair which distortions of the raw score."""
+"""Result of :data:`DISTORTION`: which calibrators repair which distortions of the raw score."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Distortion(SplitResult):
 
     Arrays are (n_distortions + 1, n_calibrators): rows follow ``distortions``, whose first is the
     undistorted score. ``nll`` (nats) and ``accuracy`` have 95 % intervals for new items. ``change``
-    is NLL - NLL of the same calibrator on undistorted scores, with a 95 % interval; ``p`` is that
-    of two one-sided tests of |change| < ``margin``, 2 % of the latter, and ``outcomes`` what they
-    say: ``repaired``, ``harmed``, ``better`` or ``undecided``.
+    is NLL - NLL of the same calibrator on undistorted scores, with a 95 % interval; ``p`` is from
+    two one-sided tests of |change| < ``margin``, 2 % of the latter NLL, and ``outcomes`` are
+    ``repaired``, ``harmed``, ``better`` or ``undecided``.
     """
 
     aggregator: str
@@ -53,7 +53,7 @@ class Distortion(SplitResult):
     )
 
     def repaired_by(self, calibrator: str) -> tuple[str, ...]:
-        """The distortions that cost a calibrator nothing."""
+        """Return the distortions that a calibrator repairs."""
         c = self.calibrators.index(calibrator)
         rows = zip(self.distortions[1:], self.outcomes[1:], strict=True)
         return tuple(name for name, row in rows if row[c] == "repaired")
@@ -81,5 +81,5 @@ class Distortion(SplitResult):
         )
 
     def decisions(self) -> dict[str, Any]:
-        """What each calibrator repairs."""
+        """Return the distortions that each calibrator repairs."""
         return {"repaired": {name: list(self.repaired_by(name)) for name in self.calibrators}}

@@ -1,8 +1,8 @@
-"""What does dependence cost? The error of the k best judges against that of independent ones.
+"""Jury study: the error of the k best judges compared with that of independent judges.
 
-Judges are ranked, and one-coin weights learned, on calibration rows. Errors are those on evaluation
-rows, and so are the accuracies that the theory is given: the difference is then due to how judges
-err together, not to how they were picked.
+Judges are ranked, and one-coin weights fitted, on calibration rows. Errors are measured on
+evaluation rows, and so are the accuracies for the theory: the difference is then due to the
+dependence between judges, not to their selection.
 """
 
 from __future__ import annotations
@@ -50,26 +50,26 @@ VALUES = (
 
 @dataclass(frozen=True, slots=True)
 class JurySpec:
-    """Which panels are looked at; ``panels`` None takes about 24 odd sizes up to all judges.
+    """The panels to evaluate; ``panels`` None uses about 24 odd sizes up to all judges.
 
     Raises
     ------
     InputError
-        A ranking that is not known, a panel below 1.
+        An unknown ranking, or a panel below 1.
     """
 
     settings: Settings = Settings()
     panels: tuple[int, ...] | None = field(
-        default=None, metadata={"help": "panel sizes, all judges besides"}
+        default=None, metadata={"help": "panel sizes, besides all judges"}
     )
-    ranking: Ranking = field(default="accuracy", metadata={"help": "how the top k are found"})
+    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
 
     def __post_init__(self) -> None:
         check_known("ranking", RANKINGS, (self.ranking,))
         check_panels(self.panels or ())
 
     def sizes(self, n_judges: int) -> Ints:
-        """Panel sizes (n_k,), all judges last."""
+        """Return panel sizes (n_k,), all judges last."""
         if self.panels is not None:
             return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
         wide = np.geomspace(1, n_judges, N_SIZES)
@@ -78,7 +78,7 @@ class JurySpec:
 
 
 def run_chunk(votes: VoteMatrix, spec: JurySpec, chunk: Chunk) -> ValueTally:
-    """All panel sizes on the splits of one chunk."""
+    """Evaluate all panel sizes on the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
     ks = spec.sizes(ballots.n_judges)
@@ -93,14 +93,14 @@ def run_chunk(votes: VoteMatrix, spec: JurySpec, chunk: Chunk) -> ValueTally:
 
 
 def thinning(ballots: Ballots, n_evaluation: int) -> int:
-    """Every how manieth evaluation item is used: exact distributions take n x votes^2."""
+    """Return the step between evaluation items used: exact distributions take n x votes^2."""
     share = np.count_nonzero(ballots.votes) / max(ballots.votes.size, 1)
     cells = n_evaluation * ballots.n_judges * share
     return max(1, int(np.ceil(cells / MOST_CELLS)))
 
 
 def _values(ballots: Ballots, split: Split, rows: Ints, ks: Ints, ranking: Ranking) -> Floats:
-    """``VALUES`` by panel size and item, (V, n_k, n_rows)."""
+    """Return ``VALUES`` by panel size and item, (V, n_k, n_rows)."""
     narrow = Split(split.number, split.calibration, rows)
     scores = prefix_scores(ballots, split.calibration, rows, ks, ranking=ranking, own_label="seen")
     votes, signs = ballots.votes[rows][:, scores.order], ballots.signs[rows]
@@ -128,11 +128,11 @@ def _values(ballots: Ballots, split: Split, rows: Ints, ks: Ints, ranking: Ranki
 
 
 def _accuracies(ballots: Ballots, split: Split) -> tuple[Floats, Floats]:
-    """Accuracy (n_judges,) on the evaluation rows, inside (0, 1), and the items' influence on it.
+    """Accuracy (n_judges,) on the evaluation rows, inside (0, 1), and its influence values.
 
-    ``PRIOR_VOTES`` votes at the panel's mean accuracy are added, which leaves the mean where it is.
-    The influence values (n_eval, n_judges) have mean 0: without them an item would not count for
-    the accuracies that it gave.
+    ``PRIOR_VOTES`` votes at the panel's mean accuracy are added, which leaves the mean unchanged.
+    The influence values (n_eval, n_judges) have mean 0; without them an item's effect on the
+    accuracies would be ignored.
     """
     right, voted = counts(ballots, split.evaluation)
     mean = (right.sum() + 1.0) / (voted.sum() + 2.0)
@@ -149,7 +149,7 @@ def _accuracies(ballots: Ballots, split: Split) -> tuple[Floats, Floats]:
 
 
 def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
-    """Errors, bounds and the number of independent judges from whatever splits are in."""
+    """Return errors, bounds and the number of independent judges from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots, tally = prepared.ballots, partial.in_order()
     ks = spec.sizes(ballots.n_judges)
@@ -182,13 +182,13 @@ def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
 
 
 def _around(value: Floats, linear: Interval) -> Interval:
-    """The interval of a linearised value about the value itself."""
+    """Return the interval of a linearised value, centred on the value itself."""
     moved = value - linear.value
     return replace(linear, value=value, lo=linear.lo + moved, hi=linear.hi + moved)
 
 
 def _equivalents(errors: Interval, accuracy: Floats, ks: Ints) -> Interval:
-    """Independent judges that err as often; the more errors, the fewer."""
+    """Number of independent judges with the same error; it decreases with the error."""
 
     def worth(shares: Floats) -> Floats:
         panels = zip(shares.tolist(), accuracy.tolist(), ks.tolist(), strict=True)
@@ -198,7 +198,7 @@ def _equivalents(errors: Interval, accuracy: Floats, ks: Ints) -> Interval:
 
 
 def _null_error(ballots: Ballots) -> float:
-    """Error of the more frequent label; one half where the order carries no meaning."""
+    """Error of always choosing the majority label; one half if the order is arbitrary."""
     share = float(np.mean(ballots.signs > 0))
     return 0.5 if ballots.symmetric else min(share, 1.0 - share)
 

@@ -1,4 +1,4 @@
-"""What :data:`JURY` finds: the error of the k best judges, beside what independence would give."""
+"""Result of :data:`JURY`: the error of the k best judges, and the error under independence."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Jury(SplitResult):
     """Result of :data:`JURY`; arrays are (n_k,), panels of the ``k`` best judges.
 
     Errors are shares of wrong decisions on evaluation items, with 95 % intervals for new items:
-    ``majority`` and ``one_coin`` as observed, ``independent`` exactly what a majority of
-    independent judges of these accuracies would have. ``gap`` = ``majority`` - ``independent`` is
-    what dependence costs. ``jury_bound``, ``hoeffding_weighted`` and ``hoeffding_majority`` are
-    upper bounds for independent judges, means over items; ``jury_exponent`` (the sum of C_k),
-    ``weighted_exponent`` and ``majority_exponent`` (E) are the means of what is in the exponents.
-    ``accuracy`` is the mean over items of the share of votes that are right, half where there is
-    none; ``effective`` how many independent judges of that accuracy err as often as the majority
-    does. ``null_error`` is that of deciding without votes.
+    ``majority`` and ``one_coin`` are observed, ``independent`` is the exact error of a majority of
+    independent judges of these accuracies. ``gap`` = ``majority`` - ``independent`` is the cost of
+    dependence. ``jury_bound``, ``hoeffding_weighted`` and ``hoeffding_majority`` are upper bounds
+    for independent judges, means over items; ``jury_exponent`` (the sum of C_k),
+    ``weighted_exponent`` and ``majority_exponent`` (E) are the means of the exponents. ``accuracy``
+    is the mean over items of the share of right votes, one half without votes; ``effective`` is the
+    number of independent judges of that accuracy with the same majority error. ``null_error`` is
+    the error of deciding without votes.
     """
 
     k: Ints
@@ -93,7 +93,7 @@ class Jury(SplitResult):
         )
 
     def decisions(self) -> dict[str, Any]:
-        """All judges: the error, what independence would give, and the number that implies."""
+        """Return the error of all judges, that under independence, and the effective number."""
         whole = self.frame().iloc[-1]
         return {
             "majority_error": whole["majority"],

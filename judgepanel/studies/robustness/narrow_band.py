@@ -1,12 +1,12 @@
-"""A simulation: judges of nearly equal accuracy, and whether pruning them pays.
+"""Narrow band: does pruning pay in simulated panels of judges of nearly equal accuracy?
 
 Panels are simulated with the mean accuracy, the share of missing votes and the number of labels of
-the votes at hand. Accuracies are uniform in a band about that mean; votes are correlated through
-one Gaussian factor; everything else is as simple as it can be. One replicate draws one set of
-ranks, items and noises for all cells, so that cells differ only in their options.
+the given votes. Accuracies are uniform in a band about that mean; votes are correlated through one
+Gaussian factor; everything else is as simple as possible. One replicate draws one set of ranks,
+items and noises for all cells, so cells differ only in their options.
 
 The paper's appendix on narrow bands compares the point accuracy of log-odds weighting with pruning
-to the best half and third; both are here, and so is the calibrated NLL.
+to the best half and third; both are included, as is the calibrated NLL.
 """
 
 from __future__ import annotations
@@ -46,13 +46,14 @@ _STREAM = 24
 
 @dataclass(frozen=True, slots=True)
 class NarrowBandSpec:
-    """The cells of the simulation; ``sizes`` None takes 10, 30 and the number of judges at hand.
+    """The cells of the simulation; ``sizes`` None uses 10, 30 and the number of judges in the
+    votes.
 
     Raises
     ------
     InputError
-        An aggregator or calibrator that is not known; widths, correlations or shares out of range;
-        a panel below 1, fewer than 2 replicates.
+        An unknown aggregator or calibrator; widths, correlations or shares out of range; a panel
+        below 1, fewer than 2 replicates.
     """
 
     settings: Settings = Settings()
@@ -95,14 +96,14 @@ class NarrowBandSpec:
             )
 
     def panel_sizes(self, n_judges: int) -> Ints:
-        """Numbers of judges, rising."""
+        """Return the numbers of judges, increasing."""
         asked = self.sizes or tuple({min(10, n_judges), min(30, n_judges), n_judges})
         return np.array(sorted({min(max(size, 2), MOST_JUDGES) for size in asked}))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """What simulated panels take over from the votes at hand."""
+    """Parameters of simulated panels that come from the given votes."""
 
     mean_accuracy: float
     coverage: float
@@ -112,7 +113,7 @@ class Shape:
 
 
 def shape_of(ballots: Ballots, fraction: float) -> Shape:
-    """Mean accuracy, share of votes that are there, labels, spread and correlation of errors."""
+    """Return mean accuracy, share of votes present, labels, spread and correlation of errors."""
     right, voted = counts(ballots, np.arange(ballots.n_items))
     enough = voted >= 2
     rate = right[enough] / voted[enough]
@@ -131,8 +132,10 @@ def shape_of(ballots: Ballots, fraction: float) -> Shape:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replicates:
-    """Values (R, n_widths, n_rhos, n_sizes, n_shares + 1, 2) of replicates ``numbers`` (R,): NLL
-    and accuracy, pruned panels first and all judges last; ``error_rho`` (R, n_widths, n_rhos).
+    """Values (R, n_widths, n_rhos, n_sizes, n_shares + 1, 2) of replicates ``numbers`` (R,).
+
+    The last axis is NLL and accuracy; pruned panels come first and all judges last. ``error_rho``
+    is (R, n_widths, n_rhos).
     """
 
     numbers: Ints
@@ -141,7 +144,7 @@ class Replicates:
 
 
 def run_chunk(votes: VoteMatrix, spec: NarrowBandSpec, chunk: Chunk) -> Replicates:
-    """Every cell of the replicates of one chunk."""
+    """Simulate every cell of the replicates of one chunk."""
     ballots = prepare(votes, spec.settings).ballots
     shape, sizes = shape_of(ballots, spec.settings.fraction), spec.panel_sizes(ballots.n_judges)
     numbers = np.arange(chunk.first, chunk.first + chunk.count)
@@ -204,7 +207,7 @@ def _scores(ballots: Ballots, size: int, n_calibration: int, spec: NarrowBandSpe
 
 
 def combine(left: Replicates, right: Replicates) -> Replicates:
-    """Both sets of replicates together."""
+    """Combine two sets of replicates."""
     return Replicates(
         np.concatenate([left.numbers, right.numbers]),
         np.concatenate([left.values, right.values]),
@@ -213,7 +216,7 @@ def combine(left: Replicates, right: Replicates) -> Replicates:
 
 
 def merge(votes: VoteMatrix, spec: NarrowBandSpec, partial: Replicates) -> NarrowBand:
-    """Differences with intervals over whatever replicates are in."""
+    """Return differences with intervals over the replicates so far."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
     shape, sizes = shape_of(ballots, spec.settings.fraction), spec.panel_sizes(ballots.n_judges)
@@ -256,7 +259,7 @@ def merge(votes: VoteMatrix, spec: NarrowBandSpec, partial: Replicates) -> Narro
 
 
 def _estimated(values: Floats, n_cells: int, unit: Unit = "nats") -> tuple[Interval, Interval]:
-    """Means over replicates with 95 % intervals, for one cell and for all cells."""
+    """Return means over replicates with 95 % intervals, for one cell and for all cells together."""
     n = len(values)
     mean = values.mean(axis=0)
     se = values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full_like(mean, np.nan)

@@ -1,4 +1,4 @@
-"""What :data:`NARROW_BAND` finds: keep all or prune, in simulated panels shaped like this one."""
+"""Result of :data:`NARROW_BAND`: keep all or prune, in simulated panels similar to this one."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NarrowBand:
-    """Result of :data:`NARROW_BAND`. Every figure of it but the ``own_`` ones is simulated.
+    """Result of :data:`NARROW_BAND`. All figures except the ``own_`` ones are simulated.
 
     Arrays are (n_widths, n_rhos, n_sizes, n_shares): ``widths`` of the band of accuracies about
     ``mean_accuracy``, ``rhos`` of the latent correlation of votes, ``sizes`` of the panel, and
-    ``shares`` of it that pruning keeps. ``delta`` is NLL(pruned) - NLL(all) in nats, above 0 where
-    keeping everyone is better, with a 95 % interval over replicates; ``band`` holds for
-    all cells together (Bonferroni). ``loss`` is the accuracy that pruning gives away, with a 95 %
-    interval.
-    ``nll`` and ``accuracy`` are those of all judges; ``error_rho`` (n_widths, n_rhos) is the mean
-    correlation of errors that came out. ``own_width`` and ``own_rho`` place the panel at hand: the
-    width of a uniform band with its spread of accuracies, sampling noise taken out, and the mean
-    correlation of its errors; NaN where unknown.
+    ``shares`` of it that pruning keeps. ``delta`` is NLL(pruned) - NLL(all) in nats, above 0 if
+    keeping all judges is better, with a 95 % interval over replicates; ``band`` holds for all cells
+    together (Bonferroni). ``loss`` is the accuracy lost by pruning, with a 95 % interval. ``nll``
+    and ``accuracy`` are those of all judges; ``error_rho`` (n_widths, n_rhos) is the resulting mean
+    correlation of errors. ``own_width`` and ``own_rho`` locate the given panel: the width of a
+    uniform band with its spread of accuracies, without sampling noise, and the mean correlation of
+    its errors; NaN if unknown.
     """
 
     aggregator: str
@@ -87,11 +86,11 @@ class NarrowBand:
 
     @property
     def winner(self) -> NDArray[np.str_]:
-        """Who has the lower NLL in every cell, by the band: all, pruned, or undecided."""
+        """Which side has the lower NLL in every cell, by the band: all, pruned, or undecided."""
         return np.select([self.band.above(), self.band.below()], ["all", "pruned"], "undecided")
 
     def winners(self) -> dict[str, int]:
-        """In how many cells each wins."""
+        """Number of cells that each side wins."""
         names = ("all", "pruned", "undecided")
         return {name: int(np.count_nonzero(self.winner == name)) for name in names}
 
@@ -122,7 +121,7 @@ class NarrowBand:
         )
 
     def summary(self) -> dict[str, Any]:
-        """In how many cells each wins, and what was simulated."""
+        """Return how many cells each side wins, and what was simulated."""
         return {
             "simulated": True,
             "winners": self.winners(),

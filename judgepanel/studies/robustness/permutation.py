@@ -1,11 +1,12 @@
-"""Label permutation: what does the whole pipeline find where there is nothing to find?
+"""Label permutation: the result of the whole pipeline when labels are unrelated to votes.
 
-Labels are put at random on the items, votes stay, and everything is fitted and scored again on the
-same splits. An honest pipeline then scores no better than the base rate. As the real labels are one
-more such assignment when votes tell nothing about them, the rank of the real NLL among the permuted
-ones is a p-value that needs no other assumption (Fisher 1935; Phipson and Smyth 2010,
+Labels are assigned to items at random, votes stay, and everything is refitted and scored on the
+same splits. An honest pipeline then scores no better than the base rate. If votes say nothing about
+labels, the real labels are one more such assignment, so the rank of the real NLL among the permuted
+ones is a p-value without further assumptions (Fisher 1935; Phipson and Smyth 2010,
 doi:10.2202/1544-6115.1585). A permutation moves the labels of all items, and every split is fitted
-and scored with them: shuffling again within each split would make the reference too narrow.
+and scored with them: shuffling again within each split would make the reference distribution too
+narrow.
 """
 
 from __future__ import annotations
@@ -41,21 +42,23 @@ _FEW_MOVE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class PermutationSpec:
-    """What the permutation test needs: ``permutations`` beside the real labels, each scored on
-    ``splits_each`` splits, or on all there are.
+    """Options of the permutation test.
+
+    ``permutations`` are run besides the real labels, each scored on ``splits_each`` splits, or on
+    all if there are fewer.
 
     Raises
     ------
     InputError
-        An aggregator or calibrator that is not known, numbers out of range.
+        An unknown aggregator or calibrator, numbers out of range.
     """
 
     settings: Settings = Settings()
     aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
     calibrator: Calibrator = field(default="beta", metadata={"help": "the calibrator"})
-    permutations: int = field(default=199, metadata={"help": "how often labels are permuted"})
+    permutations: int = field(default=199, metadata={"help": "number of label permutations"})
     splits_each: int = field(
-        default=10, metadata={"help": "splits on which each permutation is scored"}
+        default=10, metadata={"help": "number of splits on which each permutation is scored"}
     )
 
     def __post_init__(self) -> None:
@@ -74,12 +77,12 @@ class PermutationSpec:
 
     @property
     def n_splits(self) -> int:
-        """Splits a permutation is scored on."""
+        """Number of splits on which a permutation is scored."""
         return min(self.splits_each, self.settings.splits)
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe every permutation follows."""
+        """The recipe for every permutation."""
         return Recipe(
             self.aggregator,
             (self.calibrator,),
@@ -93,7 +96,7 @@ class PermutationTally:
     """Scores of rounds ``numbers`` (B,); round 0 has the real labels, whose tally is ``real``.
 
     ``nll``, ``null_nll`` and ``accuracy`` (B,) are means over the items; ``replaced`` counts fits
-    for which temperature stands in.
+    that fell back to temperature.
     """
 
     numbers: Ints
@@ -131,12 +134,12 @@ def run_chunk(votes: VoteMatrix, spec: PermutationSpec, chunk: Chunk) -> Permuta
 
 
 def permuted(ballots: Ballots, number: int, seed: int) -> Ballots:
-    """The same votes with labels that tell nothing; number 0 has the real labels.
+    """Return the same votes with uninformative labels; number 0 has the real labels.
 
-    Where items are used with their swaps, the order of a pair is arbitrary, and what can be
-    exchanged is the two responses: every group's labels are turned around together by a fair coin.
-    Otherwise labels change items: groups of one size exchange all their labels, and within a group
-    they are put in a random order. The stream is ``SeedSequence(seed, spawn_key=(number, 41))``.
+    If items are used with their swaps, the order of a pair is arbitrary and the two responses are
+    exchangeable: each group's labels are flipped together by a fair coin. Otherwise labels move
+    between items: groups of equal size exchange all their labels, and within a group they are put
+    in a random order. The stream is ``SeedSequence(seed, spawn_key=(number, 41))``.
     """
     if number == 0:
         return ballots
@@ -176,7 +179,7 @@ def _scored(ballots: Ballots, one_split: Split, recipe: Recipe) -> SplitScores:
 def _levels(
     scored: list[tuple[Split, SplitScores]], n_items: int, calibrator: Calibrator
 ) -> Floats:
-    """NLL, null NLL and accuracy (3,): means over the items of each one's mean over the splits."""
+    """NLL, null NLL and accuracy (3,): means over items of each item's mean over the splits."""
     total, times = np.zeros((3, n_items)), np.zeros(n_items)
     for one_split, split_scores in scored:
         scores, fitted = split_scores.evaluation[calibrator], split_scores.fitted
@@ -202,7 +205,7 @@ def _arms(split_scores: SplitScores, calibrator: Calibrator) -> Arms:
 
 
 def combine(left: PermutationTally, right: PermutationTally) -> PermutationTally:
-    """Both sets of permutations together, in any order."""
+    """Combine two sets of permutations, in any order."""
     return PermutationTally(
         numbers=np.concatenate([left.numbers, right.numbers]),
         nll=np.concatenate([left.nll, right.nll]),
@@ -214,7 +217,7 @@ def combine(left: PermutationTally, right: PermutationTally) -> PermutationTally
 
 
 def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -> Permutation:
-    """The real NLL among the permuted ones, from whatever permutations are in."""
+    """Return the real NLL compared with the permuted ones so far."""
     prepared = prepare(votes, spec.settings)
     order = np.argsort(partial.numbers, kind="stable")
     real, order = order[partial.numbers[order] == 0], order[partial.numbers[order] > 0]

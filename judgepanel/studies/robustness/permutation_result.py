@@ -1,4 +1,4 @@
-"""What :data:`PERMUTATION` finds: the NLL of real labels among those of permuted ones."""
+"""Result of :data:`PERMUTATION`: the NLL of the real labels among those of permuted ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from judgepanel.studies.split_result import RunResult
 Floats = NDArray[np.float64]
 
 LEAK = 0.005
-"""Share of the null's NLL that a permuted panel must beat it by to be called a leak."""
+"""Margin, as a share of the null NLL, by which a permuted panel must beat it to count as a leak."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,11 +27,12 @@ class Permutation(RunResult):
     """Result of :data:`PERMUTATION`; NLLs are in nats per item, out of sample.
 
     ``nll``, with a 95 % interval, and ``accuracy`` are those of the real labels, ``null_nll`` is
-    their base rate and ``constant_nll`` a constant score through the same calibrator.
-    ``permuted_nll``, ``permuted_null`` and ``permuted_accuracy`` (B,) are of the permutations,
-    which ``action`` describes; ``planned`` are asked for. ``movable`` is the share of items whose
-    labels can change places; ``identical`` says that all labels are the same and taken as given, so
-    that permuting them changes nothing. Real figures are NaN until their part of the work is in.
+    the NLL of their base rate and ``constant_nll`` that of a constant score through the same
+    calibrator. ``permuted_nll``, ``permuted_null`` and ``permuted_accuracy`` (B,) are those of the
+    permutations, which ``action`` describes; ``planned`` is the requested number. ``movable`` is
+    the share of items whose labels can be exchanged; ``identical`` means that all labels are equal
+    and used as given, so permuting them changes nothing. Real figures are NaN until they have been
+    computed.
     """
 
     aggregator: str
@@ -63,7 +64,7 @@ class Permutation(RunResult):
 
     @property
     def p(self) -> float:
-        """(1 + permutations as good as the real labels) / (1 + permutations); NaN without any."""
+        """(1 + permutations at least as good as the real labels) / (1 + permutations), or NaN."""
         if not len(self.permuted_nll) or not np.isfinite(self.nll.value):
             return float("nan")
         as_good = np.count_nonzero(self.permuted_nll <= self.nll.value)
@@ -71,7 +72,7 @@ class Permutation(RunResult):
 
     @property
     def spread(self) -> Interval:
-        """Mean of the permuted NLLs, and where 95 % of them lie."""
+        """Mean of the permuted NLLs, and their central 95 %."""
         if not len(self.permuted_nll):
             return Interval.full((), np.nan)
         return Interval.single(
@@ -89,7 +90,7 @@ class Permutation(RunResult):
 
     @property
     def leaks(self) -> bool:
-        """Whether permuted labels are predicted better than their base rate: labels leak then."""
+        """Whether permuted labels are predicted better than by their base rate: a leak."""
         return bool(self.excess.below(-LEAK * self.mean_null))
 
     @property
@@ -112,7 +113,7 @@ class Permutation(RunResult):
         )
 
     def decisions(self) -> dict[str, Any]:
-        """The p-value, and how far permuted panels are from their null."""
+        """Return the p-value, and the distance of permuted panels from their null."""
         nll, lo, hi = self.nll
         mean, *ends = self.spread
         return {

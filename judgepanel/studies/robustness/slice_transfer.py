@@ -1,9 +1,9 @@
-"""What if one kind of item was never labelled? Each slice scored by panels fitted elsewhere.
+"""Slice transfer: each slice of items scored by panels that were fitted on other slices.
 
 A slice is a category of an item feature, or a quarter of a numeric one. In every split part of the
 slice is scored by three panels: fitted on the slice's other items, on as many labels from the other
 slices, and on all the labels of the calibration share of the other slices. The first two differ
-only in where their labels come from.
+only in the source of their labels.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ _KEY = 51
 
 @dataclass(frozen=True, slots=True)
 class SliceTransferSpec:
-    """What the transfer between slices needs.
+    """Options of the transfer between slices.
 
-    ``feature`` None takes the first feature of categories that has slices large enough, or else
-    the first of numbers. A numeric feature is cut into ``quantiles`` parts.
+    ``feature`` None uses the first categorical feature with large enough slices, or else the first
+    numeric one. A numeric feature is divided into ``quantiles`` parts.
 
     Raises
     ------
     InputError
-        An aggregator or calibrator that is not known, fewer than 2 quantiles.
+        An unknown aggregator or calibrator, fewer than 2 quantiles.
     """
 
     settings: Settings = Settings()
@@ -57,7 +57,9 @@ class SliceTransferSpec:
     )
     aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
     calibrator: Calibrator = field(default="beta", metadata={"help": "the calibrator"})
-    quantiles: int = field(default=4, metadata={"help": "parts that a numeric feature is cut into"})
+    quantiles: int = field(
+        default=4, metadata={"help": "number of parts into which a numeric feature is divided"}
+    )
 
     def __post_init__(self) -> None:
         check_known("aggregator", AGGREGATORS, (self.aggregator,))
@@ -67,7 +69,7 @@ class SliceTransferSpec:
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe every panel follows."""
+        """The recipe for every panel."""
         return Recipe(
             self.aggregator,
             (self.calibrator,),
@@ -78,8 +80,9 @@ class SliceTransferSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceTally:
-    """One tally a slice, arms as in ``ARMS``; ``labels`` (n_slices, n_arms) sums their labels over
-    the ``n_splits`` splits.
+    """One tally per slice, with arms as in ``ARMS``.
+
+    ``labels`` (n_slices, n_arms) sums their label counts over the ``n_splits`` splits.
     """
 
     tallies: tuple[Tally, ...]
@@ -141,10 +144,10 @@ def _scored(
 def panels(
     prepared: Prepared, settings: Settings, rows: Ints, number: int, g: int
 ) -> tuple[list[Ints], Ints]:
-    """Label rows of the three panels of a slice in one split, and the slice's rows they score.
+    """Return label rows of the three panels of a slice in one split, and the rows they score.
 
-    Both streams are of ``SeedSequence(seed, spawn_key=(number, 51, g, ...))``. Groups of items that
-    the scored rows belong to give no labels.
+    Both streams are from ``SeedSequence(seed, spawn_key=(number, 51, g, ...))``. Groups of the
+    scored rows provide no labels.
     """
     units = prepared.ballots.units
     inside, scored = subsplit(
@@ -166,7 +169,7 @@ def panels(
 
 
 def combine_tallies(left: SliceTally, right: SliceTally) -> SliceTally:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     pairs = zip(left.tallies, right.tallies, strict=True)
     return SliceTally(
         tuple(combine(first, other) for first, other in pairs),
@@ -176,7 +179,7 @@ def combine_tallies(left: SliceTally, right: SliceTally) -> SliceTally:
 
 
 def merge(votes: VoteMatrix, spec: SliceTransferSpec, partial: SliceTally) -> SliceTransfer:
-    """Every slice from whatever splits are in."""
+    """Return every slice from the splits so far."""
     prepared = prepare(votes, spec.settings)
     slices = slices_of(prepared, spec.feature, spec.quantiles)
     tallies = tuple(totals.in_order() for totals in partial.tallies)
@@ -199,9 +202,9 @@ def merge(votes: VoteMatrix, spec: SliceTransferSpec, partial: SliceTally) -> Sl
 def _estimates(
     tallies: tuple[Tally, ...], units: Ints, slices: Slices, labels: Floats
 ) -> dict[str, Any]:
-    """Fields of :class:`SliceTransfer` that rest on scores; ends are NaN from a single split.
+    """Return the score-based fields of :class:`SliceTransfer`; NaN ends from a single split.
 
-    The variance of labels counts how many others the slice, or the other slices, could have given.
+    The variance due to labels depends on how many others the slice, or the other slices, have.
     """
     nll, delta, band = (Interval.full(labels.shape, np.nan) for _ in range(3))
     accuracy, null_nll, constant_nll, p = (np.full(labels.shape, np.nan) for _ in range(4))
@@ -219,7 +222,7 @@ def _estimates(
             continue
         others = np.maximum(pools[g] - labels[g], 1.0)
         n_scored = float(scores.n_evaluation.mean())
-        reuse = labels[g] / others  # all that the variance needs of the two
+        reuse = labels[g] / others  # the variance depends only on this ratio
 
         level = estimate(items[0], splits, units[seen], reuse, n_scored, n_others=1.0, joint=False)
         loss = estimate(

@@ -1,4 +1,4 @@
-"""What :data:`SLICE_TRANSFER` finds: every slice under labels of its own and from elsewhere."""
+"""Result of :data:`SLICE_TRANSFER`: every slice with its own labels and labels from elsewhere."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceTransfer(RunResult):
-    """Result of :data:`SLICE_TRANSFER`; without a feature that can be used there are no slices.
+    """Result of :data:`SLICE_TRANSFER`; without a usable feature there are no slices.
 
-    ``slices`` of ``feature``, ``offered`` are all features. ``n_slice`` (n_slices,) counts items,
-    ``labels`` (n_slices, n_arms) the labels each panel of ``ARMS`` was fitted on. ``nll``
-    (n_slices, n_arms) is in nats per item of the slice, with 95 % intervals for new items of it;
-    ``accuracy`` in [0, 1]; ``null_nll`` the base rate of the same labels, ``constant_nll`` a
-    constant score through the calibrator.
+    ``slices`` are those of ``feature``, ``offered`` are all features. ``n_slice`` (n_slices,)
+    counts items, ``labels`` (n_slices, n_arms) the labels on which each panel of ``ARMS`` was
+    fitted. ``nll`` (n_slices, n_arms) is in nats per item of the slice, with 95 % intervals for new
+    items of it; ``accuracy`` in [0, 1]; ``null_nll`` is the NLL of the base rate of the same
+    labels, ``constant_nll`` that of a constant score through the calibrator.
 
-    ``delta`` (n_slices, n_arms) is NLL(labels from elsewhere) - NLL(own labels), above 0 where the
-    panel does not carry over; 0 for own labels. Its 95 % interval holds slice by slice, that of
-    ``band`` in all slices together (Bonferroni); ``p_holm`` is ``p`` after Holm over the slices.
+    ``delta`` (n_slices, n_arms) is NLL(labels from elsewhere) - NLL(own labels), above 0 if the
+    panel does not transfer; 0 for own labels. Its 95 % interval is per slice, that of ``band``
+    holds for all slices together (Bonferroni); ``p_holm`` is ``p`` after Holm over the slices.
     """
 
     feature: str | None
@@ -71,10 +71,10 @@ class SliceTransfer(RunResult):
     )
 
     def outcome(self, g: int, arm: int = 1) -> Outcome:
-        """What the band decides against 2 % of the NLL of own labels.
+        """Return what the band decides against 2 % of the NLL of own labels.
 
-        ``fails`` and ``helps``: the difference is shown, after Holm; ``holds``: it costs less than
-        the margin, in all slices together.
+        ``fails`` and ``helps``: the difference is significant after Holm; ``holds``: it costs less
+        than the margin, in all slices together.
         """
         significant = float(self.p_holm[g, arm]) < ALPHA
         if significant:
@@ -111,7 +111,7 @@ class SliceTransfer(RunResult):
         )
 
     def decisions(self) -> dict[str, Any]:
-        """What labels from elsewhere cost in every slice."""
+        """Return the cost of labels from elsewhere in every slice."""
         return {
             "feature": self.feature,
             "slices": [

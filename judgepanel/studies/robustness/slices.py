@@ -28,10 +28,10 @@ NO_FEATURES = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slices:
-    """Slices large enough to learn from one part and score the other; ``rows`` are positions.
+    """Slices large enough to fit on one part and score the other; ``rows`` are positions.
 
-    ``feature`` is None where no feature can be used, ``offered`` are the features there are, and
-    ``left_out`` has a sentence for each thing that could not be used; ``n_slices`` were there.
+    ``feature`` is None if no feature is usable, ``offered`` are all features, and ``left_out`` has
+    a sentence for everything that could not be used; ``n_slices`` is the total number.
     """
 
     feature: str | None
@@ -43,10 +43,10 @@ class Slices:
 
 
 def slices_of(prepared: Prepared, feature: str | None, quantiles: int) -> Slices:
-    """Slices of the labelled items, by the named feature or the first that will do.
+    """Return slices of the labelled items, by the named or the first usable feature.
 
-    Features of categories come before those of numbers; one with more slices than can be scored is
-    taken only where there is no other.
+    Categorical features come before numeric ones; one with more slices than can be scored is used
+    only if there is no other.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def _sliced(
 
 
 def _quantiles(values: NDArray[np.float64], quantiles: int) -> list[tuple[str, Ints]]:
-    """Parts between quantiles, equal values together; a few distinct values are one part each."""
+    """Parts between quantiles, equal values together; few distinct values are one part each."""
     known = values[np.isfinite(values)]
     levels = np.unique(known)
     if len(levels) <= quantiles:
@@ -146,7 +146,7 @@ def _enough(ballots: Ballots, rows: Ints) -> bool:
 
 
 def _others(ballots: Ballots, rows: Ints) -> bool:
-    """Whether enough items lie outside a slice; those without a value of the feature are others."""
+    """Whether enough items lie outside a slice, including items without the feature's value."""
     outside = np.setdiff1d(np.arange(ballots.n_items), rows)
     return len(np.unique(ballots.units[outside])) >= FEWEST_UNITS
 
@@ -166,6 +166,6 @@ def _too_small(ballots: Ballots, small: list[tuple[str, Ints]]) -> str:
 
 
 def slice_pools(slices: Slices, n_items: int) -> NDArray[np.float64]:
-    """Items that each panel's labels could have come from, (n_slices, 3); see ``ARMS``."""
+    """Return the number of items available for each panel's labels, (n_slices, 3); see ``ARMS``."""
     own = np.array([float(len(rows)) for rows in slices.rows])
     return np.stack([own, n_items - own, n_items - own], axis=-1).reshape(-1, 3)

@@ -1,4 +1,4 @@
-"""Easy and hard items: cut by how much the judges disagree, or by a feature of the items."""
+"""Easy and hard items, by the judges' disagreement or by an item feature."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ BY_VOTES = "disagreement"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strata:
-    """Positions of the easy and of the hard items, sorted; the others are neither.
+    """Sorted positions of the easy and of the hard items; the other items are neither.
 
-    Items up to ``easy_to`` are easy and those from ``hard_from`` on hard, in units of the measure
-    ``by`` they were cut by.
+    Items up to ``easy_to`` are easy and those from ``hard_from`` on hard, in units of the
+    difficulty measure ``by``.
     """
 
     by: str
@@ -34,10 +34,10 @@ class Strata:
 
 
 def difficulty_strata(prepared: Prepared, share: float, feature: str | None) -> Strata:
-    """The ``share`` of items that are easiest, and the share that are hardest; ties stay together.
+    """The easiest ``share`` of the items and the hardest share; ties stay together.
 
-    Difficulty is the disagreement of the votes on an item, which no label enters, or a numeric
-    item feature (larger is harder). Items nobody voted on, or without the feature, are in neither.
+    Difficulty is the disagreement of the votes on an item, which uses no label, or a numeric item
+    feature (larger is harder). Items without votes or without the feature are in neither.
 
     Raises
     ------

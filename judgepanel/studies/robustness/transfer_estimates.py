@@ -1,4 +1,4 @@
-"""From scores of (sources x methods) arms on two targets to levels, losses and gains."""
+"""Levels, losses and gains from the scores of (sources x methods) arms on two targets."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Ints = NDArray[np.int64]
 
 
 def transfer_estimates(tallies: tuple[Tally, ...], units: Ints, strata: Strata) -> dict[str, Any]:
-    """Fields of :class:`DifficultyTransfer` that rest on scores; ends are NaN from one split.
+    """Return the score-based fields of :class:`DifficultyTransfer`; NaN ends from a single split.
 
-    Labels are drawn from the source's items and scores from the target's: the variance of the
-    former counts how many other labels the source could have given (docs/inference.md).
+    Labels are sampled from the source's items and scores from the target's: the variance of the
+    former depends on how many other labels the source has (docs/inference.md).
     """
     n_c = tallies[0].item_sums.shape[1]
     # TARGETS are the first of SOURCES.
@@ -48,7 +48,7 @@ def transfer_estimates(tallies: tuple[Tally, ...], units: Ints, strata: Strata) 
 
 
 def _matrix(rows: list[list[Interval]]) -> Interval:
-    """Calibrators first and targets last, with (methods, sources) between."""
+    """Return one array: calibrators first, targets last, (methods, sources) in between."""
     return Interval.stacked([Interval.stacked(row, axis=-1) for row in rows])
 
 
@@ -67,24 +67,24 @@ class _Reader:
         self.others = np.maximum(pools - self.n_labels, 1.0)
 
     def level(self, metric: str, unit: Unit = "nats") -> Interval:
-        """Scores of every cell."""
+        """Return the scores of every cell."""
         return self._estimated(*self._arms(metric), self.others, unit)[0]
 
     def loss(self) -> tuple[Interval, Floats]:
-        """NLL above that of the source at home under the same method, and its p-values."""
+        """Return NLL minus that of the target's own source under the same method, and p-values."""
         items, splits = (arms - arms[:, [self.home]] for arms in self._arms("nll"))
         others = np.minimum(self.others, self.others[self.home])
         loss, p = self._estimated(items, splits, others)
-        p[:, self.home] = np.nan  # nothing is tested at home
+        p[:, self.home] = np.nan  # no test within a stratum
         return loss, p
 
     def gain(self) -> Interval:
-        """NLL above that of the first method from the same source."""
+        """Return NLL minus that of the first method from the same source."""
         items, splits = (arms - arms[[0]] for arms in self._arms("nll"))
         return self._estimated(items, splits, self.others)[0]
 
     def _arms(self, metric: str) -> tuple[Floats, Floats]:
-        """Item means (methods, sources, n) and split means (methods, sources, S)."""
+        """Return item means (methods, sources, n) and split means (methods, sources, S)."""
         items, splits = (
             values.reshape(len(SOURCES), -1, values.shape[-1]).swapaxes(0, 1)
             for values in (
@@ -97,7 +97,7 @@ class _Reader:
     def _estimated(
         self, items: Floats, splits: Floats, others: Floats, unit: Unit = "nats"
     ) -> tuple[Interval, Floats]:
-        """Intervals and p-values, (methods, sources) each."""
+        """Return intervals and p-values, (methods, sources) each."""
         shape = items.shape[:2]
         if splits.shape[-1] < 2:
             none = np.full(shape, np.nan)
@@ -115,7 +115,7 @@ class _Reader:
 
 
 def _holm_abroad(p: Floats) -> Floats:
-    """Holm over both ways abroad, for every calibrator and method; NaN in the other cells."""
+    """Holm over both transfers, for every calibrator and method; NaN in the other cells."""
     abroad = np.full(p.shape, np.nan)
     for c, m in np.ndindex(p.shape[:2]):
         adjusted = holm([p[c, m, s, t] for s, t in ABROAD])

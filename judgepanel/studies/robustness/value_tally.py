@@ -1,4 +1,4 @@
-"""Partial sums of any values of items over splits, exact in any order."""
+"""Exact, order-independent partial sums of item values over splits."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ _UNIT = 2.0**40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueTally:
-    """V values of the items of S splits: ``sums`` int64 (V, N) in units of 2^-40, ``seen`` (N,)
-    counts; ``split_means`` (S, V), ``n_calibration`` and ``n_evaluation`` (S,) go with ``numbers``.
+    """V values of the items of S splits.
+
+    ``sums`` int64 (V, N) is in units of 2^-40, ``seen`` (N,) counts evaluations; ``split_means``
+    (S, V), ``n_calibration`` and ``n_evaluation`` (S,) are in the order of ``numbers``.
     """
 
     numbers: Ints
@@ -30,7 +32,7 @@ class ValueTally:
     seen: Ints
 
     def in_order(self) -> ValueTally:
-        """The same splits in the order of their numbers, so that float means are reproducible."""
+        """Return the same splits sorted by number, so that float means are reproducible."""
         order = np.argsort(self.numbers, kind="stable")
         return ValueTally(
             self.numbers[order],
@@ -56,7 +58,7 @@ class ValueTally:
 def tally_values(
     scored: Iterable[tuple[int, Ints, int, Floats]], n_items: int, n_values: int
 ) -> ValueTally:
-    """Fold (number of the split, rows that were scored, n_calibration, values (V, n_rows))."""
+    """Sum (number of the split, scored rows, n_calibration, values (V, n_rows))."""
     sums = np.zeros((n_values, n_items), dtype=np.int64)
     seen = np.zeros(n_items, dtype=np.int64)
     numbers, calibrated, evaluated, means = [], [], [], []
@@ -78,7 +80,7 @@ def tally_values(
 
 
 def combine_values(left: ValueTally, right: ValueTally) -> ValueTally:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     return ValueTally(
         np.concatenate([left.numbers, right.numbers]),
         np.concatenate([left.n_calibration, right.n_calibration]),

@@ -1,1 +1,1 @@
-"""Is the recommendation safe here?"""
+"""Scope checks: is the recommendation safe for these votes?"""

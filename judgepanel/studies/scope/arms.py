@@ -1,4 +1,4 @@
-"""All judges, or some of them, under one aggregator after the other: arms of one split."""
+"""Arms of one split: all judges, or some of them, under each of several aggregators."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ Ints = NDArray[np.int64]
 
 
 def without(ballots: Ballots, drop: NDArray[np.bool_]) -> Ballots:
-    """The same items without the judges in the mask."""
+    """Return the same items without the judges in the mask."""
     unlabelled = None if ballots.unlabelled is None else ballots.unlabelled[:, ~drop]
     ties = None if ballots.ties is None else ballots.ties[:, ~drop]
     return replace(ballots, votes=ballots.votes[:, ~drop], unlabelled=unlabelled, ties=ties)
 
 
 def all_judges(ballots: Ballots, split: Split, recipe: Recipe) -> SplitScores:
-    """Every judge of the ballots under one recipe."""
+    """Score all judges of the ballots under one recipe."""
     return evaluate_split(ballots, split, np.array([ballots.n_judges]), recipe)
 
 
 def joined_arms(scored: Sequence[SplitScores]) -> Arms:
-    """Arms of one split, side by side; every score has the same one calibrator."""
+    """Return the arms of one split side by side; all scores share a single calibrator."""
     (name,) = scored[0].evaluation
     held = [scores.evaluation[name] for scores in scored]
 

@@ -1,8 +1,8 @@
-"""P3, second half: does the aggregator cope with judges that miss votes, or would another pay?
+"""P3, second part: does the aggregator handle missing votes well, or would another be better?
 
-One-coin, Dawid-Skene and joint, each with all judges and without the judges that miss 5 % of the
-items or more, all on the same splits. The check fails where those judges are shown to cost under
-the aggregator in use, and asks for review where missing votes are not a matter of chance or where
+One-coin, Dawid-Skene and joint are each scored with all judges and without the judges that miss at
+least 5 % of the items, on the same splits. The check fails if those judges are shown to increase
+NLL under the aggregator in use, and asks for review if votes are not missing at random or if
 another aggregator is shown to be better by more than 2 % of NLL.
 """
 
@@ -33,13 +33,13 @@ _CHANGE = "{:+.3f} NLL [{:+.3f}, {:+.3f}]"
 
 @dataclass(frozen=True, slots=True)
 class SwitchArm:
-    """One aggregator on all judges, against the one in use and against itself without some.
+    """One aggregator on all judges, compared with the one in use and with fewer judges.
 
-    ``nll`` has a 95 % interval; ``switch`` = NLL(this) - NLL(in use), below 0 where switching pays,
-    its interval holds for all alternatives together, ``pays``: below -2 % of NLL(in use).
+    ``nll`` has a 95 % interval; ``switch`` = NLL(this) - NLL(in use), below 0 if switching pays,
+    with an interval that holds for all alternatives together, ``pays``: below -2 % of NLL(in use).
     ``nll_without`` leaves out the partly missing judges; ``partly`` = NLL(without) - NLL(with),
-    above 0 where they are worth keeping, and ``partly_verdict`` what that decides: ``keep all``
-    means keep them, ``curate`` drop them. NaN and '' where there is no such arm.
+    above 0 if they are worth keeping, and ``partly_verdict`` is the decision: ``keep all`` means
+    keep them, ``curate`` drop them. NaN and '' if there is no such arm.
     """
 
     aggregator: str
@@ -52,19 +52,19 @@ class SwitchArm:
 
 
 def partly_missing(covered: Floats) -> Bools:
-    """Judges that miss ``PARTLY`` of the labelled items or more."""
+    """Return the judges that miss ``PARTLY`` of the labelled items or more."""
     return np.asarray(covered <= 1.0 - PARTLY)
 
 
 def can_leave_out(partly: Bools) -> bool:
-    """Whether there is a panel without the partly missing judges to compare with."""
+    """Whether a panel without the partly missing judges exists for comparison."""
     return bool(partly.any() and (~partly).sum() >= FEWEST_COMPLETE)
 
 
 def switch_arms(
     tally: Tally, units: Ints, aggregators: tuple[str, ...], seed: int
 ) -> tuple[SwitchArm, ...]:
-    """Arms in the order of the aggregators; the first is in use.
+    """Return arms in the order of the aggregators; the first is in use.
 
     Arms of the tally are the aggregators on all judges, then (if any judge is partly missing) the
     aggregators without them. From a single split there are no intervals, and nothing pays.
@@ -119,7 +119,7 @@ def check_compatibility(
     *,
     n_judges: int,
 ) -> Check:
-    """P3 as a check; ``partly`` are the judges that miss 5 % of the items or more."""
+    """Return P3 as a check; ``partly`` are the judges that miss at least 5 % of the items."""
     if n_judges < FEWEST_COMPLETE:
         return Check(
             "P3",
@@ -157,7 +157,7 @@ def check_compatibility(
 
 
 def gap_sentence(test: MissingTest) -> str:
-    """What one test found, in words; names are quoted."""
+    """Return the result of one test in words; names are quoted."""
     pooled = test.judge == POOLED
     who = "Votes are missing" if pooled else f"{quote_value(test.judge)} misses"
     on = " on" if pooled else ""
@@ -194,7 +194,7 @@ def _missing_sentence(missing: Missingness) -> str:
 
 
 def _one_a_judge(tests: list[MissingTest]) -> list[MissingTest]:
-    """The most telling test of every judge, most telling first."""
+    """Return the most significant test of every judge, most significant first."""
     first: dict[str, MissingTest] = {}
     for test in tests:
         first.setdefault(test.judge, test)
@@ -250,5 +250,5 @@ def _advice(missing: Missingness, better: list[SwitchArm], *, costs: bool) -> st
 
 
 def spoken(aggregator: str) -> str:
-    """An aggregator's name within a sentence."""
+    """Return an aggregator's name for use within a sentence."""
     return aggregator.replace("_", "-").replace("dawid-skene", "Dawid-Skene")

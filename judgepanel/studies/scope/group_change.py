@@ -1,11 +1,12 @@
-"""What does a group of judges add? The panel with it and without it, under several aggregators.
+"""Group change: the panel with a group of judges and without it, under several aggregators.
 
-A group is given judge by judge, is a family of the judge table, a cluster of judges that err
-together, or what P1's filter drops. The filter is applied again in every split, to calibration rows
-alone, so that its comparison is not flattered by labels it was chosen on. Both arms share splits,
-labels and calibrator. A group outside the analysis' own judges is added, one inside is withdrawn.
+A group is a list of judges, a family of the judge table, a cluster of judges that err together, or
+the judges that P1's filter drops. The filter is applied again in every split, to calibration rows
+alone, so that its comparison is not flattered by labels on which it was chosen. Both arms share
+splits, labels and calibrator. A group that is not among the judges of the analysis is added, one
+that is among them is removed.
 
-Cost per split: two fits an aggregator.
+Cost per split: two fits per aggregator.
 """
 
 from __future__ import annotations
@@ -53,22 +54,22 @@ CHANGED_SPLITS = 20
 
 @dataclass(frozen=True, slots=True)
 class GroupChangeSpec:
-    """A group and what it is tried under.
+    """A group and the aggregators under which it is compared.
 
-    ``group`` holds names of judges or of families, or numbers of clusters; None takes the largest
-    family or cluster, and is all there is for the filter.
+    ``group`` holds names of judges or of families, or numbers of clusters; None uses the largest
+    family or cluster, and is the only choice for the filter.
 
     Raises
     ------
     InputError
-        A name that is not known, or one given twice; judges without a list of them.
+        An unknown name, or one given twice; ``judges`` without a list of judges.
     """
 
     settings: Settings = Settings()
-    by: By = field(default="filter", metadata={"help": "what makes the group"})
+    by: By = field(default="filter", metadata={"help": "how the group is defined"})
     group: tuple[str, ...] | None = field(
         default=None,
-        metadata={"help": "judges, families or clusters; the largest family or cluster without"},
+        metadata={"help": "judges, families or clusters (default: the largest family or cluster)"},
     )
     aggregators: tuple[Aggregator, ...] = field(
         default=("one_coin", "dawid_skene", "joint"), metadata={"help": "how votes are summed"}
@@ -90,7 +91,7 @@ class GroupChangeSpec:
             )
 
     def recipe(self, aggregator: Aggregator) -> Recipe:
-        """How both arms are built under this aggregator."""
+        """Return how both arms are built under this aggregator."""
         return Recipe(
             aggregator,
             (self.calibrator,),
@@ -101,10 +102,10 @@ class GroupChangeSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """The votes of everyone concerned, and who is in the group.
+    """The votes of all judges involved, and the members of the group.
 
-    ``members`` (n_judges,) marks the group, as the filter finds it on all labelled items;
-    ``added``: it is not part of the analysis' own judges. ``name`` says what it is.
+    ``members`` (n_judges,) marks the group; for the filter, as applied to all labelled items.
+    ``added``: it is not among the judges of the analysis. ``name`` describes it.
     """
 
     prepared: Prepared
@@ -114,12 +115,12 @@ class Group:
 
 
 def group_of(votes: VoteMatrix, spec: GroupChangeSpec) -> Group:
-    """Who is in the group.
+    """Return the members of the group.
 
     Raises
     ------
     InputError
-        A judge, family or cluster that is not there; no families; a group that is everyone.
+        An unknown judge, family or cluster; no families; a group of all judges.
     """
     settings = spec.settings
     own = votes.judges if settings.judges is None else settings.judges
@@ -144,7 +145,7 @@ def group_of(votes: VoteMatrix, spec: GroupChangeSpec) -> Group:
 
 
 def _named(votes: VoteMatrix, spec: GroupChangeSpec) -> tuple[tuple[str, ...], str]:
-    """Names of the judges in the group, empty for the filter, and what the group is called."""
+    """Return the judges in the group, empty for the filter, and the name of the group."""
     if spec.by == "filter":
         return (), "what the filter drops"
     if spec.by == "judges":
@@ -178,7 +179,7 @@ def _families(votes: VoteMatrix) -> dict[str, str]:
 
 
 def _clusters(votes: VoteMatrix, settings: Settings) -> dict[str, str]:
-    """Clusters of the analysis' own judges, by number; '' alone."""
+    """Return clusters of the analysis' judges, by number; '' if alone."""
     prepared = prepare(votes, settings)
     ballots = prepared.ballots
     label = clusters(error_correlation(error_counts(ballots.votes, ballots.signs))).label
@@ -188,7 +189,7 @@ def _clusters(votes: VoteMatrix, settings: Settings) -> dict[str, str]:
 
 
 def group_names(votes: VoteMatrix, settings: Settings, by: By) -> tuple[str, ...]:
-    """Families, or clusters of two judges or more, largest first; empty for other kinds."""
+    """Return families, or clusters of at least two judges, largest first; empty for other kinds."""
     if by not in ("family", "cluster"):
         return ()
     label = _families(votes) if by == "family" else _clusters(votes, settings)
@@ -197,7 +198,7 @@ def group_names(votes: VoteMatrix, settings: Settings, by: By) -> tuple[str, ...
 
 
 def run_chunk(votes: VoteMatrix, spec: GroupChangeSpec, chunk: Chunk) -> Tally:
-    """Both arms under every aggregator on the splits of one chunk."""
+    """Score both arms under every aggregator on the splits of one chunk."""
     group = group_of(votes, spec)
     prepared = group.prepared
 
@@ -209,7 +210,7 @@ def run_chunk(votes: VoteMatrix, spec: GroupChangeSpec, chunk: Chunk) -> Tally:
 
 
 def _members(group: Group, spec: GroupChangeSpec, split: Split) -> Bools:
-    """Who is left out in this split: the filter looks at its calibration rows alone."""
+    """Return the judges left out in this split: the filter sees only its calibration rows."""
     if spec.by != "filter":
         return group.members
     legibility = legible(group.prepared.ballots, split.calibration, limits=False)
@@ -218,7 +219,7 @@ def _members(group: Group, spec: GroupChangeSpec, split: Split) -> Bools:
 
 
 def _arms(ballots: Ballots, members: Bools, spec: GroupChangeSpec, split: Split) -> Arms:
-    """Every aggregator with everyone, then without the group."""
+    """Return arms of every aggregator with all judges, then without the group."""
     whole = [all_judges(ballots, split, spec.recipe(name)) for name in spec.aggregators]
     rest = whole
     if members.any():
@@ -228,7 +229,7 @@ def _arms(ballots: Ballots, members: Bools, spec: GroupChangeSpec, split: Split)
 
 
 def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChange:
-    """Levels and differences from whatever splits are in."""
+    """Return levels and differences from the splits so far."""
     group = group_of(votes, spec)
     totals, prepared = partial.in_order(), group.prepared
     settings = replace(spec.settings, splits=rounds(spec))
@@ -294,7 +295,7 @@ def _warnings(group: Group, spec: GroupChangeSpec, totals: Tally) -> tuple[str, 
 
 
 def rounds(spec: GroupChangeSpec) -> int:
-    """Splits that are used: ``CHANGED_SPLITS`` at most, since every one takes many fits."""
+    """Number of splits used: at most ``CHANGED_SPLITS``, since each takes many fits."""
     return min(spec.settings.splits, CHANGED_SPLITS)
 
 

@@ -1,4 +1,4 @@
-"""What :data:`GROUP_CHANGE` finds: the panel with a group of judges and without it."""
+"""Result of :data:`GROUP_CHANGE`: the panel with a group of judges and without it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from judgepanel.studies.split_result import SplitResult
 class GroupChange(SplitResult):
     """Result of :data:`GROUP_CHANGE`.
 
-    ``members`` are the judges of the group, out of ``n_judges`` with it; of a filter, those it
-    drops on all labelled items. ``added``: the group is not among the analysis' own judges.
+    ``members`` are the judges of the group, out of ``n_judges`` with it; for a filter, those it
+    drops on all labelled items. ``added``: the group is not among the judges of the analysis.
     Arrays are (n_aggregators,): ``nll_with`` and ``nll_without`` in nats with 95 % intervals for
-    new items, ``delta`` = NLL(without) - NLL(with), above 0 where the group is worth having, with
-    its p-value ``p``. ``verdicts`` are against 2 % of NLL(with): ``keep all`` means have the group,
-    ``curate`` leave it out. ``null_nll`` is the base rate on the same splits, ``constant_nll`` a
-    constant score through the same calibrator.
+    new items, ``delta`` = NLL(without) - NLL(with), above 0 if the group helps, with its p-value
+    ``p``. ``verdicts`` are against 2 % of NLL(with): ``keep all`` means include the group,
+    ``curate`` leave it out. ``null_nll`` is the NLL of the base rate on the same splits,
+    ``constant_nll`` that of a constant score through the same calibrator.
     """
 
     by: str
@@ -71,7 +71,7 @@ class GroupChange(SplitResult):
         )
 
     def decisions(self) -> dict[str, Any]:
-        """Who is in the group, and every aggregator with it and without it."""
+        """Return the members of the group, and every aggregator with it and without it."""
         arms = long_frame((len(self.aggregators),), self._arms())
         return {
             "group": self.name,

@@ -1,12 +1,13 @@
-"""P3, first half: is a missing vote a matter of chance?
+"""P3, first part: are votes missing at random?
 
-For every judge that misses some labelled items, and for all of them together: is missing related
-to the label, to how hard the item is, or to a slice of the items (an item feature)? Difficulty is
-the accuracy of the *other* judges on that item, each counted against its own mean, so that neither
-the judge itself nor who else is absent moves it. All p-values are adjusted together by Holm.
+For every judge that misses some labelled items, and for all of them together: is missing related to
+the label, to the item's difficulty, or to a slice of the items (an item feature)? Difficulty is the
+accuracy of the *other* judges on that item, each relative to its own mean, so that it depends
+neither on the judge itself nor on which others are absent. All p-values are adjusted together by
+Holm.
 
 With groups the unit of a test is the group: items of one prompt are not separate evidence. Groups
-are compared with groups of the same size only.
+are compared only with groups of the same size.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ _KEPT = 40
 
 @dataclass(frozen=True, slots=True)
 class MissingTest:
-    """One test: ``judge`` ('' is all together) and what missing is held against.
+    """One test of missing votes: ``judge`` ('' is all together) and the variable tested.
 
-    ``kind`` is label, difficulty, slice or number; ``feature`` and ``level`` say which slice.
+    ``kind`` is label, difficulty, slice or number; ``feature`` and ``level`` identify the slice.
     ``inside`` and ``outside`` are shares of votes missing where the label is 1 (or in the slice)
-    and elsewhere; for difficulty and numbers, the mean value on items missed and on the others
-    (of difficulty: how much more often than usual the other judges are right).
-    ``p_adjusted`` is Holm's over all tests.
+    and elsewhere; for difficulty and numbers, the mean value on missed items and on the others (for
+    difficulty: how much more often than usual the other judges are right). ``p_adjusted`` is Holm's
+    over all tests.
     """
 
     judge: str
@@ -53,16 +54,16 @@ class MissingTest:
 
     @property
     def related(self) -> bool:
-        """Whether missing is shown not to be a matter of chance."""
+        """Whether votes are shown not to be missing at random."""
         return self.p_adjusted < ALPHA
 
 
 @dataclass(frozen=True, slots=True)
 class Missingness:
-    """All tests that could be made, ``tests`` the most telling ones, most telling first.
+    """All feasible tests; ``tests`` are the most significant ones, most significant first.
 
-    ``n_tests`` were made on ``n_judges`` judges that miss ``FEWEST_MISSING`` items or more and vote
-    on as many; ``n_missing`` votes are missing of ``n_cells``; ``left_out`` are sentences on what
+    ``n_tests`` were made on ``n_judges`` judges that miss and vote on at least ``FEWEST_MISSING``
+    items each; ``n_missing`` votes are missing of ``n_cells``; ``left_out`` are sentences on what
     could not be tested.
     """
 
@@ -77,7 +78,7 @@ class Missingness:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Known:
-    """Something known of every unit: a share in [0, 1] for ``label`` and ``slice``, else ranked."""
+    """A variable of every unit: a share in [0, 1] for ``label`` and ``slice``, else ranked."""
 
     kind: str
     feature: str
@@ -86,7 +87,7 @@ class _Known:
 
 
 def missingness(prepared: Prepared) -> Missingness:
-    """All tests on the labelled items."""
+    """Run all tests on the labelled items."""
     ballots = prepared.ballots
     absent = (ballots.votes == 0).astype(np.float64)
     n_absent = absent.sum(axis=0)
@@ -124,8 +125,8 @@ def missingness(prepared: Prepared) -> Missingness:
 def relative_ease(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> tuple[Floats, Floats]:
     """Sum over judges of (right - own accuracy) on each item (n,), and those terms (n, K).
 
-    The sum without one judge's term, over the number of the others that voted, is how easy the
-    others found the item.
+    The sum without one judge's term, over the number of the others that voted, is the item's
+    easiness for the others.
     """
     cast = votes != 0
     right = ((votes == signs[:, None]) & cast).astype(np.float64)
@@ -172,7 +173,7 @@ def _tests(
 
 
 def _lone_groups(units: NDArray[np.int64]) -> tuple[str, ...]:
-    """A sentence on the groups that no test can use, if any."""
+    """Return a sentence on the groups that no test can use, if any."""
     sizes = unit_sizes(units)
     lone = int((np.unique(sizes, return_counts=True)[1] == 1).sum())
     if not lone:
@@ -187,7 +188,7 @@ def _lone_groups(units: NDArray[np.int64]) -> tuple[str, ...]:
 def _rows(
     judge: str, missed: Floats, known: list[_Known], p: list[float], n_missing: int
 ) -> list[MissingTest]:
-    """The tests of one judge that could be made."""
+    """Return the feasible tests of one judge."""
     rows = []
     for entry, value in zip(known, p, strict=True):
         if not np.isfinite(value):
@@ -211,7 +212,7 @@ def _rows(
 
 
 def _two_means(missed: Floats, values: Floats, *, share: bool) -> tuple[float, float]:
-    """Of shares: missing inside and outside; else mean value where missing and where not."""
+    """Missing shares inside and outside; for other values, means if missing and if not."""
     known = np.isfinite(values)
     weight, what = (values, missed) if share else (missed, values)
     weight, what = weight[known], what[known]
@@ -222,7 +223,7 @@ def _two_means(missed: Floats, values: Floats, *, share: bool) -> tuple[float, f
 
 
 def _known(prepared: Prepared) -> tuple[list[_Known], tuple[str, ...]]:
-    """What missing can be held against beside difficulty, and what it cannot."""
+    """Return the variables to test besides difficulty, and those that cannot be tested."""
     votes, units = prepared.oriented.votes, prepared.ballots.units
     known_features: list[_Known] = []
     left_out: list[str] = []
@@ -252,7 +253,7 @@ def _known(prepared: Prepared) -> tuple[list[_Known], tuple[str, ...]]:
                 "the most that make slices."
             )
         elif len(levels) > 1:
-            # Of two slices one says it all.
+            # For two slices, one test contains all the information.
             for level in levels[: None if len(levels) > 2 else 1]:
                 inside = unit_means((words == level).astype(np.float64), units)
                 known_features.append(_Known("slice", str(name), level, inside))

@@ -1,11 +1,11 @@
-"""P1: does every judge give verdicts, and verdicts that are better than a coin?
+"""P1: does every judge give verdicts, and are they better than chance?
 
-A coded tie is a verdict that was read and takes no side: it counts as parsed, and as no vote.
+A coded tie is a readable verdict without a side: it counts as parsed, but not as a vote.
 
-A judge is below chance when the binomial tail of its right verdicts under accuracy .5 is small,
-Holm over judges. With groups of items the unit is the group: counts are divided by the judge's
-design effect (scoring/clustered.py). The paper's rule, accuracy < .5 - 2 standard errors by Wald's
-formula, is reported beside it: with one vote that is wrong its standard error is 0, and the judge
+A judge is below chance if the binomial tail of its right verdicts under accuracy .5 is small, Holm
+over judges. With groups of items the unit is the group: counts are divided by the judge's design
+effect (scoring/clustered.py). The paper's rule, accuracy < .5 - 2 standard errors by Wald's
+formula, is reported for comparison: with a single wrong vote its standard error is 0, and the judge
 is flagged.
 """
 
@@ -33,19 +33,21 @@ Bools = NDArray[np.bool_]
 REVIEW_RATE = 0.90
 FILTER_RATE = 0.70
 SPARSE_RATE = 0.50
-"""Where the median judge votes on fewer items than this, a missing vote means 'not asked'."""
+"""If the median judge votes on a smaller share of items, a missing vote means 'not asked'."""
 ALPHA = 0.025
-"""Level of the family of tests of one check: P1 and P3 together raise a false alarm in 5 %."""
+"""Familywise level of the tests of one check: P1 and P3 together raise a false alarm in 5 %."""
 _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Legible:
-    """What P1 looks at, all (n_judges,): ``voted`` counts verdicts for a side, ``tied`` coded ties,
-    and ``parsed`` is the share of items with one of the two, ``covered`` with a vote; ``accuracy``
-    is the share of right verdicts, NaN without votes, with a 95 % interval, ``p_below`` the
-    Holm-adjusted one-sided p-value of accuracy >= .5, both by units; ``constant`` marks judges with
-    one verdict on nearly every item; ``sparse``: missing votes mean 'not asked'.
+    """Figures of P1, all (n_judges,).
+
+    ``voted`` counts verdicts for a side, ``tied`` coded ties, and ``parsed`` is the share of items
+    with one of the two, ``covered`` with a vote; ``accuracy`` is the share of right verdicts, NaN
+    without votes, with a 95 % interval, ``p_below`` the Holm-adjusted one-sided p-value of accuracy
+    >= .5, both by units; ``constant`` marks judges with the same verdict on nearly every item;
+    ``sparse``: missing votes mean 'not asked'.
     """
 
     n_items: int
@@ -59,33 +61,33 @@ class Legible:
 
     @property
     def parsed(self) -> Floats:
-        """Share of items with a verdict, ties among them, in [0, 1]."""
+        """Share of items with a verdict, including ties, in [0, 1]."""
         return np.asarray((self.voted + self.tied) / max(self.n_items, 1))
 
     @property
     def covered(self) -> Floats:
-        """Share of items with a vote, in [0, 1]; a tie is none."""
+        """Share of items with a vote, in [0, 1]; a tie is not a vote."""
         return np.asarray(self.voted / max(self.n_items, 1))
 
     @property
     def below(self) -> Bools:
-        """Shown to be below chance."""
+        """Judges shown to be below chance."""
         return np.asarray(self.p_below < ALPHA)
 
     @property
     def unreadable(self) -> Bools:
-        """Verdicts on 70 % of the items or fewer; nobody where votes are sparse by design."""
+        """Judges with verdicts on at most 70 % of the items; none if votes are sparse by design."""
         return np.asarray((self.parsed <= FILTER_RATE) & (not self.sparse))
 
     @property
     def patchy(self) -> Bools:
-        """Verdicts on more than 70 % of the items but fewer than 90 %."""
+        """Judges with verdicts on more than 70 % but less than 90 % of the items."""
         inside = (self.parsed > FILTER_RATE) & (self.parsed < REVIEW_RATE)
         return np.asarray(inside & (not self.sparse))
 
 
 def legible(ballots: Ballots, rows: Ints | None = None, *, limits: bool = True) -> Legible:
-    """P1's figures on these rows (all labelled ones without); ``limits`` may be left out."""
+    """Return P1's figures on these rows (default: all labelled); ``limits`` may be omitted."""
     votes = ballots.votes if rows is None else ballots.votes[rows]
     signs = ballots.signs if rows is None else ballots.signs[rows]
     units = ballots.units if rows is None else ballots.units[rows]
@@ -114,13 +116,14 @@ def legible(ballots: Ballots, rows: Ints | None = None, *, limits: bool = True) 
 
 
 def uses_anti_experts(aggregator: Aggregator) -> bool:
-    """Whether a judge below chance gets a negative weight, and so informs."""
+    """Whether a judge below chance gets a negative weight, and so adds information."""
     return aggregator not in FRACTIONS
 
 
 def to_drop(legibility: Legible, aggregator: Aggregator) -> Bools:
-    """Whom the filter drops, (n_judges,): unreadable, constant, and, where the aggregator cannot
-    turn a vote round, judges below chance.
+    """Return the judges that the filter drops, (n_judges,).
+
+    They are unreadable, constant, or, if the aggregator cannot reverse a vote, below chance.
     """
     drop = legibility.unreadable | legibility.constant
     if not uses_anti_experts(aggregator):
@@ -129,7 +132,7 @@ def to_drop(legibility: Legible, aggregator: Aggregator) -> Bools:
 
 
 def drop_reason(legibility: Legible, judge: int) -> str:
-    """Why the filter drops this judge."""
+    """Return why the filter drops this judge."""
     if legibility.unreadable[judge]:
         return f"a verdict on {100 * legibility.parsed[judge]:.0f} % of the items"
     if legibility.constant[judge]:
@@ -138,7 +141,7 @@ def drop_reason(legibility: Legible, judge: int) -> str:
 
 
 def check_parse_rate(legibility: Legible, names: tuple[str, ...], aggregator: Aggregator) -> Check:
-    """P1 as a check."""
+    """Return P1 as a check."""
     title = "P1 Parse rate and chance"
     usable = uses_anti_experts(aggregator)
     unreadable, patchy, below = (
@@ -203,7 +206,7 @@ def _sentences(
 
 
 def _ties_sentence(legibility: Legible, names: tuple[str, ...]) -> str:
-    """How many missing votes are coded ties, and who gives most of them."""
+    """Return how many missing votes are coded ties, and which judges give most of them."""
     most, n = int(np.argmax(legibility.tied)), int(legibility.tied.sum())
     share = 100 * float(legibility.tied[most]) / max(legibility.n_items, 1)
     are = "missing vote is a coded tie" if n == 1 else "missing votes are coded ties"

@@ -1,12 +1,12 @@
-"""P2: do the last judges still add something, or has the panel stopped gaining?
+"""P2: do the last judges still add information, or has the panel saturated?
 
-Judges are ordered by accuracy on the calibration rows, inside every split, and the panel of the
-best share is held against all. An equivalence test says whether the last tenth moves calibrated
-NLL by more than 1 %. That alone cannot decide with a few hundred labels: on the clean simulated
-panel (300 items) the last tenth is worth -0.9 % with a standard deviation over data sets of 1.1 %,
-so no test against 1 % has power, and every sound panel would be sent to review. Where the last
-tenth is undecided, the course of the curve is looked at too: all judges must be shown to beat the
-best fifth of them, and the better half must not be better than all by the estimate.
+Judges are ordered by accuracy on the calibration rows within every split, and the panel of the best
+share is compared with all judges. An equivalence test says whether the last tenth changes
+calibrated NLL by more than 1 %. That test alone cannot decide with a few hundred labels: on the
+clean simulated panel (300 items) the last tenth changes NLL by -0.9 % with a standard deviation
+over data sets of 1.1 %, so no test against 1 % has power, and every sound panel would be sent to
+review. If the last tenth is undecided, the shape of the curve is used too: all judges must be shown
+to beat the best fifth of them, and the better half must not be better than all by the estimate.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_LABELS = 10_000_000
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 TITLE = "P2 Saturation"
 PAPER_FLOOR = 0.005
-"""The paper's P2 asks for an NLL above this floor; shown beside ours, which replaces it."""
+"""The paper's P2 requires an NLL above this floor; displayed beside ours, which replaces it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,10 +43,10 @@ class Saturation:
     """The curve and its tests; all arrays are (n_sizes,), the last is all judges.
 
     ``sizes`` are numbers of judges kept. ``nll`` is in nats with 95 % intervals. ``delta`` is
-    NLL(all) - NLL(kept): what adding the others does, below 0 where it helps, with a 90 % interval;
-    ``se`` is its standard error, ``p`` that of equivalence within ``margin`` nats (1 % of NLL(all))
-    and ``outcome`` what follows. ``last``, ``half`` and ``fifth`` are positions: without the last
-    tenth, the better half, the best fifth.
+    NLL(all) - NLL(kept), the effect of adding the others, below 0 if it helps, with a 90 %
+    interval; ``se`` is its standard error, ``p`` the p-value of equivalence within ``margin`` nats
+    (1 % of NLL(all)) and ``outcome`` the decision. ``last``, ``half`` and ``fifth`` are positions:
+    without the last tenth, the better half, the best fifth.
     """
 
     sizes: Ints
@@ -62,30 +62,30 @@ class Saturation:
 
     @property
     def n_judges(self) -> int:
-        """All judges."""
+        """Number of all judges."""
         return int(self.sizes[-1])
 
     @property
     def change(self) -> Interval:
-        """``delta`` in per cent of NLL(all)."""
+        """``delta`` as a percentage of NLL(all)."""
         return self.delta.scaled(100.0 / float(self.nll.value[-1]), "")
 
 
 def curve_sizes(n_judges: int) -> Ints:
-    """Panel sizes of the curve: the tenths of the panel, rounded, each once."""
+    """Return the panel sizes of the curve: the tenths of the panel, rounded, without duplicates."""
     sizes = {max(1, math.floor(share * n_judges + 0.5)) for share in _SHARES}
     return np.array(sorted(sizes | set(_marks(n_judges))), dtype=np.int64)
 
 
 def _marks(n_judges: int) -> tuple[int, int, int]:
-    """Judges without the last tenth, in the better half, in the best fifth."""
+    """Return the sizes without the last tenth, of the better half and of the best fifth."""
     tenth = max(1, math.floor(0.1 * n_judges + 0.5))
     half, fifth = (max(1, math.floor(share * n_judges + 0.5)) for share in (0.5, 0.2))
     return max(1, n_judges - tenth), half, fifth
 
 
 def saturation(tally: Tally, units: Ints, sizes: Ints) -> Saturation:
-    """Levels, differences and tests; bounds are NaN and nothing is decided from a single split."""
+    """Return levels, differences and tests; from a single split, NaN ends and no decisions."""
     means, seen = tally.item_means()
     items, splits = means[0, 0, : len(sizes)], tally.split_means[:, 0, 0, : len(sizes)]
     nll = items.mean(axis=1)
@@ -110,7 +110,7 @@ def _fit(items: Floats, splits: Floats, units: Ints, tally: Tally) -> Estimate:
 
 
 def check_saturation(result: Saturation, n_labels: int) -> Check:
-    """P2 as a check; ``n_labels`` is the number of labelled items."""
+    """Return P2 as a check; ``n_labels`` is the number of labelled items."""
     k = result.n_judges
     if k < FEWEST_JUDGES:
         return Check(
@@ -153,7 +153,7 @@ def _decide(result: Saturation, n_labels: int) -> tuple[Outcome, str, str]:
 
 
 def _costs(result: Saturation) -> tuple[Outcome, str, str] | None:
-    """Judges are shown to cost more than the margin."""
+    """Return the outcome if judges are shown to cost more than the margin."""
     last, half = result.last, result.half
     n_last = result.n_judges - int(result.sizes[last])
     if result.delta[last].above(result.margin):
@@ -173,7 +173,7 @@ def _costs(result: Saturation) -> tuple[Outcome, str, str] | None:
 
 
 def _stops(result: Saturation, n_labels: int) -> tuple[Outcome, str, str] | None:
-    """The panel no longer gains, or is not shown to."""
+    """Return the outcome if the panel no longer gains, or is not shown to."""
     last, half, fifth = result.last, result.half, result.fifth
     n_last = result.n_judges - int(result.sizes[last])
     if result.outcome[last] == "equivalent":
@@ -219,14 +219,14 @@ def _change(result: Saturation, position: int) -> str:
 
 
 def written_change(value: float, lo: float, hi: float) -> str:
-    """``-34.3 % [-58.2, -10.4]``: a change in per cent, without its interval where it has none."""
+    """``-34.3 % [-58.2, -10.4]``: a change in per cent, without the interval if there is none."""
     if not (math.isfinite(lo) and math.isfinite(hi)):
         return f"{value:+z.1f} %"
     return f"{value:+z.1f} % [{lo:+z.1f}, {hi:+z.1f}]"
 
 
 def _needed(effect: float, se: float, n_labels: int) -> str:
-    """How many labels would show an effect of this size, standard errors falling as 1/sqrt(n)."""
+    """Return how many labels would show this effect; standard errors fall as 1/sqrt(n)."""
     if effect <= 0.0 or se <= 0.0:
         return "By the estimate no number of labels would show that more judges help."
     needed = labels_needed(effect, se, n_labels)
@@ -239,8 +239,10 @@ def _needed(effect: float, se: float, n_labels: int) -> str:
 
 
 def labels_needed(effect: float, se: float, n_labels: int) -> int:
-    """Labelled items at which a one-sided 5 % test shows ``effect`` (> 0, nats) with power .8, if
-    the standard error, ``se`` at ``n_labels``, falls as 1/sqrt(n); two figures, rounded up.
+    """Number of labelled items at which a one-sided 5 % test shows ``effect`` with power .8.
+
+    ``effect`` (> 0) is in nats. The standard error, ``se`` at ``n_labels``, falls as 1/sqrt(n);
+    rounded up to two significant digits.
     """
     reach = float(distributions.norm_ppf(1.0 - ALPHA) + distributions.norm_ppf(POWER))
     needed = min(n_labels * (reach * se / max(effect, 1e-12)) ** 2, float(MOST_LABELS))

@@ -1,12 +1,12 @@
-"""Is the recommendation safe here? Four checks on labelled items: order, parsing, course, gaps.
+"""Scope: is the recommendation safe here? Four checks P0 to P3 on labelled items.
 
-The default keeps every judge, sums their votes with one aggregator and calibrates. P0 and P1 and
-the tests of P3 look at all labelled items at once. What rests on NLL (the curve of P2, the arms of
-P3) is scored on the evaluation rows of random splits, everything being fitted on the others.
+The default keeps every judge, sums their votes with one aggregator and calibrates. P0, P1 and the
+tests of P3 use all labelled items at once. Quantities based on NLL (the curve of P2, the arms of
+P3) are scored on the evaluation rows of random splits, with everything fitted on the others.
 
-Cost per split: one evaluation of the curve; in ``COMPARED_SPLITS`` of them also up to two fits an
-aggregator, joint's being many times as expensive as the curve. Those are not in the first chunk,
-which is what a reader waits for.
+Cost per split: one evaluation of the curve; in ``COMPARED_SPLITS`` of them also up to two fits per
+aggregator, where joint costs many times as much as the curve. Those splits are not in the first
+chunk, so that a first result appears early.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ COMPARED_SPLITS = 20
 
 @dataclass(frozen=True, slots=True)
 class ScopeSpec:
-    """What the checks need; ``others`` are aggregators a switch to which is tried in P3.
+    """Options of the checks; ``others`` are the alternative aggregators of P3.
 
     Raises
     ------
     InputError
-        A name that is not known, or one given twice.
+        An unknown name, or one given twice.
     """
 
     settings: Settings = Settings()
@@ -80,11 +80,11 @@ class ScopeSpec:
 
     @property
     def compared(self) -> tuple[Aggregator, ...]:
-        """The aggregator in use, then the others."""
+        """The aggregator in use, followed by the others."""
         return (self.aggregator, *(name for name in self.others if name != self.aggregator))
 
     def recipe(self, aggregator: Aggregator) -> Recipe:
-        """How every panel under this aggregator is built."""
+        """Return how every panel under this aggregator is built."""
         return Recipe(
             aggregator,
             (self.calibrator,),
@@ -95,14 +95,14 @@ class ScopeSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScopeTally:
-    """Scores of the splits: the curve of all of them, the compared arms of some."""
+    """Scores of the splits: the curve of all splits, and the compared arms of some."""
 
     curve: Tally
     arms: Tally | None
 
 
 def run_chunk(votes: VoteMatrix, spec: ScopeSpec, chunk: Chunk) -> ScopeTally:
-    """The curve on the splits of one chunk, and the arms on those that compare aggregators."""
+    """Score the curve on the splits of a chunk, and the arms on those that compare aggregators."""
     prepared = prepare(votes, spec.settings)
     ballots, seed = prepared.ballots, spec.settings.seed
     sizes = curve_sizes(ballots.n_judges)
@@ -122,7 +122,7 @@ def run_chunk(votes: VoteMatrix, spec: ScopeSpec, chunk: Chunk) -> ScopeTally:
 
 
 def compared_splits(n_splits: int) -> range:
-    """Which splits compare aggregators: ``COMPARED_SPLITS`` after the first chunk, if there are."""
+    """Return splits that compare aggregators: ``COMPARED_SPLITS`` after the first chunk, if any."""
     first = min(CHUNK_SPLITS, max(0, n_splits - COMPARED_SPLITS))
     return range(first, min(first + COMPARED_SPLITS, n_splits))
 
@@ -130,7 +130,7 @@ def compared_splits(n_splits: int) -> range:
 def _compared(
     prepared: Prepared, spec: ScopeSpec, splits: list[Split]
 ) -> Iterator[tuple[Split, Arms]]:
-    """Every aggregator with all judges, then (if there are any) without the partly missing."""
+    """Yield all aggregators with all judges, then (if any) without the partly missing ones."""
     ballots = prepared.ballots
     panels = [ballots]
     partly = partly_missing(legible(ballots, limits=False).covered)
@@ -146,7 +146,7 @@ def _compared(
 
 
 def combine_tallies(left: ScopeTally, right: ScopeTally) -> ScopeTally:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     arms = left.arms or right.arms
     if left.arms is not None and right.arms is not None:
         arms = combine(left.arms, right.arms)
@@ -154,7 +154,7 @@ def combine_tallies(left: ScopeTally, right: ScopeTally) -> ScopeTally:
 
 
 def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
-    """All four checks from whatever splits are in."""
+    """Return all four checks from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots, names = prepared.ballots, prepared.judges
     curve = partial.curve.in_order()

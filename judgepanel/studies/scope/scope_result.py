@@ -1,4 +1,4 @@
-"""What :data:`SCOPE` finds: four checks, the figures behind them, and whom a filter would drop."""
+"""Result of :data:`SCOPE`: four checks, their figures, and the judges that a filter would drop."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _UNKNOWN = Interval.full((), math.nan, "")
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A judge the filter drops, and why in a few words."""
+    """A judge that the filter drops, and the reason in a few words."""
 
     judge: str
     why: str
@@ -43,13 +43,13 @@ class Scope(SplitResult):
     """Result of :data:`SCOPE`.
 
     ``checks`` are P0 to P3 in order. ``judges`` name the arrays of P1, (n_judges,): ``parsed`` is
-    the share of labelled items with a verdict, ``tied`` the share with a coded tie (which is a
-    verdict, and no vote), ``accuracy`` that of right verdicts with a Clopper-Pearson 95 % interval,
-    ``p_below`` Holm's p-value of being no worse than a coin (both by groups where there are any),
-    ``below`` and ``wald_below`` the verdicts of ours and of the paper's rule. ``saturation`` is
-    P2's curve (None below five judges), ``missing`` and ``switch`` are P3's tests and arms, the
-    first arm being the aggregator in use; ``partly`` are the judges that miss 5 % of the items or
-    more, whom the arms without them leave out where two others remain. ``suggested`` is the filter.
+    the share of labelled items with a verdict, ``tied`` the share with a coded tie (a verdict, but
+    not a vote), ``accuracy`` that of right verdicts with a Clopper-Pearson 95 % interval,
+    ``p_below`` Holm's p-value of accuracy >= .5 (both by groups if there are any), ``below`` and
+    ``wald_below`` the results of our rule and of the paper's. ``saturation`` is P2's curve (None
+    below five judges), ``missing`` and ``switch`` are P3's tests and arms, the first arm being the
+    aggregator in use; ``partly`` are the judges that miss at least 5 % of the items, which the arms
+    without them leave out if two others remain. ``suggested`` is the filter.
     """
 
     checks: tuple[Check, ...]
@@ -88,21 +88,22 @@ class Scope(SplitResult):
 
     @property
     def n_judges(self) -> int:
-        """Judges that take part."""
+        """Number of participating judges."""
         return len(self.judges)
 
     def check(self, code: str) -> Check:
-        """The check of this code."""
+        """Return the check with this code."""
         (match,) = (entry for entry in self.checks if entry.code == code)
         return match
 
     def counted(self, outcome: str) -> int:
-        """How many checks came out so."""
+        """Return the number of checks with this outcome."""
         return sum(entry.outcome == outcome for entry in self.checks)
 
     def frame(self) -> pd.DataFrame:
-        """One row per figure: check, its outcome, subject, quantity, value, lower, upper, p,
-        flag.
+        """Return one row per figure.
+
+        The columns are check, its outcome, subject, quantity, value, lower, upper, p, flag.
         """
         rows = [*self._judge_rows(), *self._curve_rows(), *self._arm_rows(), *self._test_rows()]
         with_rows = {row[0] for row in rows}
@@ -160,7 +161,7 @@ class Scope(SplitResult):
             yield "P3", test.judge or "all", f"missing by {what}", gap, test.p_adjusted, flag
 
     def decisions(self) -> dict[str, Any]:
-        """The checks, the filter and the aggregators."""
+        """Return the checks, the filter and the aggregators."""
         return {
             "checks": to_plain(self.checks),
             "passed": self.counted("pass"),
@@ -174,5 +175,5 @@ class Scope(SplitResult):
 
 
 def _alone(value: float) -> Interval:
-    """A figure without an interval."""
+    """Return a figure without an interval."""
     return replace(_UNKNOWN, value=np.asarray(value))

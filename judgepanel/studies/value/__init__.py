@@ -1,1 +1,1 @@
-"""What judges are worth."""
+"""The value of judges to a panel."""

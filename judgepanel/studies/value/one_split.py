@@ -1,4 +1,4 @@
-"""What one split says of every judge: losses of panels without it, and what it adds to others."""
+"""The value of every judge in one split: NLL of panels without it, and its Shapley value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 STAND_IN: tuple[ClosedForm, Calibrator] = ("one_coin", "temperature")
-"""Under what Shapley values are taken where the aggregator itself would be too slow."""
+"""Pipeline for Shapley values if the aggregator itself would be too slow."""
 _LIMIT = float(np.log((1.0 - CLIP) / CLIP))
 
 
@@ -38,7 +38,7 @@ class Rules:
 
     @property
     def shapley(self) -> tuple[ClosedForm, Calibrator]:
-        """Aggregator and calibrator of the coalitions of Shapley values."""
+        """The aggregator and calibrator of the coalitions of Shapley values."""
         if self.aggregator == "joint":
             return STAND_IN
         return self.aggregator, self.calibrator
@@ -46,7 +46,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where values of K judges, F families, M numbers of judges that go and X copies stand.
+    """The rows of values for K judges, F families, M numbers of removed judges and X copies.
 
     ``everyone``, ``null``, ``constant`` and ``shapley_everyone`` are losses, ``gain`` is a squared
     change of logits; all others are differences.
@@ -83,29 +83,29 @@ class Layout:
 
     @property
     def n_values(self) -> int:
-        """All rows."""
+        """Number of rows."""
         return sum(part.stop - part.start for part in self.parts.values())
 
 
 def layout_of(plan: Plan) -> Layout:
-    """The layout of a plan."""
+    """Return the layout of a plan."""
     return Layout(len(plan.nearest), len(plan.family_names), len(plan.removed), len(plan.copied))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitValues:
-    """One split.
+    """Values of one split.
 
     Attributes
     ----------
     values : float (V, n_eval), as in :class:`Layout`.
-    slices : float (K, n_slices), how much more each judge is worth in a slice than elsewhere.
-    noise, family_noise : float (K,), (F,), what drawing orders adds to the variance of Shapley
-        values.
-    steady, family_steady : float (K,), (F,), mean Shapley values over orders that are the same in
-        every split: they differ between splits for other reasons alone.
-    correlation : float (K,), of errors with the nearest judge; NaN where unknown.
-    fits : int (2,), calibrators made, and those that temperature stands in for.
+    slices : float (K, n_slices), each judge's value in a slice minus its value elsewhere.
+    noise, family_noise : float (K,), (F,), variance of Shapley values due to the sampling of
+        orders.
+    steady, family_steady : float (K,), (F,), mean Shapley values over orders shared by all splits,
+        which differ between splits for other reasons only.
+    correlation : float (K,), of errors with the nearest judge; NaN if unknown.
+    fits : int (2,), number of calibrators, and of those that fell back to temperature.
     """
 
     values: Floats
@@ -119,7 +119,7 @@ class SplitValues:
 
 
 def values_of(prepared: Prepared, split: Split, plan: Plan, rules: Rules) -> SplitValues:
-    """Everything of one split; fitted and ranked on its calibration rows alone."""
+    """Return all values of one split, fitted and ranked on its calibration rows alone."""
     ballots = prepared.ballots
     panels = panels_of(ballots, split, rules.aggregator, rules.calibrator, seed=rules.seed)
     signs = ballots.signs[split.evaluation].astype(np.float64)
@@ -159,7 +159,7 @@ def values_of(prepared: Prepared, split: Split, plan: Plan, rules: Rules) -> Spl
 def _without_clusters(
     panels: Panels, result: Bools, each: Floats, signs: Floats, base: Floats
 ) -> Floats:
-    """Value (K, n_eval) of the cluster of every judge, (K, K)."""
+    """Return the value (K, n_eval) of every judge's cluster, (K, K)."""
     values = each.copy()
     several = np.flatnonzero(result.sum(axis=1) > 1)
     if len(several):
@@ -170,7 +170,7 @@ def _without_clusters(
 
 
 def _removed(panels: Panels, ballots: Ballots, split: Split, plan: Plan, rules: Rules) -> Floats:
-    """Logits (M, n_eval) without the m judges that are worth least by inner folds."""
+    """Logits (M, n_eval) without the m judges with the lowest value by inner folds."""
     if not plan.removed:
         return np.zeros((0, len(split.evaluation)))
     key = (split.number, 31)
@@ -190,7 +190,7 @@ def _removed(panels: Panels, ballots: Ballots, split: Split, plan: Plan, rules: 
 
 
 def left_after(inner: Floats, removed: tuple[int, ...]) -> Bools:
-    """Who is left (M, K) when the m judges with the least inner value (K,) go; ties in order."""
+    """The judges left (M, K) after removing the m with the lowest inner value; ties in order."""
     rank = np.empty(len(inner), dtype=np.int64)
     rank[np.argsort(inner, kind="stable")] = np.arange(len(inner))
     return np.asarray(rank[None, :] >= np.array(removed)[:, None])
@@ -198,7 +198,7 @@ def left_after(inner: Floats, removed: tuple[int, ...]) -> Bools:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shapley:
-    """Shapley values of players: ``items`` (G, n_eval) over orders drawn for this split alone."""
+    """Shapley values of players: ``items`` (G, n_eval) over orders drawn for this split only."""
 
     items: Floats
     noise: Floats
@@ -207,7 +207,7 @@ class _Shapley:
 
 
 def _shapley(ballots: Ballots, split: Split, plan: Plan, rules: Rules) -> tuple[_Shapley, _Shapley]:
-    """Shapley values of the judges, then of the families."""
+    """Return Shapley values of the judges, then of the families."""
     trial = subset_trial(ballots, split, *rules.shapley)
     judges = _sampled(trial, np.eye(ballots.n_judges, dtype=bool), rules, 32)
     n = len(plan.family_names)
@@ -222,7 +222,7 @@ def _shapley(ballots: Ballots, split: Split, plan: Plan, rules: Rules) -> tuple[
 
 
 def _sampled(trial: SubsetTrial, players: Bools, rules: Rules, stream: int) -> _Shapley:
-    """Half of the orders are drawn for this split, half are those of every split."""
+    """Half of the orders are drawn for this split, half are shared by all splits."""
     keys = (trial.split.number, stream), (stream, 35)
     drawn, always = (
         sampled_shapley(
@@ -245,7 +245,7 @@ def _sampled(trial: SubsetTrial, players: Bools, rules: Rules, stream: int) -> _
 
 
 def _by_slice(each: Floats, rows: Ints, plan: Plan) -> Floats:
-    """How much more each judge is worth in a slice than elsewhere, (K, n_slices)."""
+    """Each judge's value in a slice minus its value elsewhere, (K, n_slices)."""
     values = np.empty((len(each), len(plan.slices.rows)))
     for place, members in enumerate(plan.slices.rows):
         inside = np.isin(rows, members)
@@ -256,9 +256,7 @@ def _by_slice(each: Floats, rows: Ints, plan: Plan) -> Floats:
 
 
 def _constant(ballots: Ballots, split: Split, calibrator: Calibrator) -> tuple[Floats, Floats]:
-    """Losses (n_eval,) of the base rate of the calibration rows, and of a constant score calibrated
-    on them.
-    """
+    """Losses (n_eval,) of the calibration rows' base rate, and of a calibrated constant score."""
     signs = ballots.signs[split.calibration].astype(np.float64)
     held = ballots.signs[split.evaluation].astype(np.float64)
     null = null_logit(float(np.mean(signs > 0)), symmetric=ballots.symmetric)
@@ -269,9 +267,9 @@ def _constant(ballots: Ballots, split: Split, calibrator: Calibrator) -> tuple[F
 
 
 def inner_of_all(prepared: Prepared, last: Split, rules: Rules) -> Floats:
-    """Value (K,) of every judge by inner folds of all labelled rows: who would go first.
+    """Value (K,) of every judge by inner folds of all labelled rows: the order of removal.
 
-    Joint panels take the ridge that the last split gives the largest share.
+    Joint panels use the ridge that has the largest share in the last split.
     """
     ballots = prepared.ballots
     panels = panels_of(ballots, last, rules.aggregator, rules.calibrator, seed=rules.seed)

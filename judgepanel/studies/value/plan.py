@@ -1,4 +1,4 @@
-"""What a value study compares: groups, numbers of judges that go, whom it copies, slices."""
+"""The comparisons of a value study: groups, numbers of removed judges, copies, slices."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ MOST_ACCURATE, MEDIAN, MOST_CORRELATED, ASKED = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """Who is looked at, from all labelled rows; nothing here is fitted, ranked or chosen by NLL.
+    """The comparisons, from all labelled rows; nothing here is fitted, ranked or chosen by NLL.
 
-    ``families`` bool (F, K) are those given, ``family_names`` (F,) and ``family`` (K,) their names;
-    ``players`` bool (P, K) are the same with judges without a family alone, the first F families.
-    ``cluster`` int (K,) names clusters, 0 for alone. ``nearest`` int (K,) is the judge that errs
-    most like each, -1 where nothing is known, ``correlation`` (K,) how much. ``removed`` are the
-    numbers of judges that go. ``copied`` pairs judges with why they are copied.
+    ``families`` bool (F, K) are the given ones, ``family_names`` (F,) and ``family`` (K,) their
+    names; ``players`` bool (P, K) adds judges without a family as players of one after the F
+    families. ``cluster`` int (K,) numbers clusters, 0 for none. ``nearest`` int (K,) is the judge
+    with the most similar errors, -1 if unknown, ``correlation`` (K,) their correlation. ``removed``
+    are the numbers of removed judges. ``copied`` pairs judges with the reason for copying them.
     """
 
     families: Bools
@@ -58,12 +58,12 @@ class Plan:
 def plan_of(
     votes: VoteMatrix, prepared: Prepared, feature: str | None, copied: tuple[str, ...] | None
 ) -> Plan:
-    """The plan for these votes; the last few are remembered.
+    """Return the plan for these votes; the last few are cached.
 
     Raises
     ------
     InputError
-        A feature or a judge that is not there.
+        An unknown feature or judge.
     """
     ballots, n = prepared.ballots, len(prepared.judges)
     family = families_of(votes.with_judges(prepared.judges))
@@ -120,8 +120,10 @@ def _copied(
 
 
 def errors_on(prepared: Prepared, rows: Ints, nearest: Ints) -> tuple[Bools, Floats]:
-    """On these rows alone: the cluster of every judge, (K, K), a judge in none being alone; and
-    its error correlation (K,) with its nearest, NaN where unknown.
+    """Clusters and error correlations on these rows alone.
+
+    Returns every judge's cluster, (K, K), alone if it has none, and its error correlation (K,) with
+    its nearest judge, NaN if unknown.
     """
     ballots = prepared.ballots
     result = error_correlation(error_counts(ballots.votes[rows], ballots.signs[rows]))

@@ -1,11 +1,11 @@
-"""What is each judge worth, and how many can go?
+"""Value: how much does each judge add to the panel, and how many judges can be removed?
 
 In every split panels are fitted on the calibration rows with all judges, without each judge, each
-family and each cluster, without the m judges that inner folds of the calibration rows find worth
-least, and with copies; all are scored on the other rows (docs/value.md).
+family and each cluster, without the m judges with the lowest value by inner folds of the
+calibration rows, and with copies; all are scored on the other rows (docs/value.md).
 
-Cost per split under a closed form: a batch of K panels seven times, and a panel curve an order.
-Under joint: one fit, K refits at its ridges six times, one fit per number of judges that go.
+Cost per split under a closed form: a batch of K panels seven times, and a panel curve per order.
+Under joint: one fit, K refits at its ridges six times, one fit per number of removed judges.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ MOST_ORDERS = 1000
 
 @dataclass(frozen=True, slots=True)
 class ValueSpec:
-    """Under what judges are valued.
+    """The pipeline and options for valuing judges.
 
-    ``permutations`` orders of joining give Shapley values in each split: half of them are drawn
-    for it, half are the same in all. ``feature`` slices the items, None the first that will do;
-    ``copied`` are judges to copy, None the most accurate, the median and the most correlated.
+    ``permutations`` orders of joining give Shapley values in each split: half of them are drawn for
+    it, half are shared by all splits. ``feature`` slices the items, None uses the first usable one;
+    ``copied`` are judges to copy, None uses the most accurate, the median and the most correlated.
 
     Raises
     ------
     InputError
-        A name that is not known or given twice, orders that are not a multiple of 8 or outside
+        An unknown or duplicate name, a number of orders that is not a multiple of 8 or outside
         8..1000; the paper's protocol, under which judges would be ranked by in-sample scores.
     """
 
@@ -73,14 +73,17 @@ class ValueSpec:
         default="none", metadata={"help": "the calibrator of all panels"}
     )
     permutations: int = field(
-        default=40, metadata={"help": "orders a split for Shapley values, a multiple of 8"}
+        default=40, metadata={"help": "orders per split for Shapley values, a multiple of 8"}
     )
     feature: str | None = field(
-        default=None, metadata={"help": "item feature that makes slices (the first that will do)"}
+        default=None,
+        metadata={"help": "item feature that defines slices (default: the first usable one)"},
     )
     copied: tuple[str, ...] | None = field(
         default=None,
-        metadata={"help": "judges to copy (the most accurate, the median, the most correlated)"},
+        metadata={
+            "help": "judges to copy (default: the most accurate, median and most correlated)"
+        },
     )
 
     def __post_init__(self) -> None:
@@ -109,8 +112,10 @@ class ValueSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValuePartial:
-    """What the splits so far say; arrays (S, ...) as in :class:`SplitValues`, in the order of
-    ``tally.numbers``. ``inner`` (K,) comes with the last split, empty until then.
+    """Values of the splits so far; arrays (S, ...) as in :class:`SplitValues`.
+
+    Splits are in the order of ``tally.numbers``. ``inner`` (K,) comes with the last split, empty
+    until then.
     """
 
     tally: ValueTally
@@ -125,7 +130,7 @@ class ValuePartial:
 
 
 def run_chunk(votes: VoteMatrix, spec: ValueSpec, chunk: Chunk) -> ValuePartial:
-    """All panels of the splits of one chunk; the last one also ranks judges on all rows."""
+    """Score all panels of the splits of one chunk; the last one also ranks judges on all rows."""
     prepared, plan = _prepared(votes, spec)
     values: list[SplitValues] = []
     rows = []
@@ -167,7 +172,7 @@ def _prepared(votes: VoteMatrix, spec: ValueSpec) -> tuple[Prepared, Plan]:
 
 
 def combine(left: ValuePartial, right: ValuePartial) -> ValuePartial:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     return ValuePartial(
         combine_values(left.tally, right.tally),
         **{
@@ -178,7 +183,7 @@ def combine(left: ValuePartial, right: ValuePartial) -> ValuePartial:
 
 
 def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
-    """Values, roles and what can go, from whatever splits are in."""
+    """Return values, roles and removable judges from the splits so far."""
     prepared, plan = _prepared(votes, spec)
     split_values = _gathered(prepared, plan, partial)
     removal = removal_figures(split_values, plan, spec.settings.seed)
@@ -215,7 +220,7 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
 
 
 def _gathered(prepared: Prepared, plan: Plan, partial: ValuePartial) -> Gathered:
-    """All splits in order."""
+    """Return all splits in order."""
     order = np.argsort(partial.tally.numbers, kind="stable")
     inner = partial.inner
     per_split = {name: getattr(partial, name)[order] for name in _PER_SPLIT if name != "fits"}
@@ -242,7 +247,7 @@ def _warnings(
 
 
 def rounds(spec: ValueSpec) -> int:
-    """Splits that are used: ``VALUE_SPLITS`` at most, since every one takes many panels."""
+    """Number of splits used: at most ``VALUE_SPLITS``, since each takes many panels."""
     return min(spec.settings.splits, VALUE_SPLITS)
 
 

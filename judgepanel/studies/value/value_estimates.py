@@ -1,4 +1,4 @@
-"""From values of items and splits to figures of judges, groups, removals and copies."""
+"""Figures of judges, groups, removals and copies from the values of items and splits."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ _UNKNOWN = (float("nan"),) * 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gathered:
-    """All splits in order: ``tally`` of the values, ``layout`` of its rows, ``units`` (N,) of the
-    items; arrays (S, ...) as in :class:`SplitValues`; ``inner`` (K,) NaN until all splits are in.
+    """All splits in order: ``tally`` of the values, ``layout`` of its rows.
+
+    ``units`` (N,) are those of the items; arrays (S, ...) are as in :class:`SplitValues`; ``inner``
+    (K,) is NaN until all splits are in.
     """
 
     tally: ValueTally
@@ -51,7 +53,7 @@ class Gathered:
     inner: Floats
 
     def items(self, name: str) -> Floats:
-        """Mean value of every item evaluated, (n, N)."""
+        """Mean value of every evaluated item, (n, N)."""
         seen = self.tally.seen > 0
         sums = self.tally.sums[self.layout.parts[name]][:, seen]
         return np.asarray(sums / (_UNIT * self.tally.seen[seen]))
@@ -61,15 +63,15 @@ class Gathered:
         return self.tally.split_means[:, self.layout.parts[name]]
 
     def estimated(self, name: str) -> Estimate:
-        """Estimates of one part."""
+        """Return estimates of one part of the layout."""
         return self.of(self.items(name), self.splits(name))
 
     def sampled(self, name: str, noise: Floats, steady: Floats) -> Estimate:
-        """Estimates of Shapley values, from ``noise`` and ``steady``, (S, n) each.
+        """Return estimates of Shapley values, from ``noise`` and ``steady``, (S, n) each.
 
-        How much splits differ is taken from orders that they share. The variance over splits of
-        those drawn in each is that and the noise; taken from them directly, a few dozen splits
-        would not tell one from the other.
+        The variation between splits is estimated from the orders that they share. The variance over
+        splits of orders drawn for each is the sum of that and the noise; a direct estimate from a
+        few dozen splits could not separate the two.
         """
         redrawn = noise.mean(axis=0)
         mean, spread = steady.mean(axis=0), steady.var(axis=0, ddof=min(1, len(steady) - 1))
@@ -80,7 +82,7 @@ class Gathered:
     def of(
         self, items: Floats, splits: Floats, redrawn: Floats | float = 0.0, *, joint: bool = False
     ) -> Estimate:
-        """Estimates of values (n, N) of items and (S, n) of splits; NaN bounds from one split."""
+        """Estimates from values (n, N) of items and (S, n) of splits; NaN ends from one split."""
         tally = self.tally
         if len(tally.numbers) < 2 or not len(items):
             none = np.full(len(items), np.nan)
@@ -96,15 +98,15 @@ def level(split_values: Gathered) -> Interval:
 
 
 def mean_loss(split_values: Gathered, name: str) -> float:
-    """Mean over items of one loss, as :func:`level` takes that of all judges."""
+    """Return the mean over items of one loss, averaged as in :func:`level`."""
     return float(split_values.items(name).mean())
 
 
 def removal_figures(split_values: Gathered, plan: Plan, seed: int) -> tuple[Removal, ...]:
-    """The curve of the m judges that go.
+    """Return the curve over the number m of removed judges.
 
-    Whether m can go is asked in a fixed order and no further than the first no, so every question
-    may be asked at the full level (Maurer, Hothorn and Lehmacher 1995).
+    Whether m judges can be removed is tested in a fixed order, stopping at the first failure, so
+    every test may use the full level (Maurer, Hothorn and Lehmacher 1995).
     """
     if not plan.removed:
         return ()
@@ -137,7 +139,7 @@ def removal_figures(split_values: Gathered, plan: Plan, seed: int) -> tuple[Remo
 
 
 def copy_figures(split_values: Gathered, plan: Plan, names: tuple[str, ...]) -> tuple[Copied, ...]:
-    """What copies do to the panel."""
+    """Return the effect of copies on the panel."""
     estimates = split_values.estimated("copied")
     delta = Interval.of(estimates)
     return tuple(
@@ -149,7 +151,7 @@ def copy_figures(split_values: Gathered, plan: Plan, names: tuple[str, ...]) -> 
 def group_figures(
     split_values: Gathered, plan: Plan, names: tuple[str, ...]
 ) -> tuple[GroupValue, ...]:
-    """Families, then clusters of two judges or more, largest first."""
+    """Return families, then clusters of at least two judges, largest first."""
     value = split_values.estimated("family")
     shapley = split_values.sampled(
         "family_shapley", split_values.family_noise, split_values.family_steady
@@ -197,7 +199,7 @@ def _group(
 def judge_figures(
     split_values: Gathered, plan: Plan, prepared: Prepared, droppable: int
 ) -> tuple[JudgeValue, ...]:
-    """Every judge; ``droppable`` judges of the least inner value go."""
+    """Return every judge; the ``droppable`` judges with the lowest inner value can be removed."""
     estimates = split_values.estimated("each")
     value = Interval.of(estimates)
     shapley = Interval.of(split_values.sampled("shapley", split_values.noise, split_values.steady))
@@ -233,7 +235,7 @@ def judge_figures(
 
 
 def ranks(inner: Floats) -> Ints:
-    """Place (K,) of every judge from the least inner value, 1, up; 0 where not known."""
+    """Rank (K,) of every judge, 1 for the lowest inner value; 0 if unknown."""
     if not np.isfinite(inner).all():
         return np.zeros(len(inner), dtype=np.int64)
     values = np.empty(len(inner), dtype=np.int64)
@@ -250,9 +252,9 @@ def _role(value: Interval, correlation: Interval, slice_p: float) -> Role:
 
 
 def _correlations(split_values: Gathered, plan: Plan) -> Interval:
-    """Error correlations (K,), intervals from their spread over calibration sides.
+    """Error correlations (K,) with intervals from their spread over calibration sides.
 
-    A calibration side is drawn without replacement: with n of N items its estimate has variance
+    A calibration side is sampled without replacement: with n of N items its estimate has variance
     (N - n) / n of that on all of them, about the estimate on all.
     """
     tally, value = split_values.tally, plan.correlation
@@ -271,8 +273,9 @@ def _correlations(split_values: Gathered, plan: Plan) -> Interval:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _SliceGaps:
-    """Value in a slice less that elsewhere, (K, L); ``best`` (K,) is the slice with the least p, -1
-    without slices.
+    """Value in a slice minus that elsewhere, (K, L).
+
+    ``best`` (K,) is the slice with the smallest p, -1 without slices.
     """
 
     best: Ints
@@ -301,7 +304,7 @@ def _slice_gaps(split_values: Gathered, plan: Plan) -> _SliceGaps:
 
 
 def _contrast(each: Floats, inside: NDArray[np.bool_]) -> Floats:
-    """Values (K, N) of items whose mean is that inside less that outside, linearised."""
+    """Values (K, N) of items whose mean is that inside minus that outside, linearised."""
     share = float(inside.mean())
     if share in (0.0, 1.0):
         return np.zeros_like(each)

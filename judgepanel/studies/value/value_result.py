@@ -1,4 +1,4 @@
-"""What :data:`VALUE` finds: what each judge is worth to the panel, and how many can go."""
+"""Result of :data:`VALUE`: the value of each judge to the panel, and how many can be removed."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ from judgepanel.studies.split_result import SplitResult
 Role = Literal["copy", "specialist", "complement", "ordinary"]
 ROLES: tuple[Role, ...] = get_args(Role)
 COPY_BOUND = 0.8
-"""A judge is a copy where its error correlation with another is shown to be above this, and that
-the panel misses it is not shown.
+"""Error correlation above which a judge is a copy of another.
+
+The correlation must be shown to exceed it, and the judge not be shown to be missed.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeValue:
-    """One judge; all figures in nats with 95 % intervals for new items, NaN where not known.
+    """One judge; all figures in nats with 95 % intervals for new items, NaN if unknown.
 
-    ``value`` = NLL(without it) - NLL(all) and ``shapley``, what it adds on average over the orders
-    in which judges may join: both positive where it helps. ``p`` goes with ``value``.
-    ``gain`` = E[(change of the panel's logit without it)^2]. ``nearest`` is the judge its errors
-    correlate with most, ``correlation`` that correlation; '' and NaN where none is known.
-    ``slice`` is the part of the items where its value exceeds that elsewhere by most,
-    ``slice_gap`` by how much, with an interval that holds for all judges and slices together, and
-    ``slice_p`` one-sided, adjusted by Holm over both; '' and NaN without slices.
-    ``inner`` is its value by inner folds of all labelled rows, which says who would go first
-    (``rank`` 1); NaN and 0 until the last split is in. ``droppable``: among those shown to cost
-    nothing together. ``role``: copy (see ``COPY_BOUND``); else specialist where ``slice_p`` < .05;
-    else complement where ``value`` is shown to be above 0; else ordinary.
+    ``value`` = NLL(without it) - NLL(all), and ``shapley`` is its mean contribution over the orders
+    in which judges may join: both positive if it helps. ``p`` belongs to ``value``. ``gain`` =
+    E[(change of the panel's logit without it)^2]. ``nearest`` is the judge with the most correlated
+    errors, ``correlation`` that correlation; '' and NaN if unknown. ``slice`` is the part of the
+    items where its value most exceeds that elsewhere, ``slice_gap`` the excess, with an interval
+    that holds for all judges and slices together, and ``slice_p`` one-sided, adjusted by Holm over
+    both; '' and NaN without slices. ``inner`` is its value by inner folds of all labelled rows,
+    which determines the order of removal (``rank`` 1 first); NaN and 0 until the last split is in.
+    ``droppable``: among those that can be removed together without loss. ``role``: copy (see
+    ``COPY_BOUND``); else specialist if ``slice_p`` < .05; else complement if ``value`` is shown to
+    be above 0; else ordinary.
     """
 
     judge: str
@@ -59,11 +60,12 @@ class JudgeValue:
 
 @dataclass(frozen=True, slots=True)
 class GroupValue:
-    """A family, or a cluster of judges that err together, of ``members``.
+    """A family, or a cluster of judges that err together, with its ``members``.
 
-    ``value`` = NLL(without all of them) - NLL(all). A cluster is found again on the calibration
-    rows of every split: its value is that of the clusters its members are in there. ``shapley``
-    takes families as players, and judges without one alone; NaN for clusters.
+    ``value`` = NLL(without all of them) - NLL(all). Clusters are determined again on the
+    calibration rows of every split: the value is that of the clusters that contain the members
+    there. ``shapley`` treats families as players, and judges without a family as players of one;
+    NaN for clusters.
     """
 
     kind: Literal["family", "cluster"]
@@ -76,12 +78,12 @@ class GroupValue:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The panel without the ``m`` judges that were worth least on the calibration rows.
+    """The panel without the ``m`` judges with the lowest value on the calibration rows.
 
-    ``delta`` = NLL(without them) - NLL(all), above 0 where they are missed; its interval holds for
-    this m alone and carries the ``verdict``, ``band`` holds for every m together. ``free``: the
-    upper end of ``delta`` is below the margin, here and for every smaller m. Asked in that order
-    and no further than the first no, this takes no adjustment for the number of m.
+    ``delta`` = NLL(without them) - NLL(all), above 0 if they are missed; its interval is for this m
+    alone and determines the ``verdict``, ``band`` holds for all m together. ``free``: the upper end
+    of ``delta`` is below the margin, here and for every smaller m. Testing in that order and
+    stopping at the first failure needs no adjustment for the number of m.
     """
 
     m: int
@@ -97,7 +99,7 @@ class Removal:
 class Copied:
     """The panel with ``times`` more copies of a judge: ``delta`` = NLL(with them) - NLL(all).
 
-    ``why`` says how the judge was picked.
+    ``why`` says how the judge was selected.
     """
 
     judge: str
@@ -111,14 +113,15 @@ class Copied:
 class Value(SplitResult):
     """Result of :data:`VALUE`.
 
-    ``judges`` in the order of the analysis; ``removal`` by m. ``droppable`` is the largest m of
-    ``removal`` that is free, and ``droppable_judges`` are the m judges worth least on all labelled
-    rows, least first, empty until the last split is in. ``margin`` is 2 % of ``nll_all`` in nats.
-    ``null_nll`` is the base rate on the same splits, ``constant_nll`` a constant score through the
-    same calibrator. Shapley values are of panels under ``shapley_aggregator`` and
-    ``shapley_calibrator``, whose full panel has ``shapley_nll``; ``permutations`` a split. They add
-    up to ``null_nll`` - ``shapley_nll``. Every NLL is a mean over items of their means over splits.
-    ``feature`` is what the items are sliced by, '' without slices.
+    ``judges`` are in the order of the analysis; ``removal`` is by m. ``droppable`` is the largest m
+    of ``removal`` that is free, and ``droppable_judges`` are the m judges with the lowest value on
+    all labelled rows, lowest first, empty until the last split is in. ``margin`` is 2 % of
+    ``nll_all`` in nats. ``null_nll`` is the NLL of the base rate on the same splits,
+    ``constant_nll`` that of a constant score through the same calibrator. Shapley values are those
+    of panels under ``shapley_aggregator`` and ``shapley_calibrator``, whose full panel has
+    ``shapley_nll``, from ``permutations`` orders per split. They sum to ``null_nll`` -
+    ``shapley_nll``. Every NLL is a mean over items of their means over splits. ``feature`` defines
+    the slices of the items, '' without slices.
     """
 
     judges: tuple[JudgeValue, ...]
@@ -167,7 +170,7 @@ class Value(SplitResult):
     )
 
     def judge(self, name: str) -> JudgeValue:
-        """The figures of one judge."""
+        """Return the figures of one judge."""
         return next(judge for judge in self.judges if judge.judge == name)
 
     def frame(self) -> pd.DataFrame:
@@ -181,7 +184,7 @@ class Value(SplitResult):
         )
 
     def removal_frame(self) -> pd.DataFrame:
-        """One row per number of judges that go."""
+        """Return one row per number of removed judges."""
         return pd.DataFrame(map(flat_row, self.removal))
 
     def group_frame(self) -> pd.DataFrame:
@@ -190,11 +193,11 @@ class Value(SplitResult):
         return pd.DataFrame(rows)
 
     def copy_frame(self) -> pd.DataFrame:
-        """One row per judge that was copied."""
+        """Return one row per copied judge."""
         return pd.DataFrame(map(flat_row, self.copies))
 
     def decisions(self) -> dict[str, Any]:
-        """Values, what can go and what copies do."""
+        """Return values, removable judges and the effect of copies."""
         plain: dict[str, Any] = to_plain(
             {
                 "shapley": {
