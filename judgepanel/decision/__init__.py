@@ -1,1 +1,1 @@
-"""From evidence to a decision: recommendation, the exported panel, scoring new votes."""
+"""From evidence to a decision: recommendation, exported panel, scoring of new votes."""

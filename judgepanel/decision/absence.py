@@ -1,23 +1,22 @@
-"""What a panel loses when its judges are absent: their votes missing, nothing refitted.
+"""Loss of a panel when judges are absent: their votes are missing, and nothing is refitted.
 
-The judges of the panel, its pipelines and their weights are kept as they are; the pipelines and
-the fallback are fitted ``FOLDS`` times, each time without one fold of the items: on most of the
-labels, since what a panel loses depends on how many labels it was fitted to. The fold is then
-scored with all votes, without each judge in turn, without each family and each cluster of judges
-that err together (:mod:`decision.absence_arms`), and without random shares of the judges
-(``DRAWS`` draws a fold).
-The judges themselves were chosen on all labels, so that the NLL here may flatter; what is used is
-the difference to the same panel with nobody absent, item by item.
+The judges, pipelines and weights of the average are fixed; the pipelines and the fallback are
+fitted ``FOLDS`` times, each time without one fold of the items, and so to most of the labels, since
+the loss depends on the number of labels. The held-out fold is then scored with all votes, without
+each judge in turn, without each family and each cluster of judges that err together
+(:mod:`decision.absence_arms`), and without random shares of the judges (``DRAWS`` draws per fold).
+The judges themselves were chosen on all labels, so the NLL here may be too good; what is used is
+the difference from the same panel with no judge absent, item by item.
 
-From which share of absent weight on the fallback scores is decided on the same rows
-(:mod:`decision.absence_threshold`), and the figures are those of the rule that results: one half of
-the items is scored under the threshold that the other half chose. Where that is not the one that
-all items choose, the panel scores new items by another rule than the figures; the difference counts
-as doubt.
+The share of absent weight beyond which the fallback scores is chosen on the same rows
+(:mod:`decision.absence_threshold`), and the figures are those of the resulting rule: each half of
+the items is scored under the threshold chosen on the other half. If all items choose another
+threshold, the panel scores new items by a different rule from the figures; the difference is part
+of the uncertainty.
 
-Cost: ``FOLDS`` fits of one panel, O(K^2) for the clusters, and about ``_CELLS`` rows a fold to
-score for single judges, and as many for all other absences, whatever the number of judges: fewer
-evaluation rows are used where there are many. At most ``MOST_GROUPS`` groups are looked at.
+Cost: ``FOLDS`` fits of one panel, O(K^2) for the clusters, and per fold about ``_CELLS`` scored
+rows for single judges and as many for all other absences, whatever the number of judges: more
+judges mean fewer evaluation rows. At most ``MOST_GROUPS`` groups are measured.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ _STREAM = 61
 
 @dataclass(frozen=True, slots=True)
 class GroupAbsence:
-    """A family or a cluster absent: ``judges`` are positions in panel order."""
+    """An absent family or cluster: ``judges`` are positions in panel order."""
 
     kind: Kind
     name: str
@@ -65,9 +64,11 @@ class GroupAbsence:
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """``single`` is each of the ``judges`` absent alone, in panel order; ``groups`` are families
-    and clusters; ``several`` are numbers of them at random, ascending; ``nll`` is the mean NLL with
-    nobody absent. ``fallback`` is None where nothing scores absences better than the panel itself.
+    """Losses of a panel when judges are absent.
+
+    ``single`` has each of the ``judges`` absent alone, in panel order; ``groups`` are families and
+    clusters; ``several`` are random numbers of judges, ascending; ``nll`` is the mean NLL with no
+    judge absent. ``fallback`` is None if nothing scores absences better than the panel itself.
     """
 
     judges: tuple[str, ...]
@@ -83,9 +84,9 @@ class Absence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Arms:
-    """Absences that are scored together, as positions in ``names`` order; the first is nobody.
+    """Absences that are scored together, as positions in ``names`` order; the first is empty.
 
-    ``owner`` (n_arms,) says which figure an arm belongs to (0 is nobody's): draws share one.
+    ``owner`` (n_arms,) is the figure to which an arm belongs (0: no judge absent): draws share one.
     """
 
     absent: list[list[int]]
@@ -95,9 +96,9 @@ class _Arms:
 def measure_absence(
     prepared: Prepared, settings: Settings, model: Mixture, families: Sequence[str] = ()
 ) -> Absence | None:
-    """Measure the loss for a panel that is fitted on ``prepared``; None for a single judge.
+    """Measure the losses of a panel fitted on ``prepared``; None for a single judge.
 
-    ``families`` name those of ``prepared.judges``, '' where none is known.
+    ``families`` name those of ``prepared.judges``, '' if unknown.
     """
     if len(model.judges) < 2:
         return None
@@ -143,7 +144,7 @@ def _fitted(
     groups: Sequence[JudgeGroup],
     rng: np.random.Generator,
 ) -> Mixture:
-    """The panel on some rows, with the fallback beside it, which scores nothing yet."""
+    """Return the panel fitted on some rows, with a fallback that is not active yet."""
     models = []
     for member in model.members:
         columns = sorted(names.index(name) for name in member.model.judges)
@@ -169,7 +170,7 @@ def _fallback(
     groups: Sequence[JudgeGroup],
     rng: np.random.Generator,
 ) -> Fallback | None:
-    """Fitted to rows with nobody, each group and random shares of the judges absent."""
+    """Fit the fallback to rows with no judge, each group and random shares of the judges absent."""
     place = {name: j for j, name in enumerate(names)}
     absent = [[], *([place[name] for name in group.judges] for group in groups)]
     absent += [rng.permutation(len(names))[: round(q * len(names))].tolist() for q in FIT_SHARES]
@@ -180,7 +181,7 @@ def _fallback(
 
 
 def _some(rows: Index, most: int, rng: np.random.Generator) -> Index:
-    """At most so many rows, at random."""
+    """Return at most ``most`` rows at random."""
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 

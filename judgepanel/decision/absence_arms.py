@@ -1,9 +1,9 @@
-"""Which absences are measured: groups of judges that may leave together, and random numbers.
+"""The measured absences: groups of judges that may be absent together, and random judges.
 
-Groups are the families of the judge table and the clusters of judges that err together, found as
-the page Judges finds them, on all labelled rows that the panel is fitted to. What counts is who of
-a group is in the panel. A group of one judge is measured as that judge, and one that is the whole
-panel leaves nobody; of two groups with the same judges the family stands.
+Groups are the families of the judge table and the clusters of judges that err together, determined
+as on the page Judges, from all labelled rows of the fit. Only members in the panel count. A group
+of one judge is measured as that judge, and one that is the whole panel would leave no judge; of two
+groups with the same judges the family is used.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_GROUPS = 40
 
 @dataclass(frozen=True, slots=True)
 class JudgeGroup:
-    """``judges`` of the panel (names, sorted) that are one family, or one cluster of errors."""
+    """``judges`` of the panel (names, sorted) that form one family, or one cluster of errors."""
 
     kind: Kind
     name: str
@@ -38,9 +38,9 @@ class JudgeGroup:
 def groups_of(
     prepared: Prepared, judges: Sequence[str], families: Sequence[str]
 ) -> tuple[JudgeGroup, ...]:
-    """Groups of a panel, families first, in order of their names; the largest ``MOST_GROUPS``.
+    """Return the groups of a panel, families first, in name order; the largest ``MOST_GROUPS``.
 
-    ``families`` name those of ``prepared.judges``, '' where none is known. O(K^2) for K judges.
+    ``families`` name those of ``prepared.judges``, '' if unknown. O(K^2) for K judges.
     """
     ballots = prepared.ballots
     panel, seen = set(judges), set[tuple[str, ...]]()
@@ -61,5 +61,5 @@ def groups_of(
 
 
 def numbers_absent(n_judges: int) -> list[int]:
-    """How many judges the shares are, each number once; somebody is absent, and somebody there."""
+    """Return the distinct numbers of judges for the shares, at least one absent and one present."""
     return sorted({min(max(1, round(share * n_judges)), n_judges - 1) for share in SHARES})

@@ -1,4 +1,4 @@
-"""From losses under absence to what is said of each: mean NLL, its rise, how sure that is."""
+"""Figures of each absence from its losses: mean NLL, the rise, and its uncertainty."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Index = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class AbsenceFigures:
-    """``n_absent`` judges (a ``share`` of the panel) absent: mean NLL, and how much it rose.
+    """``n_absent`` judges (a ``share`` of the panel) absent: the mean NLL and its rise.
 
-    ``delta`` = NLL - NLL with nobody absent, its 95 % interval on very many new items, under
-    Student's law with ``df``. A file of m items adds ``item_sd``^2 / m to the
-    variance (:func:`decision.absence_nearest.on_items`). ``main_nll`` is the NLL of the panel's own
-    rule, had it no fallback.
+    ``delta`` = NLL - NLL with no judge absent, with its 95 % interval for very many new items from
+    Student's t with ``df``. A file of m items adds ``item_sd``^2 / m to the variance
+    (:func:`decision.absence_nearest.on_items`). ``main_nll`` is the NLL of the panel's own rule
+    without the fallback.
     """
 
     n_absent: int
@@ -43,7 +43,7 @@ def figures_of(
     sizes: Sequence[int],
     n_judges: int,
 ) -> tuple[list[AbsenceFigures], float]:
-    """Figures of every absence, and the NLL with nobody absent."""
+    """Return the figures of every absence, and the NLL with no judge absent."""
     n_figures = int(losses[0].owner[-1]) + 1
     sums, mains, finals = np.zeros((3, n_figures, len(limits.cross)))
     times = np.zeros(len(limits.cross))
@@ -90,8 +90,10 @@ def figures_of(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Spread:
-    """What makes a rise uncertain, (n,) each: 95 % ``reach`` on very many new items, degrees of
-    freedom, and the standard deviation of the rise of a single item.
+    """Uncertainty of rises, (n,) each.
+
+    The 95 % ``reach`` on very many new items, degrees of freedom, and the standard deviation of the
+    rise of a single item.
     """
 
     reach: Floats
@@ -109,15 +111,15 @@ class _Spread:
         n_draws: Index,
         rule: Floats,
     ) -> _Spread:
-        """From ``rises`` (n, n_items) of new items, and ``of_panels`` (n_folds, n), the mean rises
-        that the panels of all folds have on the same items.
+        """From ``rises`` (n, n_items) of new items, and mean rises ``of_panels`` (n_folds, n).
 
-        The latter differ by the labels alone that panels were fitted to. Two panels of K folds
-        share K - 2 of K - 1 parts of their labels, so that the variance between panels of labels
-        of their own is K - 1 times that between these. The panel that scores new items is one more
-        draw of its labels. Judges that are absent at random are one draw of such judges: ``draws``
-        is the variance of one, and ``n_draws`` of them were averaged. ``rule`` is how far the rises
-        under the threshold that the panel takes lie from these.
+        ``of_panels`` are the rises of the panels of all folds on the same items, so they differ
+        only by the labels of the fits. Two panels of K folds share K - 2 of K - 1 parts of their
+        labels, so the variance between panels with independent labels is K - 1 times that between
+        these. The panel that scores new items is one more draw of its labels. Randomly absent
+        judges are one draw of such judges: ``draws`` is the variance of one draw, and ``n_draws``
+        of them were averaged. ``rule`` is the distance of the rises under the panel's final
+        threshold from these.
         """
         n_folds, n_items = of_panels.shape[0], rises.shape[1]
         v = sampling_variance(rises, units)

@@ -1,11 +1,11 @@
-"""Which measured absence tells most about the judges that are absent now, and what it says.
+"""The measured absence closest to the judges that are absent now, and its figures.
 
-An absence that was measured with exactly these judges stands for itself. Otherwise a group is near
-if it and the absent judges have more judges in common than apart (a Jaccard index above 1/2), and
-most of no second group is absent besides. Where no group has lost more than half of its judges, the
-absence is like one drawn at random, and the next larger number of absent judges is near. Of several
-that are near the worst is taken. Where nothing is (two vendors at once, say), the absence was not
-measured, and the worst that lies mostly inside it is only a hint.
+An absence measured with exactly these judges is used as it is. Otherwise a group is near if it and
+the absent judges have more judges in common than not (a Jaccard index above 1/2), and no second
+group is mostly absent as well. If no group has lost more than half of its judges, the absence
+resembles a random one, and the next larger number of absent judges is near. Of several near ones
+the worst is used. If none is near (two vendors at once, for example), the absence was not measured,
+and the worst one mostly contained in it is only a hint.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ _NEAR = 0.5
 
 @dataclass(frozen=True, slots=True)
 class NearestAbsence:
-    """``figures`` of a measured absence as the panel file has them; ``what`` names it in words that
-    follow 'with'. ``exact``: the same judges; ``near``: it may be taken for them.
+    """``figures`` of a measured absence as in the panel file.
+
+    ``what`` names it in words that follow 'with'. ``exact``: the same judges; ``near``: close
+    enough to use.
     """
 
     what: str
@@ -35,7 +37,7 @@ class NearestAbsence:
 
 
 def nearest_absence(content: dict[str, Any], absent: Sequence[str]) -> NearestAbsence | None:
-    """The measured absence nearest to these judges of the panel; None where none was measured."""
+    """Return the measured absence nearest to these absent judges; None if none was measured."""
     measured, judges = content["absence"], content["judges"]
     if measured is None:
         return None
@@ -77,8 +79,10 @@ def _number(
 
 
 def on_items(figures: dict[str, Any], n_items: int) -> tuple[float, float]:
-    """95 % interval of the rise on a file of so many new items; files of versions before 4 say
-    nothing of single items, and then it is the interval of the mean over very many.
+    """95 % interval of the rise on a file of ``n_items`` new items.
+
+    Files of versions before 4 have no single-item data; the interval is then that for very many
+    items.
     """
     lo, hi, delta = figures["lo"], figures["hi"], figures["delta"]
     if figures["df"] is None:
@@ -90,7 +94,7 @@ def on_items(figures: dict[str, Any], n_items: int) -> tuple[float, float]:
 
 
 def absence_sentence(content: dict[str, Any], absent: Sequence[str], n_items: int) -> str:
-    """Who is absent, what was measured of that, and whether the base rate alone would be better."""
+    """Say which judges are absent, what was measured, and whether the base rate would be better."""
     n_judges = len(content["judges"])
     who = (
         f"{len(absent)} of {n_judges} panel judges are absent and count as missing votes: "
@@ -120,7 +124,7 @@ def _measured(content: dict[str, Any], nearest: NearestAbsence, n_items: int) ->
 
 
 def _base_rate(content: dict[str, Any], nearest: NearestAbsence, n_items: int) -> str:
-    """Whether the NLL, or its interval, lies above that of the base rate."""
+    """Say whether the NLL, or its interval, lies above that of the base rate."""
     figures, base = content["figures"], content["figures"]["null_nll"]
     nll = figures["nll"] + nearest.figures["delta"]
     rise = on_items(nearest.figures, n_items)[1] - nearest.figures["delta"]

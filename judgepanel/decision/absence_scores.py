@@ -1,4 +1,4 @@
-"""Scores with judges absent, many absences at once: sums are made once and parts taken away."""
+"""Scores with judges absent, for many absences at once: full sums minus the absent parts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ Votes = NDArray[np.int8]
 
 
 def scores_without(panel: Mixture, votes: Votes, absent: list[list[int]]) -> Floats:
-    """P(label = 1), (n_arms, n_items), of votes (n_items, n_judges) in panel order, with the judges
-    at the positions of each arm absent; as ``panel.score`` of votes set missing, up to rounding and
-    without the fallback. Where nobody is left that is the prior.
+    """P(label = 1), (n_arms, n_items), with the judges at the positions of each arm absent.
+
+    ``votes`` (n_items, n_judges) are in panel order. The result equals ``panel.score`` with those
+    votes missing, up to rounding and without the fallback. Without any votes it is the prior.
     """
     scores = []
     for member in panel.members:
@@ -52,8 +53,9 @@ def _member_without(model: PanelModel, votes: Votes, absent: list[list[int]]) ->
 def fallback_without(
     fallback: Fallback, panel: Mixture, votes: Votes, absent: list[list[int]]
 ) -> tuple[Floats, Floats]:
-    """P(label = 1) by the fallback alone, and the share of its weight that is missing, each
-    (n_arms, n_items); arms as in :func:`scores_without`, up to rounding.
+    """P(label = 1) by the fallback alone, and the missing share of its weight.
+
+    Each is (n_arms, n_items); arms as in :func:`scores_without`, up to rounding.
     """
     weights = np.array(fallback.weights)
     signs = np.where(votes == MISSING, 0.0, 2.0 * votes - 1.0)
@@ -69,7 +71,7 @@ def fallback_without(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Likeness:
-    """A joint rule whose sums are made once, so that a judge's part can be taken away again."""
+    """A joint rule with precomputed sums, from which a judge's part can be subtracted."""
 
     rule: JointSum
     signs: Floats

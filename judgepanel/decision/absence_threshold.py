@@ -1,10 +1,10 @@
-"""From which share of absent weight on does the fallback score an item?
+"""The threshold of the fallback: the share of absent weight beyond which it scores an item.
 
-Every measured row was scored twice, by the panel's own rule and by the fallback. A threshold says
-which of the two counts, and its NLL is the mean over rows and absences: half of it is nobody being
-absent, so that ordinary gaps in the votes decide as much as outages do; the other half is shared
-by all other absences alike. Of ``GRID`` thresholds, the largest is taken that is within
-one standard error of the best; never to fall back is the largest of all.
+Every measured row was scored twice, by the panel's own rule and by the fallback. A threshold
+decides which of the two counts, and its NLL is the mean over rows and absences: half of the weight
+is on no judge being absent, so that ordinary gaps in the votes count as much as outages; the other
+half is shared equally by all other absences. Of ``GRID`` thresholds, the largest within one
+standard error of the best is chosen; the largest of all means no fallback.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ Index = NDArray[np.int64]
 NEVER = 1.0
 GRID = 60
 _SMALLEST = 1e-6
-"""A complete item is the panel's own, and so are those short of it by a rounding error."""
+"""A complete item is scored by the panel itself, as is one short of it by rounding error."""
 _KEY = (7, 61)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """NLL (n_arms, n_rows) by the panel's rule (``main``) and by the fallback (``other``), and the
-    share of weight that is ``missing``, same shape.
+    """NLL (n_arms, n_rows) by the panel's rule (``main``) and by the fallback (``other``).
+
+    ``missing`` is the share of absent weight, same shape.
     """
 
     main: Floats
@@ -35,15 +36,17 @@ class Scored:
     missing: Floats
 
     def under(self, limits: Floats) -> Floats:
-        """NLL (n_arms, n_rows) where the fallback scores beyond ``limits`` (n_rows,)."""
+        """NLL (n_arms, n_rows) if the fallback scores beyond ``limits`` (n_rows,)."""
         return np.where(self.missing > limits, self.other, self.main)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Losses:
-    """One fold: losses on its own ``rows`` (``new``), and on rows ``shared`` with all other folds
-    (``common``), most of which the panel was fitted to. ``owner`` (n_arms,) says which absence an
-    arm belongs to, 0 nobody.
+    """Losses of one fold.
+
+    ``new`` are losses on its own ``rows``, ``common`` on rows ``shared`` with all other folds, most
+    of which were in the fit. ``owner`` (n_arms,) is the absence to which an arm belongs, 0 for
+    none.
     """
 
     rows: Index
@@ -54,19 +57,19 @@ class Losses:
     n_calibration: int
 
     def averaged(self, values: Floats) -> Floats:
-        """Means over the draws of each absence, (n_figures, n_rows)."""
+        """Return means over the draws of each absence, (n_figures, n_rows)."""
         starts = np.flatnonzero(np.r_[True, np.diff(self.owner) > 0])
         sums = np.add.reduceat(values, starts, axis=0)
         return np.asarray(sums / np.bincount(self.owner)[:, None])
 
     def between_draws(self, values: Floats) -> Floats:
-        """Variance between draws of their means, (n_figures,); 0 where there is one."""
+        """Variance between the means of draws, (n_figures,); 0 for a single draw."""
         means, counts = values.mean(axis=1), np.bincount(self.owner)
         centred = means - (np.bincount(self.owner, means) / counts)[self.owner]
         return np.asarray(np.bincount(self.owner, centred**2) / np.maximum(counts - 1, 1))
 
     def gains(self, grid: Floats) -> Floats:
-        """What falling back beyond each threshold saves on each row, (n_grid, n_rows)."""
+        """NLL saved on each row by falling back beyond each threshold, (n_grid, n_rows)."""
         counts = np.bincount(self.owner)
         n_others = max(len(counts) - 1, 1)
         weights = np.where(self.owner == 0, 0.5, 0.5 / n_others / counts[self.owner])
@@ -105,8 +108,9 @@ def threshold(losses: list[Losses], units: Index, seed: int) -> Threshold:
 
 
 def _taken(grid: Floats, gains: Floats, times: Floats) -> float:
-    """The largest threshold within one standard error of the best; ``gains`` (n_units, n_grid)
-    are sums over ``times`` (n_units,) rows.
+    """The largest threshold within one standard error of the best.
+
+    ``gains`` (n_units, n_grid) are sums over ``times`` (n_units,) rows.
     """
     if not len(times):
         return NEVER

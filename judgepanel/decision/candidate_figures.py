@@ -1,4 +1,4 @@
-"""What does each candidate achieve out of sample, and what does choosing by each preference?"""
+"""Out-of-sample figures of each candidate, and of choosing by each preference."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FinalChoice:
-    """All preferences on all labelled rows: what ``choices`` take of the n candidates.
+    """All preferences on all labelled rows: what ``choices`` select from the n candidates.
 
-    ``losses`` (n, n_rows) are what the choices saw, ``panels`` bool (n, n_judges) whom these rows
-    choose. ``smoothed`` (n,) is the NLL by which single candidates are compared (infinite where not
-    allowed); ``tied`` and ``allowed`` (n,) are marks.
+    ``losses`` (n, n_rows) are those of the choice, ``panels`` bool (n, n_judges) the judges chosen
+    on these rows. ``smoothed`` (n,) is the NLL by which single candidates are compared (infinite if
+    not allowed); ``tied`` and ``allowed`` (n,) are masks.
     """
 
     choices: dict[Preference, Choice]
@@ -64,7 +64,7 @@ def final_choice(
     costs: Floats | None,
     budget: float | None,
 ) -> FinalChoice:
-    """What is known of the candidates when the panel is chosen on all labelled rows."""
+    """Return what is known of the candidates when the panel is chosen on all labelled rows."""
     allowed = affordable(standing.panels, costs, budget)
     return FinalChoice(
         choices=choices,
@@ -89,10 +89,10 @@ def readings_of(
 ) -> tuple[tuple[CandidateFigures, ...], tuple[Reading, ...]]:
     """Figures of all n candidates, and the reading of every preference of the final choice.
 
-    ``totals`` has the candidates and then, one arm a preference, what it took in each split;
-    ``taken`` (S, n_preferences) are the positions of that, and ``positions`` the preferences
-    against a constant position, empty where that is no rival. What figures of candidates owe to a
-    preference is filled in by :func:`read_figures`. ``rare`` as in :func:`grid_estimates`.
+    ``totals`` has the candidates followed by one arm per preference with its selection in each
+    split; ``taken`` (S, n_preferences) are the positions of these selections, and ``positions``
+    compare the preferences with a constant position, empty if not applicable. :func:`read_figures`
+    fills in the figures that depend on a preference. ``rare`` as in :func:`grid_estimates`.
     """
     n, prefers = len(candidates), tuple(final.choices)
     levels = {
@@ -113,7 +113,7 @@ def readings_of(
         }
 
     def figures(arm: int, described: dict[str, Any]) -> CandidateFigures:
-        """Without what a preference makes of it (:func:`read_figures`)."""
+        """Figures that do not depend on a preference (:func:`read_figures`)."""
         return CandidateFigures(
             **described,
             **achieved(arm),
@@ -127,7 +127,7 @@ def readings_of(
     listed = tuple(figures(i, _described(candidates[i], final, i)) for i in range(n))
     readings = []
     for place, (prefer, choice) in enumerate(final.choices.items()):
-        # One candidate that is taken is held against the average that is not.
+        # A single chosen candidate is compared with the average that was not chosen.
         own = prefer if choice.taken is None else "nll"
         arm = n + prefers.index(own)
         against = behind(arm if choice.taken is None else choice.taken)
@@ -152,7 +152,7 @@ def readings_of(
 def read_figures(
     candidates: tuple[CandidateFigures, ...], reading: Reading
 ) -> tuple[CandidateFigures, ...]:
-    """Figures of candidates and their average as one preference sees them."""
+    """Return the figures of candidates and their average under one preference."""
     rows = (*candidates, reading.average)
     margin = MARGIN * float(rows[reading.taken].nll.value)
     return tuple(
@@ -168,13 +168,13 @@ def read_figures(
 
 
 def verdict_on(difference: Interval, margin: float) -> Verdict:
-    """A difference of 0 without any width is none: the two never differ."""
+    """Return the verdict on a difference; 0 without width means that the two never differ."""
     value, lo, hi = map(float, difference)
     return verdict(lo, hi, margin, identical=value == 0.0 and lo == hi)
 
 
 def _against(totals: Tally, units: Ints, arm: int, rare: bool) -> Estimate:
-    """Every arm's NLL less that of one arm; ``rare`` as in :func:`grid_estimates`."""
+    """Every arm's NLL minus that of one arm; ``rare`` as in :func:`grid_estimates`."""
     item_means, seen = totals.item_means()
     nll, split_nll = item_means[0, 0], totals.split_means[:, 0, 0]
     differences = nll - nll[arm]
@@ -186,7 +186,7 @@ def _against(totals: Tally, units: Ints, arm: int, rare: bool) -> Estimate:
 
 
 def _described(candidate: Candidate, final: FinalChoice, i: int) -> dict[str, Any]:
-    """What a candidate is, and what the final choice saw of it."""
+    """Return a candidate's description, and its figures in the final choice."""
     return {
         "panel": candidate.name,
         "aggregator": candidate.aggregator,
@@ -200,7 +200,7 @@ def _described(candidate: Candidate, final: FinalChoice, i: int) -> dict[str, An
 
 
 def _described_average(final: FinalChoice, weights: Floats) -> dict[str, Any]:
-    """The same of the average under some weights; single candidates alone can be tied."""
+    """Return the same for the average under given weights; only single candidates can be tied."""
     return {
         "panel": AVERAGE,
         "aggregator": AVERAGE,

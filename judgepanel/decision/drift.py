@@ -1,19 +1,18 @@
-"""Are new votes like those a panel was fitted on? Counts of the training votes, and exact tests.
+"""Drift: are new votes like those on which a panel was fitted? Counts of votes and exact tests.
 
-Three things are counted of every judge: votes cast, votes for 1, and how often it agrees with the
-majority of the panel's other judges (ties do not count). Which label is 1 depends on the order of a
-pair, so votes for 1 are compared only where the panel was fitted ``as_given``; agreement changes
-under no swap. Agreement is compared only where the whole panel is there, for else the majority is
-another one. Judges that were chosen for agreeing with the labels agree too much on the rows they
-were chosen on: of those, agreement counts as half as many trials (``CHOSEN``), which by simulation
+Three counts are compared for every judge: votes cast, votes for 1, and agreement with the majority
+of the panel's other judges (ties do not count). Which label is 1 depends on the order of a pair, so
+votes for 1 are compared only if the panel was fitted ``as_given``; agreement is invariant under
+swaps. Agreement is compared only if the whole panel is present, because otherwise the majority is a
+different one. Judges that were chosen for agreement with the labels agree too much on the rows of
+the choice: for those, agreement counts as half as many trials (``CHOSEN``), which by simulation
 keeps the size of the test even for the best 3 of 200 equal judges.
 
-Every comparison is Fisher's exact test (Wilcoxon's for votes per item; by the normal law above
-``_EXACT`` trials), and Holm's adjustment
-over all of them keeps the chance of any warning without drift at ``ALPHA`` or less. Items of one
-group may be alike: counts are divided by their design effect first. From fewer than
-``FEWEST_GROUPS`` groups a design effect is too uncertain for that (8 groups: 13 to 24 % of the
-files would warn), and nothing is compared.
+Every comparison is Fisher's exact test (Wilcoxon's for votes per item; the normal approximation
+above ``_EXACT`` trials), and Holm's adjustment over all of them keeps the probability of any false
+warning at ``ALPHA`` or less. Items of one group may be alike, so counts are first divided by their
+design effect. With fewer than ``FEWEST_GROUPS`` groups a design effect is too uncertain for that (8
+groups: 13 to 24 % of the files would warn), and nothing is compared.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Change:
     """One comparison: ``measure`` of a ``judge`` (empty for votes per item).
 
     ``before`` and ``after`` are shares (mean numbers of votes) of ``n_before`` and ``n_after``
-    trials; ``p`` is the test's, ``p_holm`` adjusted over all comparisons.
+    trials; ``p`` is the p-value, ``p_holm`` adjusted over all comparisons.
     """
 
     measure: str
@@ -66,9 +65,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """All comparisons, and the ``distance``: how far shares are apart on average, beside what
-    chance alone would make it (``expected``); both 0 where nothing could be compared.
-    ``few_groups`` is a sentence that says why nothing was, empty where there are groups enough.
+    """All comparisons, and the ``distance``, the mean difference of the shares.
+
+    ``expected`` is the distance by chance alone; both are 0 if nothing could be compared.
+    ``few_groups`` is a sentence that says why nothing was compared, empty with enough groups.
     """
 
     changes: tuple[Change, ...]
@@ -78,7 +78,7 @@ class Drift:
 
     @property
     def significant(self) -> tuple[Change, ...]:
-        """Comparisons that chance does not explain, the surest first."""
+        """Comparisons that chance does not explain, the most significant first."""
         return tuple(
             sorted((c for c in self.changes if c.p_holm < ALPHA), key=lambda change: change.p)
         )
@@ -101,9 +101,9 @@ class _Counts:
 
 
 def profile_content(votes: VoteMatrix, judges: Sequence[str]) -> dict[str, Any]:
-    """The block ``profile`` of a panel file: counts of these votes, as the file gives them.
+    """Return the block ``profile`` of a panel file: counts of these votes, as given in the file.
 
-    Design effects are the number of items where groups are too few to estimate them: all items
+    Design effects are the number of items if there are too few groups to estimate them: all items
     then count as one trial, which no test calls drift.
     """
     counts = _counted(votes.with_judges(judges))
@@ -130,8 +130,8 @@ def drift_of(
 ) -> Drift:
     """Compare new votes with the counts of a panel file; absent judges are left out.
 
-    ``as_given`` says that the order of a pair has a meaning; ``chosen`` that judges were left out
-    of the panel. With fewer than ``FEWEST_GROUPS`` groups on either side nothing is compared.
+    ``as_given``: the order of a pair has a meaning; ``chosen``: judges were left out of the panel.
+    With fewer than ``FEWEST_GROUPS`` groups on either side nothing is compared.
     """
     few_groups = _few_groups_sentence(profile, votes)
     if few_groups:
@@ -167,8 +167,9 @@ def drift_of(
 
 
 def drift_sentences(drift: Drift) -> list[str]:
-    """One warning that names what changed, with numbers, or says why nothing was compared; none
-    without drift.
+    """Return one warning with the changes in numbers, or the reason why nothing was compared.
+
+    Empty without drift.
     """
     if drift.few_groups:
         return [drift.few_groups]
@@ -195,7 +196,7 @@ def _change_words(change: Change) -> str:
 
 
 def _few_groups(votes: VoteMatrix) -> int | None:
-    """How many groups there are, if too few; None where they are enough or hold one item each."""
+    """Return the number of groups if too few; None if enough or of one item each."""
     if votes.groups is None:
         return None
     n_groups = len(set(votes.groups))
@@ -203,7 +204,7 @@ def _few_groups(votes: VoteMatrix) -> int | None:
 
 
 def _few_groups_sentence(profile: dict[str, Any], votes: VoteMatrix) -> str:
-    """Why votes cannot be compared, if groups are too few in the new file or the training rows."""
+    """Say why votes cannot be compared if the new file or the training rows have too few groups."""
     n_groups, n_items = _few_groups(votes), profile["n_items"]
     effects = [effect for name in MEASURES for effect in profile["effects"][name]]
     if n_groups is not None:
@@ -219,7 +220,7 @@ def _few_groups_sentence(profile: dict[str, Any], votes: VoteMatrix) -> str:
 
 
 def _counted(votes: VoteMatrix) -> _Counts:
-    """Counts of all judges of these votes."""
+    """Return counts of all judges of these votes."""
     cast = votes.votes
     voted = cast != MISSING
     signs = np.where(voted, 2 * cast.astype(np.int64) - 1, 0)
@@ -254,10 +255,10 @@ def _of_profile(profile: dict[str, Any], columns: list[int]) -> _Counts:
 
 
 def _fisher(before: _Counts, now: _Counts, measure: str, *, grouped: bool, less: float) -> Floats:
-    """P-values (n_judges,) of equal shares, counts over their design effects and rounded.
+    """P-values (n_judges,) of equal shares, from counts divided by design effects and rounded.
 
-    Where the new file names no groups, those of the training rows say how much items are alike.
-    Training counts are divided by ``less`` as well.
+    If the new file has no groups, those of the training rows determine the dependence between
+    items. Training counts are also divided by ``less``.
     """
     effect = before.effects[measure]
     hits, trials = _effective(before, measure, less * effect)
@@ -270,7 +271,7 @@ def _fisher(before: _Counts, now: _Counts, measure: str, *, grouped: bool, less:
 
 
 def _normal_p(both: Floats, row: Floats, column: Floats, total: Floats) -> Floats:
-    """Fisher's test in the large: the same law by its mean and variance; 1 without spread."""
+    """Fisher's test for large counts: the normal approximation; 1 without spread."""
     share = column / np.maximum(total, 1.0)
     spread = row * share * (1.0 - share) * (total - row) / np.maximum(total - 1.0, 1.0)
     z = np.divide(both - row * share, np.sqrt(spread), out=np.zeros(len(both)), where=spread > 0)
@@ -284,15 +285,15 @@ def _effective(counts: _Counts, measure: str, effect: Floats) -> tuple[Floats, F
 
 
 def _by_chance(a: float, b: float, n: int, m: int) -> float:
-    """Expected distance of two shares that are the same: sqrt(2 / pi) standard errors."""
+    """Expected distance of two equal shares: sqrt(2 / pi) standard errors."""
     pooled = (a * n + b * m) / (n + m)
     return float(np.sqrt(2.0 / np.pi * pooled * (1.0 - pooled) * (1.0 / n + 1.0 / m)))
 
 
 def _votes_an_item(before: _Counts, now: _Counts) -> list[Change]:
-    """Wilcoxon's rank-sum test of the number of votes an item has; nothing where it never varies.
+    """Wilcoxon's rank-sum test of the number of votes per item; empty if it never varies.
 
-    Items of one group may have equally many: z is divided by the root of the mean design effect.
+    Items of one group may have equal numbers: z is divided by the root of the mean design effect.
     """
     old, new = (counts.n_votes.astype(np.float64) for counts in (before, now))
     n, m = float(old.sum()), float(new.sum())
@@ -308,8 +309,10 @@ def _votes_an_item(before: _Counts, now: _Counts) -> list[Change]:
 
 
 def _rank_z(old: Floats, new: Floats) -> float:
-    """z of the rank sum of two samples given as counts of ascending values, ties at their mean
-    rank (:func:`scoring.association.rank_p` without listing the items); NaN without spread.
+    """z of the rank sum of two samples given as counts of ascending values.
+
+    Ties get their mean rank (:func:`scoring.association.rank_p` without listing the items); NaN
+    without spread.
     """
     both = old + new
     total = float(both.sum())

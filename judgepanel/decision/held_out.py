@@ -1,10 +1,10 @@
 """The conformal slice: labelled items held out before anything is chosen or fitted.
 
-The slice is drawn from ``SeedSequence(seed, spawn_key=(7, 13))``, groups whole. It takes no part
-in the orientation, the splits, the choice or the fit, so that its scores under the final panel are
-exchangeable with those of new items, which is what split conformal sets need. Items of one group
-are not exchangeable with those of another, groups are: where items come in groups, thresholds rest
-on one random item of each (Dunn, Wasserman and Ramdas 2023, doi:10.1080/01621459.2022.2060112).
+The slice is drawn from ``SeedSequence(seed, spawn_key=(7, 13))``, groups whole. It is not used for
+the orientation, the splits, the choice or the fit, so its scores under the final panel are
+exchangeable with those of new items, as split conformal sets require. With groups, only whole
+groups are exchangeable, so thresholds use one random item of each group (Dunn, Wasserman and Ramdas
+2023, doi:10.1080/01621459.2022.2060112).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ONE_EACH_KEY = (7, 14)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slices:
-    """Votes that are fitted (all of them where nothing is held out), and the slice or None."""
+    """The votes for the fit (all votes if nothing is held out), and the slice or None."""
 
     fitted: VoteMatrix
     held_out: VoteMatrix | None
@@ -54,12 +54,12 @@ def check_share(share: float) -> None:
 def slices(votes: VoteMatrix, share: float, seed: int) -> Slices:
     """Hold out about ``share`` of the labelled items, whole groups; 0 holds out none.
 
-    Unlabelled items of a group that is held out are left out of the fit as well.
+    Unlabelled items of a held-out group are left out of the fit as well.
 
     Raises
     ------
     InputError
-        Fewer than two labelled items (or groups of them) to share out.
+        Fewer than two labelled items, or groups of them.
     """
     if share == 0.0:
         return Slices(votes, None)
@@ -71,12 +71,12 @@ def slices(votes: VoteMatrix, share: float, seed: int) -> Slices:
 
 
 def fitting_votes(votes: VoteMatrix, share: float, seed: int) -> VoteMatrix:
-    """The votes a recommendation may look at; see :func:`slices`."""
+    """Return the votes that a recommendation may use; see :func:`slices`."""
     return slices(votes, share, seed).fitted
 
 
 def held_out_warnings(votes: VoteMatrix, share: float, seed: int) -> list[str]:
-    """Sentences about levels that the slice has too few labels (groups of them) for."""
+    """Return sentences about levels for which the slice has too few labels, or groups of them."""
     held = slices(votes, share, seed).held_out
     if held is None:
         return []
@@ -90,10 +90,10 @@ def held_out_warnings(votes: VoteMatrix, share: float, seed: int) -> list[str]:
 
 
 def one_each(held: VoteMatrix) -> NDArray[np.int64]:
-    """Sorted rows of a slice that its thresholds rest on: one random item of each group.
+    """Return sorted rows of a slice for its thresholds: one random item of each group.
 
-    Without groups, all of them. The stream is ``SeedSequence(0, spawn_key=(7, 14))``: the run's
-    seed has already drawn the slice, and no vote or label takes part.
+    All rows without groups. The stream is ``SeedSequence(0, spawn_key=(7, 14))``: the seed of the
+    run was already used to draw the slice, and neither votes nor labels are used.
     """
     units = held.units
     rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=_ONE_EACH_KEY))
@@ -112,10 +112,10 @@ def _too_few_groups(n: int, level: float, whose: str, until_then: str) -> str:
 def conformal_content(
     model: Mixture, held: VoteMatrix, share: float, rows: dict[str, Any]
 ) -> dict[str, Any]:
-    """The block ``conformal``: thresholds of 1 - p(label) on the slice, in the file's own order.
+    """Return the block ``conformal``: thresholds of 1 - p(label) on the slice, in the file's order.
 
-    An item and its swap have one score, so that each item counts once under ``symmetric`` too.
-    ``n`` labels make the thresholds: one of each group (:func:`one_each`).
+    An item and its swap have one score, so each item counts once under ``symmetric`` too. ``n``
+    labels set the thresholds: one per group (:func:`one_each`).
     """
     columns = held.with_items(one_each(held)).with_judges(model.judges)
     scores = nonconformity(model.score(columns.votes), columns.labels)
@@ -136,7 +136,7 @@ def conformal_content(
 
 
 def set_texts(conformal: dict[str, Any] | None, p: Floats) -> list[list[str]]:
-    """``{}``, ``{0}``, ``{1}`` or ``{0,1}`` of every item at each level; blank without a slice."""
+    """Return ``{}``, ``{0}``, ``{1}`` or ``{0,1}`` per item and level; blank without a slice."""
     if conformal is None:
         return [[""] * len(p) for _ in LEVELS]
     scores = [score.tolist() for score in label_scores(p)]
@@ -149,4 +149,4 @@ def set_texts(conformal: dict[str, Any] | None, p: Floats) -> list[list[str]]:
 
 
 SETS = ("{}", "{0}", "{1}", "{0,1}")
-"""Sets as scored.csv spells them."""
+"""Sets as written in scored.csv."""

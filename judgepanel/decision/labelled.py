@@ -1,4 +1,4 @@
-"""The NLL of scores on the labels that a new file carries, for items the panel has not seen."""
+"""The NLL of scores on the labels of a new file, for items that the panel was not fitted to."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ _LEAST = -float(np.log(0.999))
 
 @dataclass(frozen=True, slots=True)
 class LabelFigures:
-    """Means over labelled new items: ``nll`` in nats, for this panel on items like these;
-    ``null_nll`` that of always saying the panel's base rate (.5 under ``symmetric``).
-    ``n_wrong`` items have P(true label) < .5: few of them leave the NLL to few items.
+    """Means over labelled new items.
+
+    ``nll`` in nats is for this panel on items like these; ``null_nll`` is that of always predicting
+    the panel's base rate (.5 under ``symmetric``). ``n_wrong`` items have P(true label) < .5: if
+    they are few, the NLL depends on few items.
     """
 
     nll: Interval
@@ -40,14 +42,13 @@ class LabelFigures:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Scores against the labels of a file.
+    """Scores compared with the labels of a file.
 
-    ``figures`` rest on ``n`` labelled items that the panel has not seen; None where none can be
-    given: fewer than two such items (or groups), or (nearly) all of the file was seen. ``n_seen``
-    labelled items are left out, since the panel was fitted to them (or its sets were made from
-    them). ``checked`` is false where it cannot be known which items are new. ``measures_coding``
-    says that nearly all of those n labels of pairs are alike: the order of the file then gives
-    answers away.
+    ``figures`` are based on ``n`` labelled items new to the panel; None if there are fewer than two
+    such items (or groups), or if (nearly) all of the file was seen. ``n_seen`` labelled items are
+    left out because the panel, or its sets, were fitted to them. ``checked`` is false if it is
+    unknown which items are new. ``measures_coding`` means that nearly all of those n labels of
+    pairs are equal: the order of the file then gives answers away.
     """
 
     n: int
@@ -60,12 +61,12 @@ class Labelled:
 def labelled_figures(
     votes: VoteMatrix, p: Floats, seen: Seen, held_out: Bools, *, null: float, symmetric: bool
 ) -> Labelled | None:
-    """Figures of P(label 1) (n_items,) on the labels of ``votes``; None where there are none.
+    """Figures of P(label 1) (n_items,) on the labels of ``votes``; None without labels.
 
     ``held_out`` (n_items,) marks items of the conformal slice; ``null`` is the panel's base rate.
-    The interval is Student's over items, groups whole; the panel is taken as it is. Of an accurate
-    panel a short file may hold no wrong answer and then shows no spread, so the variance is at
-    least what the panel's own probabilities make it, the mean of p (1 - p) logit(p)^2 over n.
+    The interval is Student's over items, groups whole, conditional on the panel. A short file may
+    contain no wrong answer of an accurate panel and then shows no spread, so the variance is at
+    least that implied by the panel's own probabilities, the mean of p (1 - p) logit(p)^2 over n.
     """
     if not votes.labelled.any():
         return None
@@ -105,5 +106,5 @@ def _figures(
 
 
 def _own_variance(p: Floats) -> float:
-    """Variance of the mean of -log P(true label) if P(label 1) of every item is right."""
+    """Variance of the mean of -log P(true label) if every P(label 1) is correct."""
     return float(np.mean(p * (1.0 - p) * (np.log(p) - np.log1p(-p)) ** 2)) / len(p)

@@ -1,4 +1,4 @@
-"""Blocks of a panel file beside the rule: training rows, vote profile, absence, conformal slice."""
+"""Blocks of a panel file besides the rule: training rows, vote profile, absence and slice."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from judgepanel.decision.recommend_result import Recommendation
 
 BLOCKS = ("training", "profile", "absence")
-"""What version 3 added; ``conformal`` was always null before."""
+"""Blocks added in version 3; ``conformal`` was always null before."""
 
 LOSS_KEYS = ("df", "item_sd", "main_nll")
-"""What version 4 added to every measured absence; it added ``absence.groups`` as well."""
+"""Keys of a measured absence added in version 4, as was ``absence.groups``."""
 
 
 def blocks_content(
     recommendation: Recommendation, votes: VoteMatrix, spec: RecommendSpec
 ) -> dict[str, Any]:
-    """``conformal`` and the blocks of ``BLOCKS`` for the panel of a recommendation."""
+    """Return ``conformal`` and the blocks of ``BLOCKS`` for the panel of a recommendation."""
     model = recommendation.model
     parts = slices(grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed)
     fitted = parts.fitted.with_items(parts.fitted.labelled)
@@ -47,7 +47,7 @@ def blocks_content(
 
 
 def absence_content(absence: Absence | None, judges: tuple[str, ...]) -> dict[str, Any] | None:
-    """The block ``absence``: nothing where it was not measured, or for another panel."""
+    """Return the block ``absence``; None if it was not measured for this panel."""
     if absence is None or absence.judges != judges:
         return None
     content: dict[str, Any] = to_plain(absence)
@@ -60,9 +60,9 @@ def absence_content(absence: Absence | None, judges: tuple[str, ...]) -> dict[st
 
 
 def absence_of_version_3(absence: dict[str, Any], name: str | None) -> dict[str, Any]:
-    """The block ``absence`` of an older file: no groups, and nothing of single items.
+    """Return the block ``absence`` of an older file, without groups and single-item data.
 
-    What is not a list of objects is left as it is, for the schema to refuse.
+    Anything but a list of objects is left as it is for the schema to refuse.
     """
     by_name = {**absence, "groups": []}
     newer = {"groups"} & set(absence)
@@ -78,12 +78,12 @@ def absence_of_version_3(absence: dict[str, Any], name: str | None) -> dict[str,
 
 
 def check_blocks(content: dict[str, Any], name: str | None) -> None:
-    """Check what the schema cannot: lengths and counts that fit each other.
+    """Check what the schema cannot: consistent lengths and counts.
 
     Raises
     ------
     InputError
-        A list of another length, counts above their totals, levels out of order.
+        A list of the wrong length, counts above their totals, levels out of order.
     """
     n_judges = len(content["judges"])
     profile, absence, conformal = (content[key] for key in ("profile", "absence", "conformal"))

@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 FORMAT = "judgepanel/panel"
 VERSION = 5
 _PARTS = ("aggregator", "calibrator")
-"""What a member holds, each tagged by its kind."""
+"""Parts of a member, each tagged by its kind."""
 _LARGEST = 1e12
 _PICKED = " It was picked among many candidates, for which these figures do not allow."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PanelFile:
-    """A panel read from a file: the model that scores, and all the file says (``content``)."""
+    """A panel read from a file: the model that scores, and the whole file (``content``)."""
 
     model: Mixture
     content: dict[str, Any]
@@ -57,7 +57,7 @@ def export_panel(
     spec: RecommendSpec,
     checks: tuple[Check, ...],
 ) -> dict[str, Any]:
-    """The content of panel.json for a recommendation; it satisfies the JSON Schema."""
+    """Return the content of panel.json for a recommendation; it satisfies the JSON Schema."""
     model = recommendation.model
     nll, nll_lo, nll_hi = map(float, recommendation.nll)
     content = {
@@ -110,7 +110,7 @@ def export_panel(
 
 
 def _position_check(result: Recommendation) -> tuple[Check, ...]:
-    """Whether a constant position explains the figures, where it could."""
+    """Return a check of whether a constant position explains the figures, if applicable."""
     position = result.position
     if position is None:
         return ()
@@ -131,7 +131,7 @@ def _position_check(result: Recommendation) -> tuple[Check, ...]:
 
 
 def panel_json(content: dict[str, Any]) -> str:
-    """Canonical text of a panel file; floats round-trip exactly."""
+    """Return the canonical text of a panel file; floats round-trip exactly."""
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -141,8 +141,8 @@ def load_panel(text: str | bytes, *, name: str | None = None) -> PanelFile:
     Raises
     ------
     InputError
-        Not JSON, not a panel, an unknown version, kind or key, a key given twice, or numbers
-        that do not fit.
+        Not JSON, not a panel, an unknown version, kind or key, a duplicate key, or inconsistent
+        numbers.
     """
     try:
         content = json.loads(
@@ -175,18 +175,18 @@ def load_panel(text: str | bytes, *, name: str | None = None) -> PanelFile:
 
 @lru_cache(maxsize=1)
 def schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of panel.json."""
+    """Return the JSON Schema (draft 2020-12) of panel.json."""
     text = resources.files("judgepanel.decision").joinpath("panel.schema.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 
 
 def _migrated(content: dict[str, Any], name: str | None) -> dict[str, Any]:
-    """A file of an older version as one of this: what it does not say is null.
+    """Return a file of an older version in the current version, with null for missing data.
 
-    Version 1 knew fewer kinds than version 2; neither knew training rows, drift, absence or sets.
-    Version 3 knew no fallback and measured no groups of absent judges, version 4 no average: its
-    panel is the only member.
+    Version 1 had fewer kinds than version 2; neither had training rows, drift, absence or sets.
+    Version 3 had no fallback and no groups of absent judges, version 4 no average: its panel is the
+    only member.
     """
     version = content.get("version")
     if version not in (1, 2, 3, 4) or version is True:
@@ -207,9 +207,9 @@ def _migrated(content: dict[str, Any], name: str | None) -> dict[str, Any]:
 
 
 def _with_members(content: dict[str, Any], version: int, name: str | None) -> dict[str, Any]:
-    """One member from the ``aggregator`` and ``calibrator`` of an older file.
+    """Return one member from the ``aggregator`` and ``calibrator`` of an older file.
 
-    A part that is missing stays missing, for the schema to refuse.
+    A missing part stays missing for the schema to refuse.
     """
     if "members" in content:
         raise InputError(
@@ -246,7 +246,7 @@ def _validate(content: dict[str, Any], name: str | None) -> None:
 
 
 def _inner(error: ValidationError) -> ValidationError:
-    """What is wrong inside the branch of a union that the kind names."""
+    """Return the error inside the union branch that the kind selects."""
     if error.validator != "oneOf" or not isinstance(error.instance, dict):
         return error
     wanted = _kinds(str(error.path[-1])).index(error.instance["kind"])
@@ -259,7 +259,7 @@ def _kinds(part: str) -> list[str]:
 
 
 def _check_kind(member: dict[str, Any], part: str, name: str | None) -> None:
-    """Name an unknown kind, which a union in the schema can only call unfit."""
+    """Name an unknown kind, which a union in the schema can only report as invalid."""
     kinds = _kinds(part)
     block = member.get(part)
     if isinstance(block, dict) and block.get("kind") not in kinds:
@@ -273,7 +273,7 @@ def _check_kind(member: dict[str, Any], part: str, name: str | None) -> None:
 
 
 def _numbers_in(content: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    """Every number that scoring computes with."""
+    """Yield every number that scoring uses."""
     blocks = {
         f"members[{m}].{part}": member[part]
         for m, member in enumerate(content["members"])

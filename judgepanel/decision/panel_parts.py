@@ -1,4 +1,4 @@
-"""Members and fallback of a panel file, written and read."""
+"""Members and fallback of a panel file: writing and reading."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from judgepanel.models.rules import JointSum, Rule, TwoCoin, VoteFraction, VoteS
 from judgepanel.votes import InputError
 
 _SUM_OF_WEIGHTS = 1e-9
-"""How far the weights of members may be from 1 in sum."""
+"""Tolerance of the sum of the members' weights."""
 _A_JUDGE = ("correct", "voted", "weights", "ones", "zeros", "shares")
 _SUMS = ("log_odds", "stacking", "stacking_monotone", "joint_monotone")
 
 
 def members_content(model: Mixture) -> list[dict[str, Any]]:
-    """Members as JSON values, heaviest first; ``columns`` are positions in the panel's judges."""
+    """Return members as JSON values, heaviest first; ``columns`` index the panel's judges."""
     return [
         {
             "weight": member.weight,
@@ -32,7 +32,7 @@ def members_content(model: Mixture) -> list[dict[str, Any]]:
 
 
 def aggregator_content(model: PanelModel) -> dict[str, Any]:
-    """The aggregator as JSON values."""
+    """Return the aggregator as JSON values."""
     rule = model.rule
     content: dict[str, Any] = {
         "kind": rule.kind,
@@ -60,7 +60,7 @@ def aggregator_content(model: PanelModel) -> dict[str, Any]:
 
 
 def calibrator_content(shape: Shape) -> dict[str, Any]:
-    """The calibrator as JSON values; every shrunk beta map is a beta map."""
+    """Return the calibrator as JSON values; every shrunk beta map is a beta map."""
     if isinstance(shape, KnotShape):
         return {
             "kind": "isotonic",
@@ -78,7 +78,7 @@ def calibrator_content(shape: Shape) -> dict[str, Any]:
 
 
 def fallback_content(model: Mixture) -> dict[str, Any] | None:
-    """The fallback as JSON values, null where the panel has none."""
+    """Return the fallback as JSON values, null if the panel has none."""
     rule = model.fallback
     if rule is None:
         return None
@@ -92,14 +92,14 @@ def fallback_content(model: Mixture) -> dict[str, Any] | None:
 
 
 def model_of(content: dict[str, Any], name: str | None) -> Mixture:
-    """The model of a file that satisfies the schema.
+    """Return the model of a file that satisfies the schema.
 
     Raises
     ------
     InputError
-        Lists whose lengths do not fit, columns that no judge has or that two have, a judge that no
-        member uses, weights that do not add up to 1, a judge right more often than it voted, knots
-        that fall.
+        Lists of inconsistent lengths, columns without a judge or with two, a judge that no member
+        uses, weights that do not sum to 1, a judge with more right votes than votes, decreasing
+        knots.
     """
     judges: list[str] = content["judges"]
     members = tuple(

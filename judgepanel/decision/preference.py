@@ -1,19 +1,18 @@
-"""What is taken: the average of candidates, or one of them by another preference.
+"""Preferences: choose the average of candidates, or one of them by another criterion.
 
 Under ``nll`` and ``everyone`` members are averaged (:mod:`studies.contest.average`), under
-``everyone`` those that keep all judges; under ``single`` the member with the largest weight is
-taken alone.
-Under ``robust`` the average is taken, or the candidate tied with the best that has the lowest NLL
-while a family of judges is absent, whichever of them has the lower one.
+``everyone`` only those that keep all judges; under ``single`` the member with the largest weight is
+used alone. Under ``robust`` the choice is between the average and the candidate, tied with the
+best, that has the lowest NLL while a family of judges is absent, whichever has the lower NLL then.
 
-The others take one of the candidates that cannot be told from the best. Cross-validated NLL is
-noisy, and the lowest of many is often lucky, so candidates are compared by what they would lose if
-labels followed the *blend* of all plausible candidates: much of the noise of labels drops out, and
-how far a candidate is from what all say together is left. Such a reference model overfits the
-choice less than cross-validation alone (Piironen and Vehtari 2017, doi:10.1007/s11222-016-9649-y,
-section 3.5). In the blend a candidate weighs exp(-``POWER`` n (NLL - lowest NLL)), n clusters of
-items (Yao et al. 2018, doi:10.1214/17-BA1091, section 3.4, have power 1). Differences are paired. A
-candidate is *tied* with the best one while it is behind by no more than one standard error of the
+The other preferences choose one of the candidates tied with the best. Cross-validated NLL is noisy,
+and the lowest of many is often lucky, so candidates are compared by their expected loss if labels
+followed the *blend* of all plausible candidates: much of the label noise drops out, and the
+distance of a candidate from the consensus remains. Such a reference model overfits the choice less
+than cross-validation alone (Piironen and Vehtari 2017, doi:10.1007/s11222-016-9649-y, section 3.5).
+In the blend a candidate has weight exp(-``POWER`` n (NLL - lowest NLL)), with n clusters of items
+(Yao et al. 2018, doi:10.1214/17-BA1091, section 3.4, have power 1). Differences are paired. A
+candidate is *tied* with the best one if it is behind by at most one standard error of the
 difference in NLL (the one-standard-error rule of Breiman et al. 1984, *Classification and
 Regression Trees*, section 3.4).
 """
@@ -46,8 +45,9 @@ POWER = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """``weights`` (A,) of the average; ``taken`` is the one candidate that is taken in its place,
-    None where the average is.
+    """``weights`` (A,) of the average; ``taken`` is the single candidate chosen instead.
+
+    ``taken`` is None if the average is chosen.
     """
 
     weights: Floats
@@ -55,17 +55,17 @@ class Choice:
 
     @property
     def used(self) -> Floats:
-        """Weights (A,) of what is taken: of one candidate all, or those of the average."""
+        """Weights (A,) of the choice: 1 for a single candidate, or those of the average."""
         if self.taken is None:
             return self.weights
         return np.asarray(np.arange(len(self.weights)) == self.taken, dtype=np.float64)
 
 
 def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> Floats:
-    """Mean NLL (A,) if labels followed the blend; infinite where not allowed.
+    """Mean NLL (A,) if labels followed the blend; infinite if not allowed.
 
-    ``losses`` (A, n) are cross-validated and those of the rows that the choice looks at, ``units``
-    (n,) the clusters that rows belong to.
+    ``losses`` (A, n) are cross-validated on the rows of the choice, ``units`` (n,) the clusters of
+    these rows.
     """
     mean = np.where(allowed, losses.mean(axis=1), np.inf)
     weights = np.exp(-POWER * len(np.unique(units)) * (mean - mean.min()))
@@ -77,7 +77,7 @@ def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> Floats:
 
 
 def tied_with_best(losses: Floats, units: Ints, allowed: Bools) -> Bools:
-    """Which allowed candidates (A,) are tied with the best of them."""
+    """Return which allowed candidates (A,) are tied with the best of them."""
     smoothed = smoothed_nll(losses, units, allowed)
     best = int(smoothed.argmin())
     return np.asarray(smoothed - smoothed[best] <= _standard_errors(losses, units, best))
@@ -86,9 +86,10 @@ def tied_with_best(losses: Floats, units: Ints, allowed: Bools) -> Bools:
 def offered(
     costs: Floats | None, budget: float | None, *, robust: bool = False
 ) -> tuple[Preference, ...]:
-    """Preferences that a run answers for: the cheapest where ``costs`` (n_judges,) are known,
-    everyone where all judges together keep within the ``budget``, robust where absences are
-    measured.
+    """Return the preferences available in a run.
+
+    The cheapest is available if ``costs`` (n_judges,) are known, everyone if all judges together
+    are within the ``budget``, robust if absences are measured.
     """
     affords_all = budget is None or costs is None or bool(within(costs.sum(), budget))
     left_out = {
@@ -110,14 +111,13 @@ def choose(
     budget: float | None = None,
     absent: Floats | None = None,
 ) -> dict[Preference, Choice]:
-    """What every preference that is offered takes of the candidates.
+    """Return what every available preference chooses from the candidates.
 
-    ``panels`` bool (A, n_judges) are the judges of each, ``costs`` (n_judges,) what they cost an
-    item; a ``budget`` excludes panels that cost more, and members that would make the average cost
-    more, lightest first. ``rng`` draws the bootstrap, one for all preferences. Ties of a preference
-    for simple, cheap or few go to the lower smoothed NLL. ``absent`` (A, m) are losses while a
-    family is absent (:func:`studies.contest.compete.absent_losses`), None where they are not
-    measured.
+    ``panels`` bool (A, n_judges) are the judges of each, ``costs`` (n_judges,) their cost per item;
+    a ``budget`` excludes panels that cost more, and members that would make the average cost more,
+    lightest first. ``rng`` draws one bootstrap for all preferences. Ties of a preference for
+    simple, cheap or few go to the lower smoothed NLL. ``absent`` (A, m) are losses while a family
+    is absent (:func:`studies.contest.compete.absent_losses`), None if they are not measured.
     """
     allowed = affordable(panels, costs, budget)
     listed = candidates.all()
@@ -151,14 +151,14 @@ def choose(
 
 
 def _least_absent(absent: Floats, average: Floats, tied: list[int]) -> int | None:
-    """The one of lowest NLL while a family is absent; None where the average has none above it."""
+    """The candidate of lowest NLL while a family is absent; None if the average is lowest."""
     means = absent.mean(axis=1)
     best = min(tied, key=lambda i: float(means[i]))
     return None if average_losses(absent, average).mean() <= means[best] else best
 
 
 def _within(weights: Floats, panels: Bools, costs: Floats | None, budget: float | None) -> Floats:
-    """Weights of the members that together keep within the budget, heaviest first."""
+    """Return weights of the members that are jointly within the budget, heaviest first."""
     if budget is None or costs is None:
         return weights
     result, judges = np.zeros_like(weights), np.zeros(panels.shape[1], dtype=bool)
@@ -170,29 +170,29 @@ def _within(weights: Floats, panels: Bools, costs: Floats | None, budget: float 
 
 
 def _standard_errors(losses: Floats, units: Ints, best: int) -> Floats:
-    """Of the difference in NLL to the best, (A,)."""
+    """Standard errors of the difference in NLL to the best, (A,)."""
     return np.asarray(np.sqrt(sampling_variance(losses - losses[best], units)))
 
 
 def affordable(panels: Bools, costs: Floats | None, budget: float | None) -> Bools:
-    """Which panels (A,) keep within the budget; all where there is none."""
+    """Return which panels (A,) are within the budget; all without one."""
     if budget is None or costs is None:
         return np.ones(len(panels), dtype=bool)
     return within(cost_of(panels, costs), budget)
 
 
 def cost_of(panels: Bools, costs: Floats) -> Floats:
-    """What each panel costs an item, (A,)."""
+    """Return the cost of each panel per item, (A,)."""
     return np.asarray(np.where(panels, costs, 0.0).sum(axis=1))
 
 
 def _rank(
     candidate: Candidate, panel: Bools, prefer: Preference, costs: Floats | None
 ) -> tuple[float, ...]:
-    """What a preference sorts by, lowest first.
+    """Return the sort key of a preference, lowest first.
 
-    Simplest is what fits least to labels: the aggregator first, then the calibrator, then no
-    choice among the judges before one by a ranking before one by a search.
+    Simplest means fewest fitted parameters: by aggregator, then by calibrator, then no choice among
+    the judges before a ranking before a search.
     """
     if prefer == "fewest":
         return (float(panel.sum()),)

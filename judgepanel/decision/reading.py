@@ -1,4 +1,4 @@
-"""A recommendation read under another preference, or with another candidate taken, from one run."""
+"""A recommendation under another preference, or with another candidate, from the same run."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from judgepanel.votes.matrix import cached
 Floats = NDArray[np.float64]
 
 REFERENCE: tuple[str, Aggregator, Calibrator] = ("all", "one_coin", "beta")
-"""What the recommendation is held against: the paper's default, all judges with one-coin + beta."""
+"""The reference of the recommendation: the paper's default, all judges with one-coin + beta."""
 
 
 def as_asked(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation) -> Recommendation:
-    """What a spec reads from the result of the run that it shares (:func:`shared_run`).
+    """Return a spec's recommendation from the result of the run it shares (:func:`shared_run`).
 
-    At most the panel is fitted; what it loses when judges are absent is left to
-    :func:`with_absence`, which takes seconds.
+    Only the panel may need a fit; losses under absence are left to :func:`with_absence`, which
+    takes seconds.
 
     Raises
     ------
     InputError
-        A preference that the costs or the budget do not allow, a candidate that is not there or
-        that exceeds the budget.
+        A preference that the costs or the budget do not allow, a candidate that does not exist or
+        exceeds the budget.
     """
     read = preferring(votes, spec, result, spec.prefer)
     return taking(votes, spec, read, spec.candidate) if spec.candidate else read
@@ -51,12 +51,12 @@ def as_asked(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation) -> 
 def taking(
     votes: VoteMatrix, spec: RecommendSpec, result: Recommendation, name: str
 ) -> Recommendation:
-    """The recommendation with the candidate of this name taken in place of the recommended one.
+    """Return the recommendation with the named candidate instead of the recommended one.
 
     Raises
     ------
     InputError
-        A candidate that is not there, or that exceeds the budget.
+        A candidate that does not exist, or that exceeds the budget.
     """
     contest = contest_of(votes, replace(spec, candidate=name))
     place = next(i for i, row in enumerate(result.candidates) if row.name == name)
@@ -96,11 +96,10 @@ def taking(
 def preferring(
     votes: VoteMatrix, spec: RecommendSpec, result: Recommendation, prefer: Preference
 ) -> Recommendation:
-    """What the same study recommends under another preference, without running it again.
+    """Return the recommendation of the same study under another preference, without a new run.
 
-    ``result`` is what ``spec`` gave under whatever preference, with no other candidate taken. A
-    budget and a share held out are no such readings: they change the candidates and the labels that
-    everything is fitted to.
+    ``result`` is that of ``spec`` under any preference, without another candidate chosen. A budget
+    and a held-out share need a new run: they change the candidates and the labels of all fits.
 
     Raises
     ------
@@ -124,7 +123,7 @@ def preferring(
 
 
 def _fitted(result: Recommendation) -> dict[int, PanelModel]:
-    """Candidates by position that the panel of a result has fitted."""
+    """Return the candidates, by position, that the panel of a result has fitted."""
     place = {row.name: position for position, row in enumerate(result.candidates)}
     return {
         place[row.name]: member.model
@@ -133,7 +132,7 @@ def _fitted(result: Recommendation) -> dict[int, PanelModel]:
 
 
 def _warnings_for(result: Recommendation, model: Mixture) -> tuple[str, ...]:
-    """The warnings of a result where another panel is taken."""
+    """Return the warnings of a result for another panel."""
     rest = [sentence for sentence in result.warnings if sentence not in stand_ins(result.model)]
     return (*rest, *stand_ins(model))
 
@@ -143,9 +142,9 @@ def _left_out(judges: tuple[str, ...], model: Mixture) -> tuple[str, ...]:
 
 
 def with_absence(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation) -> Recommendation:
-    """The recommendation with what its panel loses when judges are absent, and what scores then.
+    """Return the recommendation with the panel's losses under absence, and its fallback.
 
-    Measured once all splits are in; one that is known is not measured again.
+    Measured once all splits are in; a known measurement is not repeated.
     """
     if result.partial or result.absence is not None:
         return result
@@ -163,7 +162,7 @@ def fields_of(
     judges: tuple[str, ...],
     n_items: int,
 ) -> dict[str, Any]:
-    """The fields of a recommendation that depend on the preference."""
+    """Return the fields of a recommendation that depend on the preference."""
     rows = read_figures(candidates, reading)
     chosen, reference = rows[reading.taken], rows[reference_of(candidates)]
     runner = _runner_up(rows, reading, model)
@@ -199,9 +198,9 @@ def fields_of(
 def _runner_up(
     rows: tuple[CandidateFigures, ...], reading: Reading, model: Mixture
 ) -> CandidateFigures:
-    """Of the others within the budget the one of lowest NLL out of sample.
+    """The candidate of lowest NLL out of sample among the others within the budget.
 
-    An average of one pipeline is that pipeline, and neither is the other's rival.
+    An average of one pipeline equals that pipeline, so neither is the other's runner-up.
     """
     same = {reading.taken}
     if len(model.members) == 1:
@@ -212,7 +211,7 @@ def _runner_up(
 
 
 def reference_of(candidates: Sequence[Candidate | CandidateFigures]) -> int:
-    """The position of the reference among the candidates."""
+    """Return the position of the reference among the candidates."""
     for position, candidate in enumerate(candidates):
         panel = candidate.name if isinstance(candidate, Candidate) else candidate.panel
         if (panel, candidate.aggregator, candidate.calibrator) == REFERENCE:
@@ -222,7 +221,7 @@ def reference_of(candidates: Sequence[Candidate | CandidateFigures]) -> int:
 
 @cached(32)
 def _member(votes: VoteMatrix, spec: RecommendSpec, position: int) -> PanelModel:
-    """A candidate fitted on all labelled rows; preferences share what they have in common."""
+    """Return a candidate fitted on all labelled rows; preferences share these fits."""
     contest = contest_of(votes, spec)
     candidate = contest.choices.all()[position]
     return final_member(contest.prepared.ballots, contest.prepared.judges, candidate, contest.terms)
@@ -234,8 +233,9 @@ def fitted_panel(
     weights: Floats,
     fitted: Mapping[int, PanelModel] = MappingProxyType({}),
 ) -> Mixture:
-    """The average of candidates with these ``weights`` (n_candidates,) on all labelled rows;
-    ``fitted`` are candidates that need no fit.
+    """Return the average of candidates with ``weights`` (n_candidates,) on all labelled rows.
+
+    ``fitted`` are candidates that are already fitted.
     """
     members = np.flatnonzero(weights).tolist()
     models = [fitted.get(i) or _member(votes, shared_run(spec), i) for i in members]
@@ -249,7 +249,7 @@ def _absence(votes: VoteMatrix, spec: RecommendSpec, model: Mixture) -> Absence 
 
 
 def stand_ins(model: Mixture) -> tuple[str, ...]:
-    """Warnings about calibrators of the panel that could not be fitted."""
+    """Return warnings about calibrators of the panel that could not be fitted."""
     replaced = {member.model.calibrator for member in model.members if member.model.replaced}
     return tuple(
         f"{calibrator} could not be fitted on all labelled items (one class, or "

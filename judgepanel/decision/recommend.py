@@ -1,16 +1,16 @@
-"""Which judges and which pipeline? A choice nested inside the splits, so that its NLL is honest.
+"""The recommendation: which judges and which pipeline? The choice is nested inside the splits.
 
 In every outer split all candidates are cross-validated on the calibration rows alone; they are
-averaged, or one is taken, by the same preference and within the same budget as in the end, and
-scored on the evaluation rows. The mean of that score is what *the recommendation itself* achieves
-on new items, selection included. The panel that is exported repeats the choice on all labelled
-rows.
+averaged, or one is chosen, by the same preference and within the same budget as in the final
+choice, and scored on the evaluation rows. The mean of that score is what *the recommendation
+itself* achieves on new items, including selection. The exported panel repeats the choice on all
+labelled rows.
 
-Every split chooses by all preferences at once, so that a result says what each of them takes and
-achieves: :func:`decision.reading.as_asked` reads another one from it without a further run.
+Every split chooses by all preferences at once, so a result contains the choice and score of each:
+:func:`decision.reading.as_asked` derives another one without a new run.
 
 Cost per split: folds + 1 evaluations of at most 7 panel sizes for each closed form, and one
-cross-fitting (6 fits) a panel size for joint, which is most of it. The wide list takes about ten
+cross-fitting (6 fits) per panel size for joint, which dominates. The wide list takes about ten
 times as long, since curators choose again in every inner fold.
 """
 
@@ -61,12 +61,12 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """Scores of the candidates in S splits and, one arm a preference, of what it took in each.
+    """Scores of the candidates in S splits, and of each preference's choice, one arm each.
 
-    ``taken`` (S, n_preferences) are the positions of that among the arms of ``tally``: a candidate,
-    or the arm itself where an average was taken. Nothing here depends on the preference of the
-    spec. ``averages`` are the logits of the default average in each split, for studies that ask for
-    it (:mod:`studies.contest.averaged`); none where it is another average, or too much to keep.
+    ``taken`` (S, n_preferences) are the positions of the choices among the arms of ``tally``: a
+    candidate, or the arm itself if an average was chosen. Nothing here depends on the preference of
+    the spec. ``averages`` are the logits of the default average in each split, for studies that use
+    it (:mod:`studies.contest.averaged`); None if it is another average, or too large to store.
     """
 
     tally: Tally
@@ -74,14 +74,14 @@ class Scores:
     averages: tuple[Averaged, ...]
 
     def in_order(self) -> Scores:
-        """The same splits in the order of their numbers."""
+        """Return the same splits sorted by number."""
         order = np.argsort(self.tally.numbers, kind="stable")
         averages = tuple(self.averages[i] for i in order) if self.averages else ()
         return Scores(self.tally.in_order(), self.taken[order], averages)
 
 
 def run_chunk(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk) -> Scores:
-    """Choose by every preference, and evaluate, in the splits of one chunk."""
+    """Choose by every preference and evaluate, in the splits of one chunk."""
     contest = contest_of(votes, spec)
     ballots, candidates = contest.prepared.ballots, contest.choices.all()
     taken, averages = [], []
@@ -129,12 +129,12 @@ def run_chunk(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk) -> Scores:
 
 
 def _is_default(spec: RecommendSpec) -> bool:
-    """Whether the average is the one that other studies ask for."""
+    """Whether the average is the one that other studies use."""
     return shared_run(spec) == RecommendSpec(settings=spec.settings)
 
 
 def combine_scores(left: Scores, right: Scores) -> Scores:
-    """Both sets of splits together; exact and in any order."""
+    """Combine two sets of splits; exact and independent of order."""
     return Scores(
         combine(left.tally, right.tally),
         np.concatenate([left.taken, right.taken]),
@@ -162,7 +162,7 @@ def _choose(
 
 @cached(4)
 def _final(votes: VoteMatrix, spec: RecommendSpec) -> FinalChoice:
-    """It rests on votes and spec alone, so that no refresh of a partial result repeats it."""
+    """Return the final choice, cached by votes and spec so that partial results share it."""
     contest = contest_of(votes, spec)
     ballots = contest.prepared.ballots
     everyone = np.arange(ballots.n_items)
@@ -172,7 +172,7 @@ def _final(votes: VoteMatrix, spec: RecommendSpec) -> FinalChoice:
 
 
 def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> Recommendation:
-    """Intervals for every candidate and for the choice itself; the panel on all labelled rows."""
+    """Return intervals for every candidate and the choice, and the panel on all labelled rows."""
     contest, scores = contest_of(votes, spec), partial.in_order()
     final, totals = _final(votes, shared_run(spec)), scores.tally
     for number, average in zip(totals.numbers.tolist(), scores.averages, strict=False):

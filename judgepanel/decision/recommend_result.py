@@ -1,4 +1,4 @@
-"""What a recommendation says: the panel, what it achieves, and what came close."""
+"""Result of a recommendation: the panel, its out-of-sample figures, and its rivals."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from judgepanel.votes.repeats import Repeats
 Floats = NDArray[np.float64]
 
 AVERAGE = "average"
-"""The panel and the aggregator of the candidates' average."""
+"""Name of the panel and the aggregator of the candidates' average."""
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateFigures:
     """One candidate, or the average of several, out of sample.
 
-    ``nll`` with its 95 % interval; ``delta`` = NLL(candidate) - NLL(reference) with interval and
-    p; ``chosen_share`` of the splits in which the inner choice took it. ``inner_nll`` is its
-    cross-validated NLL on all labelled rows, which the final choice saw, ``smoothed_nll`` that by
-    which it compared: there it was ``tied`` with the best or not. ``behind`` = NLL(candidate) -
-    NLL(the chosen one), out of sample, with interval; ``stands`` reads it (``curate``: this
+    ``nll`` has a 95 % interval; ``delta`` = NLL(candidate) - NLL(reference) has an interval and p;
+    ``chosen_share`` is the share of splits in which the inner choice selected it. ``inner_nll`` is
+    its cross-validated NLL on all labelled rows for the final choice, ``smoothed_nll`` the one that
+    was compared, by which it was ``tied`` with the best or not. ``behind`` = NLL(candidate) -
+    NLL(the chosen one), out of sample, with interval; ``stands`` is its verdict (``curate``: this
     candidate is better). ``weight`` is its weight in the average on all labelled rows. ``k`` judges
-    on all labelled rows cost ``cost`` an item, None where costs are not known; ``allowed``: that is
+    on all labelled rows cost ``cost`` per item, None if costs are unknown; ``allowed``: that is
     within the budget.
     """
 
@@ -66,17 +66,17 @@ class CandidateFigures:
 
     @property
     def name(self) -> str:
-        """Panel and pipeline in a few words, by which it is asked for."""
+        """Panel and pipeline in a few words, by which a candidate is requested."""
         return f"{self.panel}, {self.aggregator}, {self.calibrator}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """What one preference takes of the candidates, and what choosing by it achieves.
+    """The choice of one preference among the candidates, and what choosing by it achieves.
 
-    ``taken`` is a position among the candidates, the last of which is ``average``, the average that
-    this preference makes. ``weights`` in the average, ``chosen_shares`` and ``behind`` the one
-    taken are (n_candidates,). The rest is what the nested choice achieves, as in
+    ``taken`` is a position among the candidates, the last of which is ``average``, the average
+    under this preference. ``weights`` in the average, ``chosen_shares`` and ``behind`` (relative to
+    the choice) are (n_candidates,). The other fields are the figures of the nested choice, as in
     :class:`Recommendation`.
     """
 
@@ -97,36 +97,36 @@ class Reading:
 
     @property
     def used(self) -> Floats:
-        """Weights (n_candidates - 1,) of the single candidates in the panel that is taken."""
+        """Weights (n_candidates - 1,) of the single candidates in the chosen panel."""
         alone = np.asarray(np.arange(len(self.weights)) == self.taken, dtype=np.float64)
         return (alone if self.taken < len(self.weights) - 1 else self.weights)[:-1]
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """What to do, and how sure.
+    """The recommended panel, and its uncertainty.
 
-    ``model`` is fitted on all ``n_items`` labelled rows that were not held out; ``nll`` is
-    what choosing this way achieves on new items with ``n_calibration`` labels;
-    ``optimism`` = ``nll`` minus the NLL the choices saw. ``delta`` compares it with the reference,
-    all judges under one-coin and beta: below 0 the recommendation is better.
+    ``model`` is fitted on all ``n_items`` labelled rows that were not held out; ``nll`` is what
+    choosing this way achieves on new items with ``n_calibration`` labels; ``optimism`` = ``nll``
+    minus the NLL of the choices. ``delta`` compares it with the reference, all judges under
+    one-coin and beta: below 0 the recommendation is better.
 
-    ``prefer`` says what was taken (:mod:`decision.preference`): the average of ``candidates``, the
-    last of them, or one of them. ``lowest`` is the candidate of lowest smoothed NLL within
-    the ``budget``, ``runner_up`` what has the lowest NLL out of sample beside the chosen one. About
-    ``labels_to_settle`` labels would decide between these two. ``cost``
-    is what an item costs, None where costs are not known. ``absence`` says what the panel loses
-    when judges are absent. ``measures_coding``: labels are so lopsided, and taken as given, that
-    figures tell how they were coded and not how good the judges are. ``position`` holds
-    the choice against a constant position, None where that is no rival. ``repeats`` says which
-    items are copies of others; where they are counted ``apart``, ``nll`` is too good. ``readings``
-    hold what every preference on offer takes: this recommendation is one of them, and
-    :func:`decision.reading.as_asked` makes the others of it; ``positions`` hold every candidate but
-    the average against a constant position, empty where that is no rival.
+    ``prefer`` is the preference (:mod:`decision.preference`), which chooses the average of
+    ``candidates``, the last of them, or one of them. ``lowest`` is the candidate of lowest smoothed
+    NLL within the ``budget``, ``runner_up`` the one of lowest NLL out of sample besides the chosen
+    one. About ``labels_to_settle`` labels would decide between these two. ``cost`` is the cost per
+    item, None if costs are unknown. ``absence`` has the panel's losses when judges are absent.
+    ``measures_coding``: labels are so lopsided, and used as given, that figures show how they were
+    coded and not how good the judges are. ``position`` compares the choice with a constant
+    position, None if not applicable. ``repeats`` says which items are copies of others; if they are
+    counted ``apart``, ``nll`` is too good. ``readings`` has the choice of every available
+    preference: this recommendation is one of them, and :func:`decision.reading.as_asked` derives
+    the others; ``positions`` compare every candidate but the average with a constant position,
+    empty if not applicable.
 
-    ``instead_of`` is what is recommended, with the NLL of choosing so, where another candidate was
-    taken in its place: ``chosen``, ``model``, the scores and their comparisons are then that
-    candidate's own, and do not allow for its having been picked among many.
+    ``instead_of`` is the recommended choice, with its NLL, if another candidate was chosen instead:
+    ``chosen``, ``model``, the scores and their comparisons are then that candidate's own, and do
+    not allow for its selection among many.
     """
 
     model: Mixture
@@ -195,18 +195,18 @@ class Recommendation:
 
     @property
     def tied(self) -> tuple[CandidateFigures, ...]:
-        """Candidates that the final choice could not tell from the best, the best first."""
+        """Candidates tied with the best in the final choice, the best first."""
         candidates = [candidate for candidate in self.candidates if candidate.tied]
         return tuple(sorted(candidates, key=lambda candidate: candidate.smoothed_nll))
 
     @property
     def recommended(self) -> CandidateFigures:
-        """What is recommended, whatever is taken."""
+        """The recommended choice, whatever was chosen instead."""
         return self.instead_of or self.chosen
 
     @property
     def heaviest(self) -> CandidateFigures:
-        """The single pipeline with the largest weight, whichever preference is read."""
+        """The single pipeline with the largest weight, under any preference."""
         alone = next(reading for reading in self.readings if reading.prefer == "single")
         return self.candidates[alone.taken]
 
@@ -217,19 +217,19 @@ class Recommendation:
 
     @property
     def averages(self) -> bool:
-        """Whether several pipelines are averaged."""
+        """Whether the panel averages several pipelines."""
         return len(self.model.members) > 1
 
     @property
     def members(self) -> tuple[CandidateFigures, ...]:
-        """What the panel is made of: candidates of the average by weight, or the one taken."""
+        """Members of the panel: candidates of the average by weight, or the chosen one."""
         if self.chosen.panel != AVERAGE:
             return (self.chosen,)
         members = [row for row in self.candidates if row.weight > 0.0 and row.panel != AVERAGE]
         return tuple(sorted(members, key=lambda row: -row.weight))
 
     def panels(self, aggregator: str, calibrator: str) -> tuple[CandidateFigures, ...]:
-        """Panels of the most accurate judges under one pipeline, smallest first."""
+        """Return panels of the most accurate judges under one pipeline, smallest first."""
         rows = [
             row
             for row in self.candidates
@@ -239,8 +239,9 @@ class Recommendation:
         return tuple(sorted(rows, key=lambda row: row.k))
 
     def best(self, *, everyone: bool) -> CandidateFigures | None:
-        """The single candidate of lowest NLL out of sample that keeps all judges, or that does not;
-        None where there is none.
+        """The single candidate of lowest NLL out of sample that keeps all judges, or that does not.
+
+        None if there is none.
         """
         rows = [
             row
@@ -251,16 +252,16 @@ class Recommendation:
 
     @property
     def undecided(self) -> tuple[CandidateFigures, ...]:
-        """Candidates that are not shown to be worse, better or as good as the chosen one."""
+        """Candidates not shown to be worse than, better than or as good as the chosen one."""
         return tuple(candidate for candidate in self.candidates if candidate.stands == "undecided")
 
     def frame(self) -> pd.DataFrame:
-        """One row per candidate, best expected NLL first."""
+        """Return one row per candidate, best expected NLL first."""
         rows = [flat_row(row, nll="", delta="delta_") for row in self.candidates]
         return pd.DataFrame(rows).sort_values("nll", kind="stable").reset_index(drop=True)
 
     def summary(self) -> dict[str, Any]:
-        """The decision as JSON values."""
+        """Return the decision as JSON values."""
         nll, nll_lo, nll_hi = self.nll
         delta, delta_lo, delta_hi = self.delta
         behind, behind_lo, behind_hi = self.runner_up.behind

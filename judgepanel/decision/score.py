@@ -1,4 +1,4 @@
-"""Score new votes with an exported panel, and say what makes the scores doubtful."""
+"""Scoring of new votes with an exported panel, with warnings about the scores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 _BY_CHANCE = 0.01
-"""A judge without a vote in a file is absent if so few files would have none by chance."""
+"""A judge without votes in a file counts as absent if that is less likely than this by chance."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,12 +30,11 @@ class Scored:
     """Probabilities of new items.
 
     ``p`` (n_items,) is P(label = 1) in the file's own order, in [.001, .999]; ``n_votes``
-    (n_items,) counts votes of panel judges; ``sets`` holds the sets at 80 % and at 90 %, one text
-    an item, blank where the panel held out no slice. ``fallback`` (n_items,) marks items that the
-    panel's fallback scored, since too much of the panel did not vote on them. ``seen`` says
-    which items the panel was fitted on, ``drift`` how the votes compare with those (None for a
-    panel file of version 1 or 2), ``labelled`` what the scores are worth on the file's labels
-    (None without any).
+    (n_items,) counts votes of panel judges; ``sets`` has the sets at 80 % and at 90 %, one text per
+    item, blank if the panel has no held-out slice. ``fallback`` (n_items,) marks items that the
+    panel's fallback scored because too much of the panel did not vote on them. ``seen`` says on
+    which items the panel was fitted, ``drift`` compares the votes with those (None for a panel file
+    of version 1 or 2), ``labelled`` evaluates the scores on the file's labels (None without any).
     ``warnings`` are full sentences.
     """
 
@@ -50,8 +49,9 @@ class Scored:
     warnings: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """Columns of scored.csv; the decision is blank at p = .5 and where nobody voted, the
-        fallback is 1 where it scored the item.
+        """Return the columns of scored.csv.
+
+        The decision is blank at p = .5 and without votes; the fallback is 1 if it scored the item.
         """
         decided = (self.p != 0.5) & (self.n_votes > 0)
         decision = np.where(decided, np.where(self.p > 0.5, "1", "0"), "")
@@ -69,7 +69,7 @@ class Scored:
 
 
 def score(panel: PanelFile, votes: VoteMatrix) -> Scored:
-    """Score every item of ``votes``; judges of the panel that are absent are missing votes.
+    """Score every item of ``votes``; absent judges of the panel count as missing votes.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def _drift(content: dict[str, Any], votes: VoteMatrix) -> Drift | None:
 
 
 def _absent(panel: PanelFile, votes: VoteMatrix) -> list[str]:
-    """Judges that are absent, and what was measured under such a loss."""
+    """Name the absent judges, and the measured loss without them."""
     absent = _absent_judges(panel, votes)
     if not absent:
         return []
@@ -164,7 +164,7 @@ def _absent(panel: PanelFile, votes: VoteMatrix) -> list[str]:
 
 
 def _absent_judges(panel: PanelFile, votes: VoteMatrix) -> list[str]:
-    """Judges without a column, and those without a vote that would have cast some by now."""
+    """Return judges without a column, and those without votes that should have cast some by now."""
     judges, profile = panel.model.judges, panel.content["profile"]
     place = {name: column for column, name in enumerate(votes.judges)}
     silent = (votes.votes == MISSING).all(axis=0)
@@ -180,7 +180,7 @@ def _absent_judges(panel: PanelFile, votes: VoteMatrix) -> list[str]:
 
 
 def _fallen_back(panel: PanelFile, fallback: Bools) -> list[str]:
-    """How many items the fallback scored, and why."""
+    """Say how many items the fallback scored, and why."""
     rule = panel.model.fallback
     if rule is None or not fallback.any():
         return []

@@ -1,19 +1,20 @@
-"""Has a panel seen these items? Short hashes of the rows it was fitted on, and what a match proves.
+"""Items that a panel was fitted on: short hashes of training rows, and the significance of matches.
 
-Two hashes an item: of its votes by judge name, and of its id together with those votes. Judges are
-taken in the order of their names, so the order of columns, further judges and (for the first) new
+Each item has two hashes: of its votes by judge name, and of its id together with those votes.
+Judges are in name order, so the order of columns, additional judges and (for the first hash) new
 ids change nothing; the responses of a pair may be swapped. Hashes are sorted, salted with the
-votes' own SHA-256 and cut to 8 bytes: an id cannot be told from them without the votes.
+votes' own SHA-256 and truncated to 8 bytes: ids cannot be recovered from them without the votes.
 
-Few judges cast the same votes on many items, so a match alone proves nothing. Let X pairs of one of
-the n hashed items and one of the m new ones have the same votes, whatever their ids.
+With few judges many items have the same votes, so a match alone proves nothing. Let X pairs of one
+of the n hashed items and one of the m new ones have the same votes, whatever their ids.
 
-* Id and votes: if ids were mere row numbers, a pair would share its id with a chance of about
-  1 / max(n, m), or some times that where both files are sorted alike (``_SORTED``). The matches
-  must be more than that explains; if all of them are not, those of rare votes may be.
-* Votes alone: only rare votes count, those that come once on either side. Were all items drawn
-  alike, votes that two items of the pooled n + m share would join one of each side with chance
-  2 n m / ((n + m) (n + m - 1)), and else two of one side. Matches must be more than that.
+* Id and votes: if ids were mere row numbers, a pair would share its id with probability about 1 /
+  max(n, m), or a multiple of it if both files are sorted alike (``_SORTED``). The number of matches
+  must exceed what that explains; if all matches together do not, those of rare votes may.
+* Votes alone: only rare votes count, those that occur once on either side. If all items were from
+  one population, votes that two items of the pooled n + m share would join one of each side with
+  probability 2 n m / ((n + m) (n + m - 1)), and two of one side otherwise. The number of matches
+  must exceed that.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ _BYTES = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """Which items of a file a panel was fitted on.
+    """The items of a file on which a panel was fitted.
 
-    ``by_id`` and ``by_votes`` are bool (n_items,): id and votes match, or the votes alone under
-    another id. ``wholly`` says that (nearly) all of the file was seen. ``checked`` is false where
-    the panel file has no hashes, or judges of the panel are absent: nothing is then known.
+    ``by_id`` and ``by_votes`` are bool (n_items,): id and votes match, or only the votes, under
+    another id. ``wholly`` means that (nearly) all of the file was seen. ``checked`` is false if the
+    panel file has no hashes, or judges of the panel are absent: nothing is known then.
     """
 
     by_id: Bools
@@ -61,10 +62,10 @@ class Seen:
 def rows_content(
     votes: VoteMatrix, judges: Sequence[str], known: Sequence[str], salt: str
 ) -> dict[str, Any]:
-    """Hashes of every item, sorted; of more than ``MOST_ROWS`` the lowest are kept.
+    """Return sorted hashes of every item; of more than ``MOST_ROWS`` the lowest are kept.
 
-    ``judges`` are the panel's, ``known`` all judges that took part; the votes of all tell items
-    apart better, but not every new file has them.
+    ``judges`` are the panel's, ``known`` all participating judges; the votes of all distinguish
+    items better, but not every new file has them.
     """
     lists = {
         "id_and_votes": _hashes(votes, judges, salt, ids=True),
@@ -85,7 +86,7 @@ def seen_items(
     known: Sequence[str],
     salt: str,
 ) -> Seen:
-    """Hold the items of a file against the hashes of a panel; see the module for the rules."""
+    """Compare the items of a file with the hashes of a panel; see the module for the rules."""
     nothing = np.zeros(votes.n_items, dtype=bool)
     there = set(votes.judges)
     if rows is None or not set(judges) <= there:
@@ -108,7 +109,7 @@ def seen_items(
 
 
 def seen_sentences(seen: Seen, item_ids: Sequence[str]) -> list[str]:
-    """How many items were seen, the first ids, and what that does."""
+    """Say how many items were seen, the first ids, and the consequence."""
     sentences = []
     for rows, what in (
         (seen.by_id, "the id and the votes of an item the panel was fitted on"),
@@ -125,11 +126,12 @@ def seen_sentences(seen: Seen, item_ids: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Compared:
-    """Votes of ``n`` past and ``m`` new items held side by side.
+    """Votes of ``n`` past and ``m`` new items compared.
 
-    ``pairs`` (n_items,) are how many past items have the votes of each new one, ``voted`` whether
-    it has any; ``once`` and ``rare`` mark votes that come once among the new items, and once on
-    either side; ``within`` counts votes that two items of one side share and none of the other.
+    ``pairs`` (n_items,) is the number of past items with the votes of each new one, ``voted``
+    whether it has any; ``once`` and ``rare`` mark votes that occur once among the new items, and
+    once on either side; ``within`` counts votes that two items of one side and none of the other
+    share.
     """
 
     pairs: NDArray[np.int64]
@@ -141,7 +143,7 @@ class _Compared:
     m: int
 
     def exceed(self, matches: Bools) -> bool:
-        """Whether these matches of id and votes are more than row numbers explain."""
+        """Return whether row numbers do not explain these matches of id and votes."""
         among = self.pairs[self.rare] if not matches[~self.rare].any() else self.pairs
         chance = min(1.0, _SORTED * float(among.sum()) / max(self.n * self.m, 1))
         return _exceeds(int(matches.sum()), min(self.n, self.m), chance)
@@ -160,7 +162,7 @@ def _compared(
     salt: str,
     known: Bools | None = None,
 ) -> _Compared:
-    """Both sides without the items that are ``known`` to be the same."""
+    """Compare both sides without the items ``known`` to be the same."""
     hashes, voted = _hashes(votes, judges, salt), _voted(votes, judges)
     past = Counter(past_hashes)
     if known is not None:
@@ -176,7 +178,7 @@ def _compared(
 
 
 def _exceeds(matches: int, trials: int, chance: float) -> bool:
-    """Whether so many matches have a chance below ``ALPHA``."""
+    """Whether this number of matches has a probability below ``ALPHA``."""
     return matches > 0 and float(distributions.binom_sf(matches - 1, trials, chance)) < ALPHA
 
 
@@ -197,7 +199,7 @@ def _hashes(votes: VoteMatrix, judges: Sequence[str], salt: str, *, ids: bool = 
 
 
 def _first_is_one(cast: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Each row turned so that its first vote is a 1: a pair and its swap become one."""
+    """Return each row oriented so that its first vote is 1: a pair and its swap become equal."""
     known = cast != MISSING
     first = cast[np.arange(len(cast)), known.argmax(axis=1)]
     turned = np.where(known, 1 - cast, cast)

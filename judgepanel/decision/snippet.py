@@ -1,7 +1,7 @@
-"""Plain Python that scores with panel.json and nothing else.
+"""A plain Python script that scores with panel.json alone.
 
-On the same machine, with the same wheels, it agrees with the library to the last bit. It is text,
-since it is given away; tests run it beside the library.
+On the same machine, with the same wheels, it agrees with the library to the last bit. It is stored
+as text because it is exported; tests run it against the library.
 """
 
 from __future__ import annotations
@@ -134,5 +134,5 @@ if __name__ == "__main__":
 
 
 def script() -> str:
-    """The whole file: functions, and how they are used."""
+    """Return the whole file: functions and a usage example."""
     return SNIPPET + USE

@@ -1,7 +1,7 @@
-"""Helps, could go, or unsettled: what the figures of the study ``value`` say of each judge.
+"""The status of each judge by the study ``value``: helps, could go, or unsettled.
 
-That is what a judge adds to the panel of all; which judges are in the panel is the recommendation's
-decision (:mod:`decision.recommend`), and a judge that could go may be kept by it all the same.
+The status is about a judge's contribution to the panel of all judges; which judges are in the panel
+is the recommendation's decision (:mod:`decision.recommend`), and it may keep a judge that could go.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ Status = Literal["helps", "could go", "unsettled"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 NO_FAILURES: Mapping[str, str] = MappingProxyType({})
 MOST_LABELS = 20
-"""Times the labels there are, above which no number is given: a value so close to 0 is none."""
+"""Multiple of the available labels above which no number is given: the value is practically 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeStatus:
-    """A judge's status and one sentence why.
+    """A judge's status and one sentence with the reason.
 
-    ``labels`` is how many labelled items would settle an unsettled judge, with as many of them
-    calibrating as now; None for the others, and where no number can be said.
+    ``labels`` is the number of labelled items that would settle an unsettled judge, with the same
+    number calibrating as now; None for other judges, and if no number can be given.
     """
 
     judge: str
@@ -43,12 +43,12 @@ class JudgeStatus:
 
 
 def statuses(result: Value, failures: Mapping[str, str] = NO_FAILURES) -> tuple[JudgeStatus, ...]:
-    """Status of every judge of a result, then of judges that only the checks know.
+    """Return the status of every judge of a result, then of judges that only the checks cover.
 
-    ``failures`` says of judges that fail scope check P0 or P1 why (see :func:`failures_of`). In
-    this order: such a judge could go; one whose value is shown to be above 0 helps; one whose value
-    is shown to be below 0 could go; so could those that can go together without loss; one whose
-    Shapley value is shown to be above 0 helps; all others are unsettled.
+    ``failures`` maps judges that fail scope check P0 or P1 to the reason (see :func:`failures_of`).
+    In this order: such a judge could go; one whose value is shown to be above 0 helps; one whose
+    value is shown to be below 0 could go; so could those that can go together without loss; one
+    whose Shapley value is shown to be above 0 helps; all others are unsettled.
     """
     known = {judge.judge for judge in result.judges}
     rows = [_status(judge, result, failures.get(judge.judge)) for judge in result.judges]
@@ -57,14 +57,15 @@ def statuses(result: Value, failures: Mapping[str, str] = NO_FAILURES) -> tuple[
 
 
 def statuses_of(votes: VoteMatrix, spec: ValueSpec, result: Value) -> tuple[JudgeStatus, ...]:
-    """Status of every judge, those that fail the checks among them."""
+    """Return the status of every judge, including those that fail the checks."""
     return statuses(result, failures_of(prepare(votes, spec.settings), spec.aggregator))
 
 
 def failures_of(prepared: Prepared, aggregator: Aggregator) -> dict[str, str]:
-    """Judges that fail P0 or P1 on all labelled items, and why: those that were set aside, those
-    with too few verdicts or one verdict only, and, where the aggregator cannot turn votes around,
-    those below chance.
+    """Return judges that fail P0 or P1 on all labelled items, and the reason.
+
+    They were set aside, have too few verdicts or a constant verdict, or, if the aggregator cannot
+    reverse votes, are below chance.
     """
     legibility = legible(prepared.ballots, limits=False)
     dropped = to_drop(legibility, aggregator)
@@ -97,7 +98,7 @@ def _status(judge: JudgeValue, result: Value, failure: str | None) -> JudgeStatu
 
 
 def _unsettled_status(judge: JudgeValue, result: Value, value: str) -> JudgeStatus:
-    """Unsettled, with the labels at which its interval would leave 0 out: a reach of |value|."""
+    """Unsettled, with the number of labels at which the interval's reach equals |value|."""
     if not math.isfinite(judge.value.lo):
         return JudgeStatus(judge.judge, "unsettled", "Not enough splits yet to say.", None)
     alone, reach = float(judge.value.value), float(judge.value.hi - judge.value.lo) / 2.0
