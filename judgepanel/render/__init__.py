@@ -1,4 +1,4 @@
-"""Blocks as HTML, Markdown or text for a terminal. All text is untrusted and reaches them escaped.
+"""Renderers of blocks as HTML, Markdown or terminal text. All text is untrusted and is escaped.
 
 The renderer of the pages is in :mod:`judgepanel.ui.render`.
 """

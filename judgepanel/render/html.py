@@ -1,7 +1,7 @@
 """Blocks as one self-contained HTML file.
 
-It carries its figures and the script that draws them, and asks for nothing from any host. Its
-policy lets run those two scripts alone, by their hashes.
+The file contains its figures and the script that draws them, and loads nothing from any host. Its
+content security policy allows only those two scripts, by their hashes.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from judgepanel.render.style import DRAW, STYLE
 from judgepanel.words.text import LONGEST, in_html
 
 _WRAPS = 40
-"""Characters from which on a cell wraps."""
+"""Number of characters from which a cell wraps."""
 _CONTENTS = 4
-"""Headings from which on there is a list of them, before the first."""
+"""Number of headings from which a table of contents precedes the first."""
 
 
 def html_text(document: Document) -> str:
-    """One HTML file that needs no network; its figures can be hovered over."""
+    """Return one HTML file that needs no network, with interactive figures."""
     drawn = any(isinstance(block, Figure) for block in flat((*document.sheet, *document.blocks)))
     scripts = [_one_newline(get_plotlyjs()), DRAW] if drawn else []
     title = in_html(document.title, 200)
@@ -75,7 +75,7 @@ def html_text(document: Document) -> str:
 
 
 def fragment(blocks: Iterable[Block]) -> str:
-    """Blocks as HTML inside a page of somebody else's; figures are left out."""
+    """Return blocks as HTML for embedding in another page, without figures."""
     return "\n".join(
         block_html(_without_figures(block), "") for block in blocks if not isinstance(block, Figure)
     )
@@ -89,7 +89,7 @@ def _without_figures(block: Block) -> Block:
 
 
 def _policy(scripts: list[str]) -> str:
-    """Nothing is fetched, and no script runs but these."""
+    """Return a policy that allows no requests, and only these scripts."""
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     known = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return (
@@ -99,7 +99,7 @@ def _policy(scripts: list[str]) -> str:
 
 
 def _one_newline(script: str) -> str:
-    """As a browser reads it before it takes the hash."""
+    """Normalise line ends as a browser does before it computes the hash."""
     return script.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -120,7 +120,7 @@ def _contents(blocks: tuple[Block, ...]) -> str:
 
 
 def block_html(block: Block, name: str) -> str:  # noqa: PLR0911
-    """One block; ``name`` becomes the id of what it makes and must be unique in a document."""
+    """Return one block; ``name`` prefixes its element ids and must be unique in a document."""
     match block:
         case Heading(text, level):
             return f'<h{level} id="{name}">{in_html(text)}</h{level}>'
@@ -157,7 +157,7 @@ def _names(block: Names) -> str:
 
 
 def _printable(text: str) -> str:
-    """A command whole, in one line: commands write what cannot be printed as escapes."""
+    """Return a complete command on one line; commands already escape unprintable characters."""
     return "".join(char if char.isprintable() else " " for char in text)
 
 
@@ -172,7 +172,7 @@ def _inside(blocks: tuple[Block, ...], name: str) -> str:
 
 
 def _figure(block: Figure, name: str) -> str:
-    """A place for the figure, and the figure as data, in which no mark of HTML is left."""
+    """Return a placeholder for the figure and its data, with all HTML characters escaped."""
     height = int(block.figure.layout.height or 420)
     content = str(standing_alone(block.figure).to_json(validate=False)).replace("<", "\\u003c")
     return (

@@ -1,4 +1,4 @@
-"""Blocks as Markdown; figures are their words."""
+"""Blocks as Markdown; figures are replaced by their description."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from judgepanel.words.text import LONGEST, markdown
 
 
 def markdown_text(document: Document) -> str:
-    """A document as Markdown."""
+    """Return a document as Markdown."""
     sheet = [*map(block_markdown, document.sheet), "---"] if document.sheet else []
     rest = map(block_markdown, document.blocks)
     parts = [f"# {markdown(document.title, 200)}", *sheet, *rest]
@@ -33,7 +33,7 @@ def markdown_text(document: Document) -> str:
 
 
 def block_markdown(block: Block) -> str:  # noqa: PLR0911
-    """One block."""
+    """Return one block as Markdown."""
     match block:
         case Heading(text, level):
             return f"{'#' * level} {markdown(text)}"

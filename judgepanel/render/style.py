@@ -1,7 +1,7 @@
-"""How a report in HTML looks, on a screen, in the dark and on paper, and how its figures are drawn.
+"""Style of HTML reports on screen, in dark mode and on paper, and of their figures.
 
-Figures come in the light colours of :func:`judgepanel.figures.style.standing_alone`; in the dark
-those of text and lines are exchanged.
+Figures have the light colours of :func:`judgepanel.figures.style.standing_alone`; dark mode
+replaces those of text and lines.
 """
 
 from judgepanel.figures.style import GRID, INK, LINE, in_css
@@ -82,7 +82,7 @@ IN_NOTEBOOK = """
 .judgepanel .wide th, .judgepanel .wide td { text-align: left; white-space: nowrap; }
 .judgepanel .wide td.long { white-space: normal; min-width: 16em; overflow-wrap: anywhere; }
 """
-"""What a notebook's own style does not say; colours are left to its light or dark theme."""
+"""Style rules that a notebook lacks; colours follow its light or dark theme."""
 
 DRAW = """
 (function () {

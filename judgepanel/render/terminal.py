@@ -1,4 +1,4 @@
-"""Blocks as text for a terminal: tables by columns, no figures, nothing that a terminal obeys."""
+"""Blocks as text for a terminal: tables by columns, no figures, no control sequences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from judgepanel.words.terminal import one_line, printable
 
 
 def terminal_text(blocks: Iterable[Block]) -> str:
-    """The blocks, one after the other, with an empty line before a heading or a table."""
+    """Return the blocks in order, with an empty line before a heading or a table."""
     return "\n".join(part for block in blocks if (part := _block(block))).strip("\n")
 
 

@@ -1,1 +1,1 @@
-"""Results in words: numbers, names and sentences; untrusted text made safe; commands."""
+"""Results in words: numbers, names, sentences, commands, and escaping of untrusted text."""

@@ -1,6 +1,6 @@
-"""Columns of tables for people: numbers and intervals, and the form in which they are shown.
+"""Table columns for people: numbers and intervals with a display format.
 
-A column keeps its numbers, so that tables sort by them; the form makes the text of a cell.
+A column keeps its numbers, so tables sort by them; the format produces the text of a cell.
 """
 
 from __future__ import annotations
@@ -73,15 +73,15 @@ class Column:
     Parameters
     ----------
     values : sequence of str, array (n,) or Interval (n,)
-        Text for the form ``text``; an interval for ``level`` (three decimals), ``share level``
-        (per cent), ``estimate``, ``difference`` (with a sign) and ``compared`` (``the same`` where
-        all of it is rounded away); else numbers. NaN is a blank cell.
+        Text for the form ``text``; an interval for ``level`` (three decimals), ``share level`` (per
+        cent), ``estimate``, ``difference`` (with a sign) and ``compared`` (``the same`` if
+        everything rounds to 0); otherwise numbers. NaN is a blank cell.
     form : str
-        How a cell is shown.
+        The display format.
     words : mapping of int to str
-        Rows that show words in place of a number, such as ``reference``; they sort by the number.
+        Rows that show words instead of a number, such as ``reference``; they sort by the number.
     of : str
-        The column of the study's frame that it shows, where its heading is not that name.
+        The column of the study's frame, if the heading is not its name.
     """
 
     values: Interval | Sequence[str] | NDArray[Any]
@@ -102,7 +102,7 @@ class Column:
         return np.asarray(values, dtype=np.float64)
 
     def texts(self, most: int | None = None) -> list[str]:
-        """Cells as text, of the first ``most`` rows or of all."""
+        """Return cells as text, of the first ``most`` rows or of all."""
         rows = range(len(self) if most is None else min(most, len(self)))
         return [self.words[row] if row in self.words else self._text(row) for row in rows]
 
@@ -117,24 +117,24 @@ class Column:
 
 
 def text(values: Sequence[str], *, of: str = "") -> Column:
-    """A column of text."""
+    """Return a column of text."""
     return Column(values, "text", of=of)
 
 
 def numbers(values: ArrayLike, form: Form = "number", *, of: str = "") -> Column:
-    """A column of numbers (n,): three decimals, or another form of numbers."""
+    """Return a column of numbers (n,): three decimals, or another numeric format."""
     return Column(np.asarray(values, dtype=np.float64), form, of=of)
 
 
 def levels(values: Interval, *, of: str = "") -> Column:
-    """Scores (n,) with their intervals; those of a share in per cent."""
+    """Return scores (n,) with their intervals; shares in per cent."""
     return Column(values, "share level" if values.unit == "share" else "level", of=of)
 
 
 def differences(
     values: Interval, words: Mapping[int, str] | None = None, *, of: str = ""
 ) -> Column:
-    """Differences (n,) with their signs and intervals."""
+    """Return differences (n,) with their signs and intervals."""
     return Column(values, "difference", words or {}, of)
 
 
@@ -146,7 +146,7 @@ def ends(
     words: Mapping[int, str] | None = None,
     of: str = "",
 ) -> Column:
-    """Intervals (n,) without what they are intervals of; they sort by their lower ends."""
+    """Return intervals (n,) without their estimates; they sort by their lower ends."""
     lower = np.asarray(values.lo)
     texts = {
         row: interval(lo, hi, digits, sign=sign)
@@ -157,7 +157,7 @@ def ends(
 
 
 def as_columns(frame: pd.DataFrame, shares: Collection[str] = SHARES) -> dict[str, Column]:
-    """A frame as columns: floats with three decimals, ``shares`` in per cent, the rest as text."""
+    """Return a frame as columns: floats with three decimals, ``shares`` in per cent, else text."""
     return {str(name): _inferred(frame[name], str(name) in shares) for name in frame.columns}
 
 
@@ -170,6 +170,6 @@ def _inferred(series: pd.Series[Any], share: bool) -> Column:
 
 
 def texts_of(columns: Mapping[str, Column], most: int | None = None) -> pd.DataFrame:
-    """Cells as text, of the first ``most`` rows or of all."""
+    """Return cells as text, of the first ``most`` rows or of all."""
     cells = {name: column.texts(most) for name, column in columns.items()}
     return pd.DataFrame(cells, dtype=object)

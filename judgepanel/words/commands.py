@@ -1,8 +1,8 @@
 r"""The exact command that reproduces a result.
 
-Options are written ``--name=value``, so that no value can be mistaken for an option, and words are
-quoted for bash and zsh. What cannot be printed (line breaks, escape sequences, direction marks)
-is written as ``$'\xHH'``: it reads back as it was and does nothing to the terminal.
+Options are written ``--name=value``, so no value can be mistaken for an option, and words are
+quoted for bash and zsh. Unprintable characters (line breaks, escape sequences, direction marks) are
+written as ``$'\xHH'``: the shell restores them, and the terminal does not interpret them.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 _DEFAULT = Settings()
 Option = tuple[str, str | None]
-"""An option and its value, None for one that takes none."""
+"""An option and its value, None for one without a value."""
 
 
 def recommend_command(
     file: str, spec: RecommendSpec, *, task: Task, columns: tuple[str, ...]
 ) -> str:
-    """The ``recommend`` command of a spec."""
+    """Return the ``recommend`` command of a spec."""
     options = [*_shared(spec.settings, task, columns), *written_options(spec)]
     options.append(("--out", "panel.json"))
     return _command("recommend", [file], options)
 
 
 def study_command(name: str, file: str, spec: Spec, *, task: Task, columns: tuple[str, ...]) -> str:
-    """The command that runs a study; options of its own are written where they differ."""
-    # Here, since what reads votes needs the columns' options alone.
+    """Return the command that runs a study, with the options that differ from their defaults."""
+    # Imported here because reading votes needs only the column options.
     from judgepanel.decision.recommend_spec import RecommendSpec  # noqa: PLC0415
 
     if isinstance(spec, RecommendSpec):
@@ -44,14 +44,14 @@ def study_command(name: str, file: str, spec: Spec, *, task: Task, columns: tupl
 
 
 def score_command(file: str) -> str:
-    """How new votes are scored with an exported panel."""
+    """Return the command that scores new votes with an exported panel."""
     return _command("score", ["panel.json", file], [("--out", "scored.csv")])
 
 
 def inspect_command(
     file: str, settings: Settings = _DEFAULT, *, task: Task, columns: tuple[str, ...]
 ) -> str:
-    """How a file's checks are printed."""
+    """Return the command that prints a file's checks."""
     options: list[Option] = [("--task", task), *_pairs(columns)]
     if settings.orientation != _DEFAULT.orientation:
         options.append(("--orientation", settings.orientation))
@@ -60,7 +60,7 @@ def inspect_command(
 
 
 def column_options(loaded: Loaded) -> tuple[str, ...]:
-    """The options with which the command line reads the file the same way."""
+    """Return the options with which the command line reads the file the same way."""
     mapping, labels = loaded.mapping, loaded.labels
     named = (
         ("--id-column", mapping.item_column or mapping.id_column),
@@ -77,12 +77,12 @@ def column_options(loaded: Loaded) -> tuple[str, ...]:
 
 
 def _in_list(name: str) -> str:
-    """A name as an option that takes names separated by commas reads it."""
+    """Return a name escaped for an option that takes names separated by commas."""
     return '"' + name.replace('"', '""') + '"' if set(name) & set(',"') else name
 
 
 def quoted(word: str) -> str:
-    """One word for bash or zsh, on one line and without anything a terminal would act on."""
+    """Return one word quoted for bash or zsh, on one line, without control characters."""
     if word.isprintable():
         return shlex.quote(word)
     return "$'" + "".join(_escaped(char) for char in word) + "'"

@@ -1,4 +1,4 @@
-"""Two analyses side by side: what differs in their data, and what may be said of their results.
+"""Comparison of two analyses: how their data differ, and what their results allow us to say.
 
 NLLs of different items are not comparable; on the same items, labels and splits the difference is
 measured item by item (:data:`judgepanel.studies.panel.what_if.WHAT_IF`). The first is called
@@ -44,12 +44,12 @@ _SETTINGS = {
     "seed": "seed",
     "group_duplicates": "grouping of duplicates",
 }
-"""What two analyses must have in common for their splits to be the same."""
+"""Settings that two analyses must share for their splits to be the same."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """One of the two: ``name`` and ``file`` are untrusted; ``created`` ISO 8601, UTC."""
+    """One of the two analyses: ``name`` and ``file`` are untrusted; ``created`` ISO 8601, UTC."""
 
     name: str
     file: str
@@ -59,17 +59,18 @@ class Side:
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """Who is asked, also those that are set aside."""
+        """All judges of the analysis, including those set aside."""
         return self.settings.judges or self.votes.judges
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What two analyses have in common; items are those with a label, told apart by their ids.
+    """What two analyses have in common; items are those with a label, identified by their ids.
 
-    ``relabelled`` of the ``shared`` items have another label; ``revoted`` are judges of both with
-    other votes on them; ``settings`` the names of settings that differ. ``host`` is the one whose
-    votes hold the judges of both, where their difference can be measured; else None.
+    ``relabelled`` of the ``shared`` items have different labels; ``revoted`` are common judges with
+    different votes on them; ``settings`` the names of settings that differ. ``host`` is the
+    analysis whose votes contain the judges of both, so that their difference can be measured; else
+    None.
     """
 
     same_task: bool
@@ -87,13 +88,13 @@ class Relation:
 
     @property
     def same_items(self) -> bool:
-        """Whether both rest on the same items and labels."""
+        """Whether both have the same items and labels."""
         different = self.only_before + self.only_after + self.relabelled
         return self.same_task and not different and not self.regrouped
 
 
 def relation(before: Side, after: Side) -> Relation:
-    """Compare what two analyses rest on; O(items x judges)."""
+    """Compare the data of two analyses; O(items x judges)."""
     rows = _shared_rows(before.votes, after.votes)
     left, right = before.votes, after.votes
     sides = [set(side.judges) for side in (before, after)]
@@ -127,12 +128,12 @@ def relation(before: Side, after: Side) -> Relation:
 
 
 def paired_spec(before: Side, after: Side, overlap: Relation) -> WhatIfSpec:
-    """All judges of after against all of before, on the votes of the host: nobody is chosen.
+    """Return the spec of all judges of after against all of before, on the votes of the host.
 
     Raises
     ------
     ValueError
-        No votes hold both.
+        Neither analysis has the votes of both.
     """
     if overlap.host is None:
         raise ValueError("no votes hold the judges of both")
@@ -150,7 +151,7 @@ def paired_spec(before: Side, after: Side, overlap: Relation) -> WhatIfSpec:
 
 
 def data_sentence(overlap: Relation) -> str:
-    """Whether both rest on the same items and labels, and so whether there is a test."""
+    """Say whether both have the same items and labels, and so whether there is a test."""
     if not overlap.same_task:
         return (
             "One is pairwise and the other pointwise: their NLLs are of different tasks, and "
@@ -167,7 +168,7 @@ def data_sentence(overlap: Relation) -> str:
 
 
 def _on(overlap: Relation) -> str:
-    """What else is the same, or keeps a difference from being tested."""
+    """Say what else is the same, or what prevents a test of the difference."""
     if overlap.settings:
         names = listed([_SETTINGS[name] for name in overlap.settings])
         return f", but not on the same settings ({names}): no difference is tested."
@@ -187,7 +188,7 @@ def _on(overlap: Relation) -> str:
 
 
 def paired_sentence(result: WhatIf) -> str:
-    """The difference on the same items; better or worse only where its interval leaves 0 out."""
+    """Return the difference on the same items; better or worse only if its interval excludes 0."""
     change = with_interval(*result.delta, sign=True)
     pipeline = pipeline_name(result.aggregator, result.calibrator)
     text = (
@@ -208,7 +209,7 @@ def paired_sentence(result: WhatIf) -> str:
 
 
 def data_rows(before: Side, after: Side, overlap: Relation) -> list[tuple[str, str, str]]:
-    """What is compared, before and after: text that is bounded, and still to be escaped."""
+    """Return what is compared, before and after: bounded text, still to be escaped."""
     sides = (before, after)
     ready = [prepare(side.votes, side.settings) for side in sides]
     rows: list[tuple[str, Iterable[str]]] = [
@@ -234,7 +235,7 @@ def data_rows(before: Side, after: Side, overlap: Relation) -> list[tuple[str, s
 
 
 def result_table(results: Sequence[tuple[str, Recommendation]]) -> dict[str, Column]:
-    """All judges under the reference, and the recommendation, of each that is there."""
+    """Return all judges under the reference, and the recommendation, of each available analysis."""
     if not results:
         return {}
     rows: list[tuple[str, str, str, str, CandidateFigures | Recommendation, float, str]] = []
@@ -262,7 +263,7 @@ def result_table(results: Sequence[tuple[str, Recommendation]]) -> dict[str, Col
 
 
 def settings_words(settings: Settings) -> str:
-    """The settings that are not the default, such as ``10 splits, seed 7``; empty for none."""
+    """Return the settings that differ from their defaults, such as ``10 splits, seed 7``."""
     sentence = {
         "orientation": f"order {settings.orientation.replace('_', ' ')}",
         "protocol": f"protocol {settings.protocol}",
@@ -279,7 +280,7 @@ def settings_words(settings: Settings) -> str:
 
 
 def _shared_rows(before: VoteMatrix, after: VoteMatrix) -> Rows:
-    """Positions in both of the items that have a label in both, in the order of before."""
+    """Positions in both of the items with a label in both, in the order of before."""
     place = {after.item_ids[i]: i for i in np.flatnonzero(after.labelled).tolist()}
     left = [i for i in np.flatnonzero(before.labelled).tolist() if before.item_ids[i] in place]
     right = [place[before.item_ids[i]] for i in left]
@@ -294,7 +295,7 @@ def _groups(side: Side, rows: NDArray[np.int64]) -> tuple[str, ...] | None:
 def _revoted(
     left: VoteMatrix, right: VoteMatrix, rows: Rows, judges: Sequence[str]
 ) -> tuple[str, ...]:
-    """Judges whose votes differ on the same items."""
+    """Return judges whose votes differ on the same items."""
     first, other = (
         votes.votes[which][:, np.array([votes.judges.index(n) for n in judges], dtype=np.int64)]
         for votes, which in zip((left, right), rows, strict=True)
@@ -322,7 +323,7 @@ def _everyone(judges: Sequence[str]) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    """The first few names, and how many more; a dash for nobody."""
+    """Return the first few names, and how many more; a dash if there are none."""
     displayed = [plain(name, 40) for name in names[:_NAMES]]
     more = len(names) - len(displayed)
     return ", ".join(displayed) + f" and {more:,} more" * bool(more) if names else "–"

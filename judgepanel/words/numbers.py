@@ -1,4 +1,4 @@
-"""Numbers as people read them: three significant figures, intervals in brackets."""
+"""Numbers for people: three significant figures, intervals in brackets."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _MOST = 4
 def sig(value: float, digits: int = 3) -> str:
     """Plain decimals with ``digits`` significant figures; thousands separated.
 
-    Every digit before the decimal point is shown. Numbers that would be mostly zeros, below
-    ``TINY``, take an exponent.
+    All digits before the decimal point are shown. Numbers below ``TINY``, which would be mostly
+    zeros, have an exponent.
     """
     if not math.isfinite(value):
         return "n/a"
@@ -24,20 +24,18 @@ def sig(value: float, digits: int = 3) -> str:
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """As :func:`sig` with an explicit sign."""
+    """Return :func:`sig` with an explicit sign."""
     text = sig(value, digits)
     return text if text.startswith("-") or text in ("0", "n/a") else f"+{text}"
 
 
 def fixed(value: float, places: int) -> str:
-    """A fixed number of decimals, n/a where there is no number; never a negative zero."""
+    """Return a fixed number of decimals, n/a for NaN; never a negative zero."""
     return f"{value:z,.{places}f}" if math.isfinite(value) else "n/a"
 
 
 def interval(lo: float, hi: float, digits: int = 2, *, sign: bool = False, most: int = 6) -> str:
-    """``[lo, hi]`` with the decimals, ``most`` at most, that ``digits`` figures of its wider end
-    need.
-    """
+    """``[lo, hi]`` with decimals for ``digits`` figures of its larger end, at most ``most``."""
     if not (math.isfinite(lo) and math.isfinite(hi)):
         return "[n/a]"
     places = min(decimals(max(abs(lo), abs(hi)), digits), most)
@@ -48,9 +46,9 @@ def interval(lo: float, hi: float, digits: int = 2, *, sign: bool = False, most:
 def with_interval(
     value: float, lo: float, hi: float, digits: int = 2, *, sign: bool = False
 ) -> str:
-    """``0.54 [0.27, 0.81]``: a difference with the decimals, 4 at most, of its interval.
+    """``0.54 [0.27, 0.81]``: a difference with the decimals of its interval, at most 4.
 
-    A value that is rounded away is ``0.000``, without a sign.
+    A value that rounds to 0 is ``0.000``, without a sign.
     """
     if not (math.isfinite(value) and math.isfinite(lo) and math.isfinite(hi)):
         return f"{signed(value, digits) if sign else sig(value, digits)} [n/a]"
@@ -60,19 +58,19 @@ def with_interval(
 
 
 def compared(value: float, lo: float, hi: float) -> str:
-    """A signed difference with its interval; ``the same`` where all of it is rounded away."""
+    """A signed difference with its interval; ``the same`` if everything rounds to 0."""
     if math.isfinite(value) and lo <= hi and not any(round(x, _MOST) for x in (value, lo, hi)):
         return "the same"
     return with_interval(value, lo, hi, sign=True)
 
 
 def level(value: float, lo: float, hi: float) -> str:
-    """``0.331 [0.215, 0.448]``: a score with three decimals, its interval with no more."""
+    """``0.331 [0.215, 0.448]``: a score and its interval with three decimals."""
     return f"{fixed(value, 3)} {interval(lo, hi, 3, most=3)}"
 
 
 def share_level(value: float, lo: float, hi: float, *, digits: int = 3) -> str:
-    """``89.1 % [85.6, 92.3]``: a share and its interval in per cent; n/a where there is none."""
+    """``89.1 % [85.6, 92.3]``: a share and its interval in per cent; n/a for NaN."""
     if not math.isfinite(value):
         return "n/a"
     if not (math.isfinite(lo) and math.isfinite(hi)):
@@ -82,7 +80,7 @@ def share_level(value: float, lo: float, hi: float, *, digits: int = 3) -> str:
 
 
 def decimals(value: float, digits: int) -> int:
-    """Decimals that show ``digits`` significant figures of a value once it is rounded."""
+    """Return the decimals that show ``digits`` significant figures of a value after rounding."""
     if value == 0 or not math.isfinite(value):
         return digits
     exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
@@ -99,12 +97,12 @@ def p_value(p: float) -> str:
 
 
 def p_cell(p: float) -> str:
-    """A p-value as a cell of a table: ``< .001``, ``.042``, blank where there is none."""
+    """Return a p-value as a cell of a table: ``< .001``, ``.042``, blank for NaN."""
     return p_value(p).removeprefix("p ").removeprefix("= ") if math.isfinite(p) else ""
 
 
 def percent(share: float, digits: int = 2) -> str:
-    """A share in per cent with ``digits`` significant figures."""
+    """Return a share in per cent with ``digits`` significant figures."""
     return f"{sig(100.0 * share, digits)} %" if math.isfinite(share) else "n/a"
 
 
@@ -119,10 +117,10 @@ def listed(names: list[str], link: str = "and") -> str:
 
 
 def capital(text: str) -> str:
-    """With a capital first letter."""
+    """Return the text with a capital first letter."""
     return text[0].upper() + text[1:]
 
 
 def minute(moment: str) -> str:
-    """A moment (ISO 8601, UTC) as ``2026-01-03 09:15``."""
+    """Return a moment (ISO 8601, UTC) as ``2026-01-03 09:15``."""
     return moment[:16].replace("T", " ")

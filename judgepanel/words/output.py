@@ -1,4 +1,4 @@
-"""Where results go: files written whole or not at all, and never over what they were made from."""
+"""Output files: written completely or not at all, and never over an input."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from judgepanel.votes import InputError
 
 
 def check_output(path: Path, *, inputs: Sequence[Path] = (), kinds: Sequence[str] = ()) -> None:
-    """Refuse a place that cannot be written to before any work is done.
+    """Refuse an invalid output path before any work is done.
 
-    ``kinds`` are the endings a file may have; a device or pipe takes anything. ``inputs`` are the
-    files that are read, none of which may be written over.
+    ``kinds`` are the allowed extensions; a device or pipe accepts any content. ``inputs`` are the
+    files that are read, which must not be overwritten.
 
     Raises
     ------
     InputError
-        Another ending, a missing folder, a folder, or one of the inputs.
+        Another extension, a missing folder, a folder, or one of the inputs.
     """
     name = path.name
     if path.is_dir():
@@ -42,9 +42,9 @@ def check_output(path: Path, *, inputs: Sequence[Path] = (), kinds: Sequence[str
 
 
 def write_whole(path: Path, data: bytes, *, mode: int = 0o666) -> None:
-    """Write a file so that a reader sees all of it or none; devices and pipes are written to.
+    """Write a file atomically; devices and pipes are written directly.
 
-    ``mode`` are the permissions of a new file, of which the process's umask takes its share.
+    ``mode`` are the permissions of a new file, reduced by the process's umask.
     """
     if _is_special(path):
         path.write_bytes(data)
@@ -63,5 +63,5 @@ def write_whole(path: Path, data: bytes, *, mode: int = 0o666) -> None:
 
 
 def _is_special(path: Path) -> bool:
-    """Whether something other than a regular file or folder is there."""
+    """Whether the path is something other than a regular file or folder."""
     return path.exists() and not path.is_file() and not path.is_dir()

@@ -1,4 +1,4 @@
-"""What was read of judges' outputs, in words and tables for people."""
+"""Coverage of judges' outputs, in words and tables."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ FORM_TITLES = {
     "letter": "bare last letter",
     "score": "higher score",
 }
-"""What the forms of a verdict are called."""
+"""Names of the forms of a verdict."""
 
 
 def coverage_sentence(coverage: Coverage) -> str:
-    """How much was read, and of whom the least."""
+    """Say how many outputs were readable, and the judge with the lowest share."""
     rates = sorted(coverage.judges, key=lambda judge: judge.rate)
     read = f"{percent(coverage.rate, 3)} of {counted(coverage.outputs, 'output')}"
     least: JudgeCoverage = rates[0]
@@ -36,7 +36,7 @@ def coverage_sentence(coverage: Coverage) -> str:
 
 
 def coverage_table(coverage: Coverage) -> dict[str, Column]:
-    """The table of the page: forms and reasons that occur, under their names."""
+    """Return the table of the page: forms and reasons that occur, by name."""
     frame = coverage.frame()
     columns = {"judge": text([plain(name, 120) for name in frame["judge"]])}
     for name in frame.columns[1:]:
@@ -47,14 +47,14 @@ def coverage_table(coverage: Coverage) -> dict[str, Column]:
 
 
 def coverage_text(coverage: Coverage) -> str:
-    """The same table for a terminal."""
+    """Return the same table for a terminal."""
     cells = {name: column.texts() for name, column in coverage_table(coverage).items()}
     return pd.DataFrame(cells).to_string(index=False)
 
 
 def position_sentence(positions: Positions) -> str:
-    """Who changes its mind when the order is turned around, and which way."""
-    # By the upper limit: one item says little of a judge, whatever it says.
+    """Say which judge changes its verdict most with the order, and in which direction."""
+    # By the upper end, because a share from few items is uncertain.
     least = int(positions.consistent.hi.argmin())
     share, lo, hi = (percent(end, 2) for end in positions.consistent[least])
     lean = [
@@ -75,7 +75,7 @@ def position_sentence(positions: Positions) -> str:
 
 
 def position_table(positions: Positions) -> dict[str, Column]:
-    """One row per judge, columns in words."""
+    """Return one row per judge, with columns in words."""
     return {
         "judge": text([plain(name, 120) for name in positions.judges]),
         "items": numbers(positions.both, "whole"),

@@ -1,4 +1,4 @@
-"""The outcome of a check, and what it counted, in words."""
+"""The outcome of a check, and its counts, in words."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ CHECK_MARKS = {
     "fail": "fails",
     "not applicable": "does not apply",
 }
-"""Outcomes of checks, after 'P0 Item order:'."""
+"""Outcomes of checks, following 'P0 Item order:'."""
 
 
 def check_sentences(check: Check) -> str:
-    """A check's outcome, why, and what to do."""
+    """Return a check's outcome, the reason, and what to do."""
     return f"{check.title}: {CHECK_MARKS[check.outcome]}. {check.why} {check.advice}"
 
 
 def check_numbers(check: Check) -> str:
-    """What a check counted."""
+    """Return the counts of a check."""
     return "; ".join(f"{name}: {value}" for name, value in check.numbers.items())

@@ -1,4 +1,4 @@
-"""Scores of new votes in words: how many, and what they are worth on the labels of the file."""
+"""Scores of new votes in words: how many, and their NLL on the labels of the file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FEW_WRONG = 10
 
 
 def scored_text(scored: Scored, file: str) -> str:
-    """What was written to ``file``, and the NLL on labels where the file has any."""
+    """Return what was written to ``file``, and the NLL on labels if the file has any."""
     decided = int((scored.frame()["decision"] != "").sum())
     lines = [f"{len(scored.p):,} items scored, {decided:,} decided, written to {file}."]
     if scored.labelled is not None:
@@ -19,7 +19,7 @@ def scored_text(scored: Scored, file: str) -> str:
 
 
 def labelled_sentence(labelled: Labelled) -> str:
-    """The NLL on labelled new items with interval and null, or why there is none."""
+    """Return the NLL on labelled new items with interval and null, or why there is none."""
     if labelled.figures is None:
         if labelled.n_seen > labelled.n:
             return (

@@ -1,4 +1,4 @@
-"""The answer of a study as one sentence; plain text, so that every way out can escape it."""
+"""Sentences shared by studies' answers; plain text, which each renderer escapes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CALIBRATED = {
     "isotonic": "isotonic regression",
     "auto": "the automatic calibrator",
 }
-"""What a score was calibrated with, within a sentence."""
+"""Names of calibrators within a sentence."""
 
 AGGREGATOR_NAMES = {
     "majority": "majority vote",
@@ -52,17 +52,17 @@ AGGREGATOR_NAMES = {
     "average": "the recommended average",
 }
 EVEN_SHARE = 0.4
-"""Members of an average that are named; the rest is counted."""
+"""Minority share from which labels count as balanced in the sentence on votes."""
 CODING = "These figures measure the coding, not the judges."
 
 
 def first_calibrator(calibrators: Sequence[str]) -> str:
-    """The calibrator that is shown first: beta where it was fitted."""
+    """Return the calibrator to show first: beta if it was fitted."""
     return "beta" if "beta" in calibrators else str(calibrators[0])
 
 
 def position_sentence(position: ConstantPosition) -> str:
-    """That a constant position explains the score, before anything is said about judges."""
+    """Say that a constant position explains the score; precedes any statement about judges."""
     value, lo, hi = position.gap
     gap = f"{signed(value)} {interval(lo, hi, sign=True)}"
     return (
@@ -72,7 +72,7 @@ def position_sentence(position: ConstantPosition) -> str:
 
 
 def if_positions_mean_nothing(position: ConstantPosition | None, text: str) -> str:
-    """An answer, on condition that judges do not prefer a position where that would explain it."""
+    """Return an answer on condition that judges prefer no position, if that could explain it."""
     if position is None or not position.explains:
         return text
     text = f"{text[0].lower()}{text[1:]}"
@@ -80,7 +80,7 @@ def if_positions_mean_nothing(position: ConstantPosition | None, text: str) -> s
 
 
 def votes_sentence(votes: VoteMatrix, *, group_duplicates: bool = False) -> str:
-    """What was brought, and whether it is ready: copies of items must be kept together."""
+    """Describe the votes and whether they are ready: copies of items must be kept together."""
     labelled = int(votes.labelled.sum())
     share = votes.minority_share
     size = f"{counted(votes.n_items, 'item')}, {counted(votes.n_judges, 'judge')}"
@@ -109,7 +109,7 @@ SAME_PROBABILITIES = "same probabilities as all"
 
 
 def tie_words(k_lo: int, n_judges: int) -> str:
-    """What stands in place of a difference where an arm never differs from all judges.
+    """Return the words for a difference when an arm never differs from all judges.
 
     ``k_lo`` is the smallest panel of the arm in any split.
     """
@@ -142,7 +142,7 @@ def _member_name(member: Member, n_judges: int) -> str:
 
 
 def in_words(warnings: tuple[str, ...]) -> tuple[str, ...]:
-    """Warnings of the studies here, calibrators named as elsewhere on the page."""
+    """Return studies' warnings with calibrator names as elsewhere on the page."""
     words = []
     for sentence in warnings:
         name, _, rest = sentence.partition(" ")
@@ -151,7 +151,7 @@ def in_words(warnings: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def so_far(result: Any) -> str:
-    """How many splits or halves an answer rests on, where some are still missing; else nothing."""
+    """Return how many splits or halves an answer is based on if some are missing; else nothing."""
     if getattr(result, "partial", False):
         for noun, name in (("splits", "splits"), ("halves", "rounds")):
             if hasattr(result, f"planned_{name}"):

@@ -17,7 +17,7 @@ _QUOTED = frozenset(',;\t"\r\n')
 
 
 def accuracy_table(judges: JudgeTable) -> dict[str, Column]:
-    """Every judge, most accurate first; names as a terminal can show them."""
+    """Return every judge, most accurate first, with names safe for a terminal."""
     frame = judges.frame()
     ends = [
         f"[{percent(lo, 3)}, {percent(hi, 3)}]"
@@ -36,7 +36,7 @@ def accuracy_table(judges: JudgeTable) -> dict[str, Column]:
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """A frame as CSV; text that a spreadsheet would run as a formula gets an apostrophe.
+    """Return a frame as CSV; text that a spreadsheet would run as a formula gets an apostrophe.
 
     Numbers read back to the bit, missing ones are blank. (pandas leaves a lone carriage return
     unquoted, which breaks the row.)

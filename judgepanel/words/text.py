@@ -1,4 +1,4 @@
-"""Untrusted text on its way into Markdown or HTML."""
+"""Escaping of untrusted text for Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&=@/^\"'])")
 
 
 LONGEST = 20_000
-"""Characters of a paragraph."""
+"""Maximum number of characters of a paragraph."""
 
 
 def plain(text: str, length: int = 80) -> str:
-    """One line without control or direction characters, of bounded length."""
+    """Return one line without control or direction characters, of bounded length."""
     flat = "".join(c if unicodedata.category(c)[0] != "C" else " " for c in text)
     flat = " ".join(flat.split())
     return flat if len(flat) <= length else flat[: length - 1] + "…"
 
 
 def markdown(text: str, length: int = 400) -> str:
-    """Text that Markdown shows as it is: every mark escaped, no emoji codes, no links."""
+    """Return text that Markdown shows unchanged: all marks escaped, no emoji codes, no links."""
     return _MARKDOWN.sub(lambda result: f"&#{ord(result[1])};", plain(text, length))
 
 
 def in_html(text: str, length: int = 400) -> str:
-    """Text for an HTML body or attribute."""
+    """Return text for an HTML body or attribute."""
     return html.escape(plain(text, length), quote=True)
 
 
 def csv_name(text: str, ending: str) -> str:
-    """A file name for a download: letters, digits, dot, dash and underscore only."""
+    """Return a file name for a download: letters, digits, dot, dash and underscore only."""
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.") or "analysis"
     return f"{stem[:60]}-{ending}"
