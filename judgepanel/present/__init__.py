@@ -1,1 +1,1 @@
-"""Results as blocks: what page, report and terminal show of every study, made once."""
+"""Results as blocks: what pages, reports and the terminal show for every study."""

@@ -1,4 +1,4 @@
-"""The report of a whole analysis: the decision on one sheet, then all that there is behind it."""
+"""The report of a whole analysis: the decision on one sheet, followed by all its evidence."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from judgepanel.words.sentences import votes_sentence
 
 
 class Decided(Protocol):
-    """What was decided, by whom, why, and when (ISO 8601, UTC): untrusted text."""
+    """A recorded decision: by whom, why, and when (ISO 8601, UTC); untrusted text."""
 
     @property
     def what(self) -> str: ...
@@ -68,7 +68,7 @@ _GROUPED = {True: "kept in one group", False: "taken as they are"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Finding:
-    """A result of this version, of which study and under which spec."""
+    """A result of this version, with its study and spec."""
 
     study: Study[Any, Any, Any]
     spec: Spec
@@ -77,12 +77,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnalysisReport:
-    """All that the report of an analysis shows.
+    """The content of the report of an analysis.
 
-    ``file`` and ``columns`` read the votes again on the command line; ``notes`` is what was odd
-    about them. ``outdated`` and ``missing`` are names of studies that are not among ``findings``:
-    of an older version, and not computed. ``written`` is ISO 8601, UTC; ``coverage`` what was read
-    of judges' outputs, None where the file had votes.
+    ``file`` and ``columns`` reproduce the reading of the votes on the command line; ``notes`` are
+    data warnings. ``outdated`` and ``missing`` are names of studies that are not among
+    ``findings``: results of an older version, and not computed. ``written`` is ISO 8601, UTC;
+    ``coverage`` is that of judges' outputs, None if the file held votes.
     """
 
     name: str
@@ -99,14 +99,14 @@ class AnalysisReport:
     coverage: Coverage | None = None
 
     def of(self, study: Study[Any, Any, Any]) -> Finding | None:
-        """What was found by this study."""
+        """Return the result of this study."""
         return next(
             (finding for finding in self.findings if finding.study.name == study.name), None
         )
 
 
 def analysis_document(report: AnalysisReport) -> Document:
-    """The whole report, the decision first."""
+    """Return the whole report, the decision first."""
     sheet, rest = _sheet(report)
     blocks = [
         Heading("The evidence"),
@@ -129,7 +129,7 @@ def _statuses(report: AnalysisReport) -> tuple[JudgeStatus, ...]:
 
 
 def _sheet(report: AnalysisReport) -> tuple[tuple[Block, ...], list[Block]]:
-    """The decision sheet, and what the recommendation says besides."""
+    """Return the decision sheet, and the rest of the recommendation."""
     finding = report.of(RECOMMEND)
     if finding is None:
         answer = "No recommendation has been computed for this analysis."
@@ -145,7 +145,7 @@ def _sheet(report: AnalysisReport) -> tuple[tuple[Block, ...], list[Block]]:
 
 
 def _gaps(report: AnalysisReport) -> Iterator[Block]:
-    """Studies that the report does not have."""
+    """Yield a block on studies that the report lacks."""
     if report.missing:
         yield Paragraph(f"Not computed: {_titles(report.missing)}.", quiet=True)
     if report.outdated:
@@ -208,7 +208,7 @@ def _rests_on(report: AnalysisReport) -> Iterator[Block]:
 
 
 def _checks(report: AnalysisReport) -> Iterator[Block]:
-    """P0 is always known; P1 to P3 are part of Scope."""
+    """Yield the checks: P0 is always known; P1 to P3 are part of Scope."""
     yield Heading("Checks")
     finding = report.of(SCOPE)
     order, repeats = item_checks(report.votes, group_duplicates=report.settings.group_duplicates)
@@ -230,7 +230,7 @@ def _checks(report: AnalysisReport) -> Iterator[Block]:
 
 
 def _sections(report: AnalysisReport) -> Iterator[Block]:
-    """Every study in the order of the pages; what the sheet has shown is not repeated."""
+    """Yield every study in page order, without repeating the sheet."""
     recommended = report.of(RECOMMEND)
     known: set[str] = set() if recommended is None else set(recommended.result.warnings)
     for entry in ENTRIES.values():
@@ -272,7 +272,7 @@ def _command(report: AnalysisReport, finding: Finding) -> str:
 
 
 def _view(report: AnalysisReport, name: str) -> Any:
-    """What a study shows besides its result; None for its default."""
+    """Return the view options of a study; None for its default."""
     finding = report.of(RECOMMEND)
     recommendation: Any = None if finding is None else finding.result
     if name == RECOMMEND.name:
@@ -284,6 +284,6 @@ def _view(report: AnalysisReport, name: str) -> Any:
     if name == SCOPE.name:
         change: Any = report.of(GROUP_CHANGE)
         filtered = None if change is None or change.result.by != "filter" else change.result
-        # The head of the report has what the checks say.
+        # The head of the report contains the sentences of the checks.
         return ScopeView(False, True, recommendation, filtered)
     return ValueView(_statuses(report)) if name == VALUE.name else None

@@ -1,4 +1,4 @@
-"""The vocabulary of what is shown: a study presents itself in these, and renderers draw them."""
+"""Blocks: the elements in which studies present their results, and which renderers draw."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from judgepanel.words.sentences import CALIBRATED, first_calibrator
 P = ParamSpec("P")
 
 FEW_ROWS = 25
-"""Rows of a table in a report; the table of the result has all of them."""
+"""Rows of a table in a report; the result's own table has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A section begins; ``level`` 2 stands under a title, 3 under a section."""
+    """A section heading; ``level`` 2 is below the title, 3 below a section."""
 
     text: str
     level: int = 2
@@ -31,14 +31,14 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a section, in a sentence or a few."""
+    """The answer of a section, in one or a few sentences."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Some sentences; ``quiet`` for how to read what stands above."""
+    """Text; ``quiet`` for notes on how to read what precedes it."""
 
     text: str
     quiet: bool = False
@@ -46,7 +46,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Caveat:
-    """What limits the figures beside it; no renderer may leave it out."""
+    """A limitation of the figures next to it; no renderer may omit it."""
 
     text: str
 
@@ -60,14 +60,14 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names and values."""
+    """Pairs of names and values."""
 
     pairs: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names under a title, in columns where there is room; ``more`` says how many are left out."""
+    """Names under a title, in columns if there is room; ``more`` is the number omitted."""
 
     title: str
     names: tuple[str, ...]
@@ -76,17 +76,17 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that computes the figures again, to be copied."""
+    """A command that reproduces the figures, for copying."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """A table of columns by their names; ``caption`` says what it shows.
+    """A table of columns by name; ``caption`` says what it shows.
 
-    A document shows at most ``most`` rows and says how many are left. ``height`` is that of the
-    table on a page, in pixels, above which it scrolls. ``help`` describes columns by their names.
+    A document shows at most ``most`` rows and says how many are omitted. ``height`` is the height
+    in pixels above which the table scrolls on a page. ``help`` describes columns by name.
     """
 
     columns: Mapping[str, Column]
@@ -101,15 +101,15 @@ class Table:
         return max(map(len, self.columns.values()), default=0)
 
     def texts(self, most: int | None = None) -> pd.DataFrame:
-        """Cells as text, of the first ``most`` rows or of all."""
+        """Return cells as text, of the first ``most`` rows or of all."""
         return texts_of(self.columns, most)
 
     def rows(self) -> list[list[str]]:
-        """Cells of the rows that a document shows, as text."""
+        """Return the cells of the rows that a document shows, as text."""
         return [list(row) for row in self.texts(self.most).itertuples(index=False, name=None)]
 
     def rows_left(self) -> str:
-        """How many rows a document leaves out; empty where it shows all."""
+        """Say how many rows a document omits; empty if it shows all."""
         more = self.n_rows - self.most
         if more <= 0:
             return ""
@@ -119,10 +119,10 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure, and in words what it shows; where none can be drawn there are the words alone.
+    """A figure with a description in words, which replaces a figure that cannot be drawn.
 
-    ``draw`` makes it once a renderer asks for it. With ``axes`` the words end in their titles.
-    ``narrow`` are the cells of a heat map that is a table on a screen too narrow for it.
+    ``draw`` is called when a renderer needs the figure. With ``axes``, the description includes the
+    axis titles. ``narrow`` are the cells of a heat map, shown as a table on narrow screens.
     """
 
     draw: Callable[[], go.Figure]
@@ -132,12 +132,12 @@ class Figure:
 
     @cached_property
     def figure(self) -> go.Figure:
-        """The figure, drawn the first time that it is asked for."""
+        """The figure, drawn on first use."""
         return self.draw()
 
     @property
     def alt(self) -> str:
-        """What it shows, in words."""
+        """Description in words."""
         if not self.axes:
             return self.shows
         layout = self.figure.layout
@@ -147,7 +147,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Box:
-    """Blocks that one sentence marks; ``coding`` where they measure how labels were coded."""
+    """Blocks in a box with one sentence; ``coding`` if they measure how labels were coded."""
 
     words: str
     blocks: tuple[Block, ...]
@@ -156,7 +156,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """Blocks side by side where there is room, one after the other elsewhere."""
+    """Blocks side by side if there is room, otherwise one after the other."""
 
     blocks: tuple[Block, ...]
 
@@ -179,7 +179,7 @@ Block = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Document:
-    """A title and blocks in order; ``sheet`` stands before them, on a page of its own in print."""
+    """A title and blocks in order; ``sheet`` precedes them, on a separate page in print."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -187,7 +187,7 @@ class Document:
 
 
 def flat(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Blocks in order, those in boxes and rows too."""
+    """Yield all blocks in order, including those inside boxes and rows."""
     for block in blocks:
         yield block
         if isinstance(block, Box | Row):
@@ -195,21 +195,21 @@ def flat(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def opening(blocks: Iterable[Block]) -> tuple[list[Block], list[Block]]:
-    """What stands before the first heading, and the rest."""
+    """Return the blocks before the first heading, and the rest."""
     blocks = list(blocks)
     end = next((i for i, block in enumerate(blocks) if isinstance(block, Heading)), len(blocks))
     return blocks[:end], blocks[end:]
 
 
 def paragraphs(*sentences: str | None) -> list[Block]:
-    """A paragraph for every sentence that is not empty."""
+    """Return a paragraph for every non-empty sentence."""
     return [Paragraph(sentence) for sentence in sentences if sentence]
 
 
 def by_calibrator(
     calibrators: Sequence[str], chosen: str | None, blocks_of: Callable[[str], list[Block]]
 ) -> list[Block]:
-    """The blocks of the chosen calibrator; of every calibrator, under headings, where none was."""
+    """Return the blocks of the chosen calibrator, or of every calibrator under headings."""
     first = chosen or first_calibrator(calibrators)
     blocks = blocks_of(first)
     for calibrator in calibrators if chosen is None else ():
@@ -221,5 +221,5 @@ def by_calibrator(
 def drawing(
     shows: str, draw: Callable[P, go.Figure], *arguments: P.args, **options: P.kwargs
 ) -> Figure:
-    """What ``draw`` makes of these arguments, described by what it shows and its axes."""
+    """Return the figure from ``draw`` with these arguments, described by ``shows`` and its axes."""
     return Figure(partial(draw, *arguments, **options), f"Figure: {shows}", axes=True)

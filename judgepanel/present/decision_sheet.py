@@ -1,7 +1,7 @@
 """The decision on one sheet of paper: the first page of both reports.
 
-It has room for so much and no more, on A4 and on Letter: what does not fit is counted, and stands
-whole in the pages behind it.
+The sheet must fit on A4 and on Letter: what does not fit is counted, and appears in full on the
+following pages.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FIGURE_FONT = 10
 NAME_LINES = 80
 """Lines of names that fit, over all columns and lists."""
 _NAME_LINE = 20
-"""Characters of a name in a line of a column."""
+"""Characters of a name per line of a column."""
 _LONGEST_NAME = 2 * _NAME_LINE
 _CAVEAT_LINES = 6
 _CAVEAT_LINE = 115
@@ -46,9 +46,9 @@ _COMMAND_CHARACTERS = 450
 def decision_sheet(
     opening: Sequence[Block], result: Recommendation, votes: VoteMatrix, *, command: str
 ) -> tuple[tuple[Block, ...], list[Block]]:
-    """The sheet, and what of the recommendation's opening is left for the pages behind it.
+    """Return the sheet, and the rest of the recommendation's opening for the following pages.
 
-    ``opening`` is what the recommendation shows before its first heading; ``command`` computes it.
+    ``opening`` are the recommendation's blocks before its first heading; ``command`` reproduces it.
     """
     blocks = list(_one_by_one(opening))
     first = [block for block in blocks if isinstance(block, Answer)]
@@ -67,18 +67,18 @@ def decision_sheet(
 
 
 def empty_sheet(answer: str, votes: VoteMatrix, *, seed: int) -> tuple[Block, ...]:
-    """The sheet of an analysis without a recommendation."""
+    """Return the sheet of an analysis without a recommendation."""
     return (Answer(answer), Facts(tuple(_identity(votes, seed=seed))))
 
 
 def _one_by_one(blocks: Iterable[Block]) -> Iterator[Block]:
-    """What stands side by side on a page, one after the other."""
+    """Yield blocks that are side by side on a page one after the other."""
     for block in blocks:
         yield from block.blocks if isinstance(block, Row) else (block,)
 
 
 def _with_every_judge(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Blocks behind the sheet, with every judge in the table of the panel."""
+    """Yield blocks for the following pages, with every judge in the table of the panel."""
     for block in blocks:
         if isinstance(block, Table) and {"decision", "judge"} <= block.columns.keys():
             yield replace(block, most=block.n_rows)
@@ -87,7 +87,7 @@ def _with_every_judge(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _low(figure: Figure) -> Figure:
-    """The figure as low as small letters allow."""
+    """Return the figure at the smallest height its labels allow."""
 
     def draw() -> go.Figure:
         drawn = go.Figure(figure.figure)
@@ -99,7 +99,7 @@ def _low(figure: Figure) -> Figure:
 
 
 def _judges(result: Recommendation) -> Iterator[Block]:
-    """Names of the judges by what happens to them; the shorter lists are shown whole first."""
+    """Yield names of the judges by decision; shorter lists are shown in full first."""
     lists = {
         "Keep": tuple(result.model.judges),
         "Leave out": tuple(result.left_out),
@@ -150,7 +150,7 @@ def _numbers(result: Recommendation) -> Iterator[tuple[str, str]]:
 
 
 def _fitting(notes: Iterable[Caveat]) -> tuple[list[Block], list[Block]]:
-    """Caveats that fit, and those that are for the pages behind; the sheet counts them."""
+    """Return the caveats that fit, and those for the following pages, which the sheet counts."""
     fit: list[Block] = []
     rest: list[Block] = []
     room = _CAVEAT_LINES
@@ -163,7 +163,7 @@ def _fitting(notes: Iterable[Caveat]) -> tuple[list[Block], list[Block]]:
 
 
 def _identity(votes: VoteMatrix, *, seed: int) -> Iterator[tuple[str, str]]:
-    """Which votes, which seed and which version the decision rests on."""
+    """Yield the votes, seed and version of the decision."""
     labelled = int(votes.labelled.sum())
     judges = counted(votes.n_judges, "judge")
     yield "Votes", f"{judges} on {counted(votes.n_items, 'item')}, {labelled:,} of them labelled"

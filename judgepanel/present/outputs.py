@@ -1,4 +1,4 @@
-"""What was read of judges' outputs, where votes came from those."""
+"""Presentation of judges' outputs and their coverage."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _TINTS = {
     "stated": 0.4,
     **dict.fromkeys(("closing", "opening", "letter"), 0.7),
 }
-"""The stricter a form, the darker."""
+"""Stricter forms have darker colours."""
 _SHAPES = {"field": "/", "bold": ".", "opening": "|", "letter": "."}
 
 
 def outputs(coverage: Coverage) -> list[Block]:
-    """Coverage, and both orders where judges saw them; no text that a judge wrote."""
+    """Return coverage, and order effects if judges saw both orders; no text from judges."""
     sentence = coverage_sentence(coverage)
     blocks: list[Block] = [Heading("Outputs of the judges")]
     blocks += paragraphs(sentence, check_sentences(check_outputs(coverage)))
@@ -59,7 +59,7 @@ def outputs(coverage: Coverage) -> list[Block]:
 
 
 def parse_levels(coverage: Coverage) -> go.Figure:
-    """Share of outputs by the form of the verdict, one bar per judge, the least read first."""
+    """Draw the share of outputs by form of verdict, one bar per judge, lowest coverage first."""
     frame = coverage.frame()
     x = np.arange(1, len(frame) + 1)
     names = [escaped(name) for name in frame["judge"]]
@@ -107,7 +107,7 @@ def parse_levels(coverage: Coverage) -> go.Figure:
 
 
 def both_orders(positions: Positions) -> go.Figure:
-    """Self-consistency with its interval, the least consistent first; shape and hover: the lean."""
+    """Draw consistency with its interval, the lowest first; marker and hover text show the lean."""
     judges, lean = positions.judges, positions.lean
     rank = np.arange(1, len(judges) + 1)
     hover = np.column_stack([positions.both, *lean])

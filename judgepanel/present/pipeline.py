@@ -1,4 +1,4 @@
-"""The pipeline that studies of one pipeline are shown under while nobody has changed a control."""
+"""The default pipeline of studies that use a single pipeline."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 
 OFFERED: tuple[Calibrator, ...] = ("beta", "temperature", "none")
-"""Calibrators that pages offer; the first is that of the paper's default."""
+"""Calibrators that pages offer; the first is the paper's default."""
 REFITTED = 20
-"""Most splits of a study that fits a cross-fitted aggregator many times in each of them."""
+"""Maximum splits of a study that fits a cross-fitted aggregator many times per split."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """One pipeline on the best ``panel`` judges, None for all: the paper's default.
+    """One pipeline on the best ``panel`` judges, None for all; defaults to the paper's.
 
-    ``recommended`` where it is the heaviest member of the recommended average: studies that can
-    show the average itself do.
+    ``recommended`` if it is the heaviest member of the recommended average: studies that support
+    the average use it.
     """
 
     aggregator: Aggregator = "one_coin"
@@ -34,7 +34,7 @@ class Pipeline:
 
 
 def pipeline_of(recommendation: Recommendation | None) -> Pipeline:
-    """The heaviest recommended pipeline; the paper's default without a recommendation."""
+    """Return the heaviest recommended pipeline; the paper's default without a recommendation."""
     if recommendation is None:
         return Pipeline()
     main = recommendation.model.main
@@ -44,14 +44,17 @@ def pipeline_of(recommendation: Recommendation | None) -> Pipeline:
 
 
 def affordable_splits(settings: Settings, aggregator: Aggregator) -> Settings:
-    """Fewer splits, where an aggregator is fitted many times in each of them."""
+    """Return settings with fewer splits for aggregators that need many fits per split."""
     if not cross_fits(aggregator):
         return settings
     return replace(settings, splits=min(settings.splits, REFITTED))
 
 
 def panel_spec(kind: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
-    """The specs of a study of one panel: the recommended average, where there is one."""
+    """Return a function for the default specs of a study of one panel.
+
+    They use the recommended average if there is one.
+    """
 
     def specs(votes: VoteMatrix, settings: Settings, shown: Pipeline) -> tuple[Any, ...]:
         if shown.recommended:

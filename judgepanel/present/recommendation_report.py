@@ -1,4 +1,4 @@
-"""The report of a recommendation: the decision on one sheet, its evidence, what it rests on."""
+"""The report of a recommendation: the decision on one sheet, its evidence, and its data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def recommendation_report(
     worth: tuple[ValueSpec, Value] | None = None,
     statuses: tuple[JudgeStatus, ...] = (),
 ) -> Document:
-    """The whole report; ``worth`` and ``statuses`` where the value of judges has been computed."""
+    """Return the whole report; ``worth`` and ``statuses`` if the value of judges was computed."""
     view = RecommendationView(votes, statuses)
     first, evidence = opening(
         study_blocks(ENTRIES[RECOMMEND.name], result, spec, view, command=command)

@@ -1,4 +1,4 @@
-"""The pages that list every study's options and columns; run this module to print them.
+"""Generator of the pages that list every study's options and columns.
 
 ``python -m judgepanel.present.reference`` prints docs/studies.md, with ``columns`` docs/columns.md.
 """
@@ -62,7 +62,7 @@ assert describe(PANEL_CURVE, "nll_lo") == "Lower end of the 95 % interval of nll
 
 
 def columns_reference() -> str:
-    """Markdown with what columns mean everywhere, then what they mean in one study alone."""
+    """Return Markdown with the columns common to all studies, then those specific to each."""
     parts = [_COLUMNS_HEAD, *_column_table(COMMON)]
     for study in STUDIES.values():
         own = own_columns(study)
@@ -77,7 +77,7 @@ def _column_table(columns: Mapping[str, str]) -> list[str]:
 
 
 def reference() -> str:
-    """Markdown with a table of all studies, then a section a study."""
+    """Return Markdown with a table of all studies, then a section per study."""
     rows = [
         f"| `{name}` | {entry.study.question} | {entry.page.title} |"
         for name, entry in ENTRIES.items()

@@ -1,7 +1,7 @@
-"""Every study once: how it is presented, on which page, and under which spec by default.
+"""The registry of studies: presentation, page, and default spec of each.
 
-The command line, the menu, the pages, reports, the list of studies and the job queue read it. What
-is not registered is not drawn.
+The command line, menu, pages, reports, the list of studies and the job queue read it. A study that
+is not registered is not shown.
 """
 
 from __future__ import annotations
@@ -86,16 +86,16 @@ from judgepanel.studies.value.value import VALUE
 from judgepanel.votes import InputError, VoteMatrix
 
 Present = Callable[..., list[Block]]
-"""``present(result, spec)``, or ``present(result, spec, view)``: a result as blocks."""
+"""``present(result, spec)`` or ``present(result, spec, view)``: returns a result as blocks."""
 DefaultSpecs = Callable[[VoteMatrix, Settings, Pipeline], tuple[Spec, ...]]
-"""The specs to look for under a pipeline, the fullest first."""
+"""Returns the specs to look for under a pipeline, the most complete first."""
 SpecAfter = Callable[[RecommendSpec, Recommendation], Spec]
-"""The spec of a study that needs a recommendation."""
+"""Returns the spec of a study that needs a recommendation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of the dashboard: its file, the title in the menu, and the question it answers."""
+    """A page of the dashboard: its file, its menu title, and the question it answers."""
 
     file: str
     title: str
@@ -138,16 +138,16 @@ PAGES = (
     METHODS_PAGE,
     CLAIM_PAGE,
 )
-"""Pages in the order of the menu; Start stands before them, Coverage has no study."""
+"""Pages in menu order; Start precedes them, Coverage has no study."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A study, how it is presented, and the page that shows it.
+    """A study, its presentation, and the page that shows it.
 
-    ``default`` gives the specs that pages ask for while no control has been changed, by default
-    the settings of the analysis alone; ``after`` the spec of a study that needs a
-    recommendation. A study with neither (``by_hand``) is computed only when somebody asks.
+    ``default`` returns the specs that pages request initially, by default those with the settings
+    of the analysis alone; ``after`` the spec of a study that needs a recommendation. A study with
+    neither (``by_hand``) is computed only on request.
     """
 
     study: Study[Any, Any, Any]
@@ -159,13 +159,13 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """The name of the study."""
+        """Name of the study."""
         return self.study.name
 
     def specs(
         self, votes: VoteMatrix, settings: Settings, recommendation: Recommendation | None = None
     ) -> tuple[Spec, ...]:
-        """The specs to look for, those under the recommended pipeline first, the fullest first."""
+        """Return the specs to look for, recommended pipeline first, the most complete first."""
         if self.by_hand:
             return ()
         if self.after is not None:
@@ -177,7 +177,7 @@ class Entry:
         return tuple(dict.fromkeys(chain.from_iterable(specs)))
 
     def under(self, votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> tuple[Spec, ...]:
-        """The specs under one pipeline, the fullest first."""
+        """Return the specs under one pipeline, the most complete first."""
         if self.default is None:
             return (self.study.spec(settings=settings),)
         return self.default(votes, settings, pipeline)
@@ -223,27 +223,27 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
         )
     }
 )
-"""Studies by name, in the order of the pages and of the sections on them."""
+"""Studies by name, in the order of the pages and of their sections."""
 STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
     {name: entry.study for name, entry in ENTRIES.items()}
 )
 
 
 def entries_of(page: Page) -> tuple[Entry, ...]:
-    """The studies of a page, in their order on it."""
+    """Return the studies of a page, in order."""
     return tuple(entry for entry in ENTRIES.values() if entry.page == page)
 
 
 def default_specs(
     votes: VoteMatrix, settings: Settings, recommendation: Recommendation | None = None
 ) -> dict[str, tuple[Spec, ...]]:
-    """By study, the specs to look for, those under the recommended pipeline first."""
+    """Return the specs to look for by study, those under the recommended pipeline first."""
     specs = {name: entry.specs(votes, settings, recommendation) for name, entry in ENTRIES.items()}
     return {name: some for name, some in specs.items() if some}
 
 
 def study_named(name: str) -> Study[Any, Any, Any]:
-    """The study of this name; InputError lists the known ones."""
+    """Return the study of this name; InputError lists the known ones."""
     if name not in STUDIES:
         raise InputError("unknown study", value=name, allowed=", ".join(STUDIES))
     return STUDIES[name]

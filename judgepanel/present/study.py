@@ -1,4 +1,4 @@
-"""A study's result as the blocks that every renderer shows, in one order."""
+"""A study's result as blocks for every renderer, in one order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def study_blocks(
     command: str = "",
     known: Collection[str] = (),
 ) -> list[Block]:
-    """What is shown of a result, by whatever renderer.
+    """Return the blocks of a result, for any renderer.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def study_blocks(
     result, spec : Result, Spec
         What was computed, and under which spec.
     view : object, optional
-        What the reader has chosen to see, as ``entry.present`` takes it; None for its default.
+        View options as ``entry.present`` takes them; None for the default.
     command : str
-        What computes it again; empty where the reader has just run it.
+        The command that reproduces it; empty if the reader has just run it.
     known : collection of str
         Warnings that were shown before, which are not repeated.
 
@@ -56,7 +56,7 @@ def study_blocks(
 
 
 def described_table(study: Study[Any, Any, Any], table: Table) -> Table:
-    """The table with what its columns hold, in the words that describe the study's frame."""
+    """Return the table with descriptions of its columns from the study's frame."""
     texts = {heading: _help(study, heading, column) for heading, column in table.columns.items()}
     return replace(table, help={heading: text for heading, text in texts.items() if text})
 
@@ -74,15 +74,15 @@ def _described(study: Study[Any, Any, Any], block: Block) -> Block:
 
 
 def caveats(warnings: Iterable[str], known: Collection[str] = ()) -> list[Caveat]:
-    """Warnings that were not shown before, each once."""
+    """Return distinct warnings that were not shown before."""
     fresh = dict.fromkeys(warning for warning in warnings if warning not in known)
     return [Caveat(sentence) for sentence in in_words(tuple(fresh))]
 
 
 def _with_caveats(blocks: list[Block], limits: Sequence[Caveat]) -> list[Block]:
-    """Caveats stand right after the first answer: above all figures that they limit.
+    """Insert caveats right after the first answer, before all figures that they limit.
 
-    A study that can say nothing answers with its last warning, which is not said twice.
+    A study without a result answers with its last warning, which is not repeated.
     """
     for place, block in enumerate(blocks):
         if isinstance(block, Answer):
@@ -100,7 +100,7 @@ def _so_far(blocks: list[Block], result: Any) -> list[Block]:
 
 
 def _with_run(blocks: list[Block], result: Any) -> list[Block]:
-    """The method ends with the yardstick and the size of the run."""
+    """Append the base rate and the size of the run to the method."""
     line = run_line(result)
     for place, block in enumerate(blocks):
         if isinstance(block, Method):
@@ -109,7 +109,7 @@ def _with_run(blocks: list[Block], result: Any) -> list[Block]:
 
 
 def run_line(result: Any) -> str:
-    """The base rate and the run: items, splits, pipeline, orientation, seed, where there are any.
+    """Return the base rate and the run: items, splits, pipeline, orientation, seed, if present.
 
     The claim has a base rate for each coding, which its own sentences give.
     """

@@ -1,1 +1,1 @@
-"""Which judges to keep: the curve, the recommended panel, and what judges are worth and cost."""
+"""Presentation of decisions: the curve, the recommended panel, and value and cost of judges."""

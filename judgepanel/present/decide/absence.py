@@ -1,4 +1,4 @@
-"""What a panel loses when judges are absent, in words and as a table."""
+"""Losses of a panel when judges are absent, in words and as a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WIDTH = 120
 
 
 def absence_words(result: Recommendation) -> tuple[str, ...]:
-    """The worst absence that was measured, and what the fallback is for; nothing if none was."""
+    """Describe the worst measured absence and the fallback's purpose; empty if not measured."""
     if result.absence is None:
         return ()
     name, worst = max(_absences(result), key=lambda row: float(row[1].delta.value))
@@ -37,7 +37,7 @@ def absence_words(result: Recommendation) -> tuple[str, ...]:
 
 
 def absence_table(result: Recommendation) -> dict[str, Column]:
-    """One row per absence: groups, then numbers at random, then single judges, the worst first."""
+    """Return one row per absence: groups, random numbers, then single judges, the worst first."""
     rows = [figures for _, figures in _absences(result)]
     rise = Interval.stacked(row.delta for row in rows)
     return {
@@ -74,7 +74,7 @@ def _level(result: Recommendation, figures: AbsenceFigures) -> float:
 
 
 def _without(result: Recommendation, figures: AbsenceFigures) -> float:
-    """The NLL under an absence, had the panel no fallback."""
+    """Return the NLL under an absence without the fallback."""
     return _level(result, figures) + figures.main_nll - figures.nll
 
 

@@ -1,4 +1,4 @@
-"""The candidates of a recommendation: their names, their tables, and the figure of the rivals."""
+"""The candidates of a recommendation: names, tables, and the figure of the rivals."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ MOST_ROWS = 12
 
 
 def candidate_name(candidate: CandidateFigures) -> str:
-    """Its judges and its pipeline, within a sentence."""
+    """Return a candidate's judges and pipeline, for use within a sentence."""
     if candidate.panel == AVERAGE:
         return f"the {_AVERAGED}"
     pipeline = pipeline_name(candidate.aggregator, candidate.calibrator)
     if candidate.panel == EVERYONE:
         return f"all {counted(candidate.k, 'judge')} with {pipeline}"
-    if candidate.panel.startswith("top"):  # The name has the number.
+    if candidate.panel.startswith("top"):  # The name contains the number.
         return f"{candidate.panel} with {pipeline}"
     return f"{candidate.panel} ({counted(candidate.k, 'judge')}) with {pipeline}"
 
 
 def same_panel(result: Recommendation, row: CandidateFigures) -> bool:
-    """Whether a candidate is what is recommended, or the only pipeline of the average that is."""
+    """Whether a candidate equals the recommended one, or is its average's only pipeline."""
     only = () if result.averages or result.instead_of else (result.members[0].name,)
     return row.name in (result.recommended.name, *only)
 
 
 def rivals_figure(result: Recommendation) -> go.Figure:
-    """NLL out of sample with intervals: the recommended panel, then its rivals, best first."""
+    """Draw NLL out of sample with intervals: the recommended panel, then its rivals, best first."""
     best = result.recommended
     alone = not (result.averages or result.instead_of)
     top = ForestRow(
@@ -53,9 +53,10 @@ def rivals_figure(result: Recommendation) -> go.Figure:
 
 
 def rivals(result: Recommendation) -> list[CandidateFigures]:
-    """What to look at beside the recommended panel, lowest NLL first: what was taken instead, the
-    runner-up, everyone, fewer judges, the average and the paper's default; then the best of each
-    panel and aggregator.
+    """Return the candidates to compare with the recommended panel, lowest NLL first.
+
+    They are the one chosen instead, the runner-up, all judges, fewer judges, the average and the
+    paper's default, followed by the best of each panel and aggregator.
     """
     listed = sorted(result.candidates, key=lambda row: float(row.nll.value))
     first = (
@@ -77,7 +78,7 @@ def rivals(result: Recommendation) -> list[CandidateFigures]:
 
 
 def pareto_figure(result: Recommendation) -> go.Figure:
-    """Every single candidate by what an item costs, or where that is not known by its judges."""
+    """Draw every single candidate by cost per item, or by number of judges if costs are unknown."""
     rows = [row for row in result.candidates if row.panel != AVERAGE]
     costs = [row.cost for row in rows if row.cost is not None]
     priced = len(costs) == len(rows) and result.cost is not None
@@ -106,7 +107,7 @@ def _forest_row(result: Recommendation, row: CandidateFigures) -> ForestRow:
 
 
 def _row_name(row: CandidateFigures) -> str:
-    """Its judges and its pipeline, beside a row."""
+    """Return a candidate's judges and pipeline as a row label."""
     if row.panel == AVERAGE:
         return _AVERAGED
     panel = f"{EVERYONE} {row.k}" if row.panel == EVERYONE else row.panel
@@ -114,14 +115,14 @@ def _row_name(row: CandidateFigures) -> str:
 
 
 def _size(row: CandidateFigures) -> str:
-    """How many judges, where the name of the panel does not say it, and what they cost."""
+    """Return the number of judges, unless the panel's name contains it, and their cost."""
     known = row.panel == EVERYONE or row.panel.startswith("top")
     parts = [] if known else [counted(row.k, "judge")]
     return ", ".join(parts if row.cost is None else [*parts, f"cost {sig(row.cost)}"])
 
 
 def candidate_table(result: Recommendation) -> dict[str, Column]:
-    """Every candidate, best expected NLL first."""
+    """Return all candidates, best expected NLL first."""
     rows = sorted(result.candidates, key=lambda row: float(row.nll.value))
     nll = Interval.stacked(row.nll for row in rows)
     delta = Interval.stacked(row.delta for row in rows)
@@ -160,7 +161,7 @@ def candidate_table(result: Recommendation) -> dict[str, Column]:
 
 
 def members_table(result: Recommendation) -> dict[str, Column]:
-    """Pipelines of the average, heaviest first."""
+    """Return the pipelines of the average, heaviest first."""
     rows = result.members
     nll = Interval.stacked(row.nll for row in rows)
     return {

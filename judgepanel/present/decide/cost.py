@@ -1,4 +1,4 @@
-"""What a panel costs, in words and tables for people."""
+"""Presentation of the cost study."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _NAME = 30
 
 
 def amount(value: float, unit: str) -> str:
-    """``0.0123 USD``, ``12.9 judges``; a unit that is not known is shown on one line."""
+    """Return ``0.0123 USD``, ``12.9 judges``; an unknown unit is shown on one line."""
     if not math.isfinite(value):
         return "n/a"
     if unit == "judges":
@@ -62,7 +62,7 @@ def amounts(values: Sequence[float], unit: str) -> Column:
 
 
 def cost_sentence(result: Cost) -> str:
-    """What the budget buys, or which budget is enough."""
+    """Say what the budget buys, or which budget is enough."""
     text = _answer(result)
     return f"{text} {CODING}" if result.measures_coding else text
 
@@ -96,7 +96,7 @@ def _answer(result: Cost) -> str:
 
 
 def _nothing(result: Cost) -> str:
-    """Why there is nothing to choose, empty where there is."""
+    """Say why there is nothing to choose; empty if there is."""
     if result.n_judges == 1:
         return "There is one judge only, so there is nothing to choose."
     if result.full_cost == 0.0:
@@ -140,7 +140,7 @@ def _change(point: CostPoint, *, band: bool = False) -> str:
 
 
 def price_sentence(result: Cost) -> str:
-    """What the next 1 % of NLL costs where the curve begins and where it ends; may be empty."""
+    """Return the cost of the next 1 % of NLL at both ends of the curve; may be empty."""
     steps = [
         (point, after)
         for point, after in zip(result.points, result.points[1:], strict=False)
@@ -164,7 +164,7 @@ def _step(result: Cost, point: CostPoint, after: CostPoint) -> str:
 
 
 def panel_sentence(result: Cost, point: CostPoint) -> str:
-    """Who is in the panel of a point, as all labelled items choose it."""
+    """Name the judges in the panel of a point, as chosen on all labelled items."""
     names = [one_line(name) for name in point.judges[:_NAMED]]
     if len(point.judges) > _NAMED:
         names.append(f"{len(point.judges) - _NAMED} more")
@@ -180,7 +180,7 @@ def panel_sentence(result: Cost, point: CostPoint) -> str:
 
 
 def cost_table(result: Cost) -> dict[str, Column]:
-    """Every budget, ascending, then all judges."""
+    """Return every budget, ascending, then all judges."""
     rows, last = (*result.points, result.everyone), len(result.points)
     figures = [point.figures for point in rows]
     ties = {place: "no difference" for place, row in enumerate(figures) if row.verdict == "tie"}
@@ -211,7 +211,7 @@ def cost_table(result: Cost) -> dict[str, Column]:
 
 
 def panels_table(result: Cost) -> dict[str, Column]:
-    """Who is in the panel of every budget, as all labelled items choose it."""
+    """Return the panel of every budget, as chosen on all labelled items."""
     rows = result.points
     return {
         "budget": amounts([point.budget for point in rows], result.unit),
@@ -237,9 +237,7 @@ def _next(result: Cost, point: CostPoint) -> str:
 
 
 def cost_figure(result: Cost) -> go.Figure:
-    """NLL against cost: points with intervals, the reading as steps, all judges and the base
-    rate.
-    """
+    """Draw NLL against cost: points with intervals, reading as steps, all judges, base rate."""
     points, full = result.points, result.full_cost
     nll = Interval.stacked(point.figures.nll for point in points)
     cost = np.array([point.cost.value for point in points])
@@ -296,7 +294,7 @@ def _hover_names(point: CostPoint) -> str:
 
 
 def cost_axis(unit: str, *, counted: bool) -> str:
-    """Title of an axis of costs."""
+    """Return the title of a cost axis."""
     if counted:
         return "judges asked per item (every judge costs 1)"
     written = WRITTEN.get(unit.lower(), escaped(unit, 20))
@@ -304,7 +302,7 @@ def cost_axis(unit: str, *, counted: bool) -> str:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers within a logarithmic axis: 1, 2, 5 of every power, or fewer over many."""
+    """Return round ticks of a logarithmic axis: 1, 2, 5 per power of ten, fewer over many."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = (1, 2, 5) if len(powers) <= _MOST_POWERS else (1,)
     ticks = [float(f"{step}e{power}") for power in powers for step in steps]
@@ -312,7 +310,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def present(result: Cost, spec: CostSpec) -> list[Block]:
-    """Every budget, and who is in its panel."""
+    """Present every budget and its panel."""
     point = result.asked or result.cheapest_without_loss or result.points[-1]
     return [
         Answer(cost_sentence(result)),
@@ -339,6 +337,6 @@ def present(result: Cost, spec: CostSpec) -> list[Block]:
 
 
 def cost_spec(spec: RecommendSpec, recommendation: Recommendation) -> CostSpec:
-    """Panels are priced under the heaviest recommended pipeline."""
+    """Return the spec that prices panels under the heaviest recommended pipeline."""
     model = recommendation.model.main
     return CostSpec(spec.settings, model.aggregator, model.calibrator, budget=spec.budget)

@@ -1,4 +1,4 @@
-"""Whether choosing judges pays, in words and tables for people."""
+"""Presentation of curators: does choosing judges pay?"""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _NAMED = 5
 
 
 def curators_sentence(result: Curators) -> str:
-    """Whether any curator is shown to beat all judges, all of them looked at together."""
+    """Say whether any curator is shown to beat all judges, jointly over all curators."""
     text = _answer(result)
     return f"{text} {CODING}" if result.measures_coding else text
 
@@ -73,7 +73,7 @@ def _answer(result: Curators) -> str:
 
 
 def _rivals(result: Curators) -> list[CuratorFigures]:
-    """What all judges are compared with."""
+    """Return the curators with which all judges are compared."""
     return [row for row in result.deployable if row.curator not in ("all", LOOKED_BEST)]
 
 
@@ -82,7 +82,7 @@ def _best(rivals: list[CuratorFigures]) -> CuratorFigures:
 
 
 def _best_of(result: Curators, rivals: list[CuratorFigures], best: CuratorFigures) -> str:
-    """What the best curator does to NLL, and how many others cost some."""
+    """Return the best curator's effect on NLL, and how many others increase it."""
     change = f"{_keeps(best, result)} and changes NLL by {with_interval(*best.band, sign=True)}"
     if best.verdict == "tie":
         change = f"is the {SAME_PANEL} in every split"
@@ -97,7 +97,7 @@ def _best_of(result: Curators, rivals: list[CuratorFigures], best: CuratorFigure
 
 
 def looked_best_sentence(result: Curators) -> str:
-    """What taking the most promising curator costs; empty where nothing was chosen."""
+    """Return the cost of using the most promising curator; empty if nothing was chosen."""
     row = result.named(LOOKED_BEST)
     if row is None or not math.isfinite(row.optimism.value) or len(result.curators) < 3:
         return ""
@@ -111,7 +111,7 @@ def looked_best_sentence(result: Curators) -> str:
 
 
 def selector_sentence(result: Curators) -> str:
-    """What the finite-calibration selector took; empty where it did not take part."""
+    """Describe the choices of the finite-calibration selector; empty if it did not take part."""
     row = result.selector
     if row is None:
         return ""
@@ -125,7 +125,7 @@ def selector_sentence(result: Curators) -> str:
 
 
 def chosen_sentence(result: Curators, curator: str) -> str:
-    """Whom a curator chooses most often, and how much its panels agree over the splits."""
+    """Name the judges a curator chooses most often, and the stability of its panels over splits."""
     row = result.named(curator)
     if row is None:
         return ""
@@ -146,7 +146,7 @@ def chosen_sentence(result: Curators, curator: str) -> str:
 
 
 def curators_table(result: Curators) -> dict[str, Column]:
-    """Every curator, in the order asked for."""
+    """Return every curator, in the requested order."""
     rows = result.curators
     ties = {
         place: tie_words(row.size_lo, result.n_judges)
@@ -176,7 +176,7 @@ def curators_table(result: Curators) -> dict[str, Column]:
 
 
 def chosen_table(result: Curators) -> dict[str, Column]:
-    """How often every curator chose each judge; one row per judge, one column per curator."""
+    """Return how often every curator chose each judge; one row per judge, a column per curator."""
     names = [row.title for row in result.curators]
     columns = (numbers(shares, "share") for shares in result.chosen_share)
     return {"judge": text(result.judges), **dict(zip(names, columns, strict=True))}
@@ -199,7 +199,7 @@ def _verdict(row: CuratorFigures) -> str:
 
 
 def curators_figure(result: Curators) -> go.Figure:
-    """NLL where each curator chose (none for the oracle) and on new items, the best last."""
+    """Draw each curator's NLL of choice (none for the oracle) and on new items, the best last."""
     ranked = sorted(result.curators, key=lambda row: -row.nll.value)
     names = [row.title if row.deployable else f"{row.title} (not deployable)" for row in ranked]
     nll = Interval.stacked(row.nll for row in ranked)
@@ -246,7 +246,7 @@ def curators_figure(result: Curators) -> go.Figure:
 
 
 def present(result: Curators, spec: CuratorsSpec) -> list[Block]:
-    """Every way of choosing, and whom the best of them chooses."""
+    """Present all curators, and the judges that the best one chooses."""
     notes = [f"{capital(row.title)}: {row.note}." for row in result.curators if row.note]
     rivals = _rivals(result)
     chosen = chosen_sentence(result, _best(rivals).curator) if rivals else ""
@@ -285,5 +285,5 @@ def _method(result: Curators) -> str:
 def default_specs(
     votes: VoteMatrix, settings: Settings, shown: Pipeline
 ) -> tuple[CuratorsSpec, ...]:
-    """Ways of choosing judges under the paper's default; none under its protocol."""
+    """Return curators under the paper's default; none under its protocol."""
     return (CuratorsSpec(settings=settings),) if settings.protocol == "honest" else ()

@@ -1,4 +1,4 @@
-"""The decision, told once: how what is shown under one pipeline relates to it."""
+"""The decision in words, and the relation of other pipelines to it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from judgepanel.words.sentences import AGGREGATOR_NAMES, pipeline_name, so_far
 
 
 def decision_sentence(result: Recommendation) -> str:
-    """What is recommended, and how good it is expected to be."""
+    """Return the recommendation and its expected NLL."""
     return f"Recommended panel: {so_far(result)}{recommendation_sentence(result)}"
 
 
 def pipeline_sentence(result: Recommendation, aggregator: str, calibrator: str) -> str:
-    """Which pipeline a page shows, and whether it is the recommended one."""
+    """Name the pipeline that a page shows, and say whether it is the recommended one."""
     here = pipeline_name(aggregator, calibrator)
     if aggregator == AVERAGE:
         return (
@@ -37,9 +37,9 @@ def pipeline_sentence(result: Recommendation, aggregator: str, calibrator: str) 
 
 
 def other_pipeline(spec: Any, pipeline: Pipeline) -> str:
-    """The pipeline of a study, where it has one and it is not this one; else nothing.
+    """Return the name of a study's pipeline if it differs from this one; else nothing.
 
-    The recommended average is no other pipeline.
+    The recommended average does not count as another pipeline.
     """
     aggregator = getattr(spec, "aggregator", None)
     if aggregator == AVERAGE:
@@ -69,7 +69,7 @@ def _role(result: Recommendation) -> str:
 
 
 def other_way_sentence(result: Recommendation) -> str:
-    """What the opposite of the decision gives: fewer judges where all are kept, else everyone."""
+    """Describe the alternative: fewer judges if all are kept, else all judges."""
     row = result.best(everyone=not result.keeps_all)
     if row is None:
         return ""
@@ -78,12 +78,12 @@ def other_way_sentence(result: Recommendation) -> str:
 
 
 def main_pipeline(result: Recommendation) -> str:
-    """The name of the heaviest recommended pipeline."""
+    """Return the name of the heaviest recommended pipeline."""
     return pipeline_name(result.model.main.aggregator, result.model.main.calibrator)
 
 
 def panels_sentence(result: Recommendation) -> str:
-    """All judges and the best fewer under the main recommended pipeline; empty without both."""
+    """Compare all judges with the best fewer under the main pipeline; empty without both."""
     main = result.model.main
     rows = result.panels(main.aggregator, main.calibrator)
     everyone = [row for row in rows if row.k == result.n_judges]
@@ -98,7 +98,7 @@ def panels_sentence(result: Recommendation) -> str:
 
 
 def against_sentence(row: CandidateFigures) -> str:
-    """A candidate's NLL, and how far it is from the recommended panel."""
+    """Return a candidate's NLL, and its difference from the recommended panel."""
     change = with_interval(*row.behind, sign=True)
     nll = sig(float(row.nll.value))
     return f"{candidate_name(row)}, NLL {nll}, {change} against the recommended panel."

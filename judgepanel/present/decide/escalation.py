@@ -1,4 +1,4 @@
-"""Whether a cheap panel can answer first, in words and tables for people."""
+"""Presentation of escalation: can a cheap panel answer first?"""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _VERDICTS = {
 
 
 def escalation_sentence(result: Escalation) -> str:
-    """What the recommended threshold costs and loses."""
+    """Return the cost and NLL of the recommended threshold."""
     text = _answer(result)
     return f"{text} {CODING}" if result.measures_coding else text
 
@@ -102,7 +102,7 @@ def _change(row: EscalationFigures) -> str:
 
 
 def promise_sentence(result: Escalation) -> str:
-    """What the threshold promised where it was chosen, and what it kept; empty without splits."""
+    """Compare the threshold's promised and achieved NLL; empty without splits."""
     row = result.recommended
     if not math.isfinite(row.nll.lo) or len(result.cheap) == result.n_judges:
         return ""
@@ -116,7 +116,7 @@ def promise_sentence(result: Escalation) -> str:
 
 
 def cheap_sentence(result: Escalation) -> str:
-    """Who is in the cheap panel, as all labelled items choose it."""
+    """Name the judges in the cheap panel, as chosen on all labelled items."""
     names = [one_line(name) for name in result.cheap[:_NAMED]]
     if len(result.cheap) > _NAMED:
         names.append(f"{len(result.cheap) - _NAMED} more")
@@ -129,7 +129,7 @@ def cheap_sentence(result: Escalation) -> str:
 
 
 def escalation_table(result: Escalation) -> dict[str, Column]:
-    """Every threshold, ascending, then the recommended one."""
+    """Return every threshold, ascending, then the recommended one."""
     rows = (*result.rows, result.recommended)
     last = len(result.rows) - 1
     names = [sig(row.threshold) for row in result.rows]
@@ -165,7 +165,7 @@ def escalation_table(result: Escalation) -> dict[str, Column]:
 
 
 def escalation_figure(result: Escalation) -> go.Figure:
-    """NLL and accuracy against cost, one above the other; the recommended threshold marked."""
+    """Draw NLL above accuracy against cost, with the recommended threshold marked."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
     chosen = result.recommended
     for row, metric in enumerate(("nll", "accuracy"), start=1):
@@ -205,7 +205,7 @@ def escalation_figure(result: Escalation) -> go.Figure:
 
 
 def present(result: Escalation, spec: EscalationSpec) -> list[Block]:
-    """Every threshold of confidence, and who is asked first."""
+    """Present every confidence threshold, and the cheap panel."""
     return [
         Answer(escalation_sentence(result)),
         *paragraphs(promise_sentence(result), cheap_sentence(result)),
@@ -219,6 +219,6 @@ def present(result: Escalation, spec: EscalationSpec) -> list[Block]:
 
 
 def escalation_spec(spec: RecommendSpec, recommendation: Recommendation) -> EscalationSpec:
-    """The cheap and the full panel have the heaviest recommended pipeline."""
+    """Return the spec with the heaviest recommended pipeline for the cheap and the full panel."""
     model = recommendation.model.main
     return EscalationSpec(spec.settings, model.aggregator, model.calibrator)

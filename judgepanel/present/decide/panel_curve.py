@@ -1,4 +1,4 @@
-"""Whether to keep all judges or the best k, at every size of the panel."""
+"""Presentation of the panel curve: keep all judges or the best k?"""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from judgepanel.words.sentences import (
 )
 
 _VISIBLE = 0.001
-"""What a constant score differs from the base rate by where that is worth a sentence."""
+"""Difference of a constant score from the base rate above which a sentence mentions it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PanelCurveView:
-    """Which calibrator, None for every one, which score, and what is recommended, where known."""
+    """View options: calibrator (None for all), score, and the recommendation if known."""
 
     calibrator: str | None = None
     metric: str = "nll"
@@ -54,7 +54,7 @@ class PanelCurveView:
 
 
 def curve_answer(curve: PanelCurve, calibrator: str) -> str:
-    """The answer, after the pipeline that it holds under: of another one it says nothing."""
+    """Return the answer, after the name of its pipeline."""
     sentence = curve_sentence(curve, calibrator)
     if curve.n_judges == 1:
         return sentence
@@ -65,7 +65,7 @@ def curve_answer(curve: PanelCurve, calibrator: str) -> str:
 def curve_decision(
     curve: PanelCurve, calibrator: str, recommendation: Recommendation | None
 ) -> str:
-    """How the curve of one pipeline relates to the decision; nothing where that is not known."""
+    """Relate the curve of one pipeline to the decision; empty if that is unknown."""
     if recommendation is None:
         return ""
     parts = [decision_sentence(recommendation)]
@@ -80,7 +80,7 @@ def curve_decision(
 
 
 def curve_sentence(curve: PanelCurve, calibrator: str) -> str:
-    """Keep all, or curate? The answer never contradicts an arm that is shown below it."""
+    """Keep all, or curate? The answer never contradicts an arm in the table."""
     text = if_positions_mean_nothing(curve.position(calibrator), _curve_answer(curve, calibrator))
     return f"{text} {CODING}" if curve.measures_coding else text
 
@@ -93,11 +93,11 @@ def _curve_answer(curve: PanelCurve, calibrator: str) -> str:
 
 
 def headline(curve: PanelCurve, calibrator: str) -> Comparison | None:
-    """The comparison the answer rests on.
+    """Return the comparison on which the answer is based.
 
-    Where a smaller panel is shown to be better, that one (the k chosen on calibration rows first,
-    for nobody could choose a fixed k in hindsight); else top-5, the habit, or the largest fixed
-    panel compared, or the chosen k.
+    If a smaller panel is shown to be better, that one (first the k chosen on calibration rows,
+    since a fixed k could not be chosen without hindsight); else the conventional top-5, the largest
+    fixed panel compared, or the chosen k.
     """
     arms = {c.arm: c for c in curve.comparisons if c.calibrator == calibrator}
     fixed_arms = [arm for name, arm in arms.items() if name != CHOSEN]
@@ -139,7 +139,7 @@ def _verdict_sentence(curve: PanelCurve, arm: Comparison) -> str:
 
 
 def optimism_sentence(curve: PanelCurve, calibrator: str) -> str:
-    """How much the best k flatters itself where it was chosen; empty where none was compared."""
+    """Return the optimism of the best k where it was chosen; empty if none was compared."""
     arm = curve.comparison(calibrator, CHOSEN)
     if arm is None:
         return ""
@@ -152,7 +152,7 @@ def optimism_sentence(curve: PanelCurve, calibrator: str) -> str:
 
 
 def comparison_table(curve: PanelCurve, calibrator: str) -> dict[str, Column]:
-    """All judges and every compared panel under one calibrator."""
+    """Return all judges and every compared panel under one calibrator."""
     arms = [arm for arm in curve.comparisons if arm.calibrator == calibrator]
     tied = np.array([True, *(arm.verdict == "tie" for arm in arms)])
     ties = {
@@ -194,7 +194,7 @@ def _panel(arm: Comparison) -> str:
 def present(
     result: PanelCurve, spec: PanelCurveSpec, view: PanelCurveView = PanelCurveView()
 ) -> list[Block]:
-    """The curve of one calibrator, then those of the others where none was chosen."""
+    """Present the curve of one calibrator, then the others if none was chosen."""
 
     def curve(calibrator: str) -> list[Block]:
         return _curve(result, calibrator, view)
@@ -251,7 +251,7 @@ def _method(result: PanelCurve) -> Method:
 
 
 def _own_label(result: PanelCurve) -> str:
-    """What calibrators see of an item."""
+    """Say whether calibrators see an item's own label."""
     if result.protocol == "paper":
         return "As in the paper, calibrators see scores that know their own labels."
     if cross_fits(result.aggregator):  # type: ignore[arg-type]

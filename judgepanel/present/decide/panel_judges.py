@@ -1,4 +1,4 @@
-"""The judges of a recommendation in one list that agrees with the decision."""
+"""The judges of a recommendation in one list consistent with the decision."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from judgepanel.words.cells import Column, levels, numbers, text
 
 @dataclass(frozen=True, slots=True)
 class RecommendationView:
-    """What is known besides the result: the votes, and of judges their statuses and what each is
-    worth in nats, which may be none.
+    """Additional data: the votes, and statuses and values (nats) of the judges, possibly empty.
 
     Without votes there is no figure of the judges.
     """
@@ -34,10 +33,10 @@ NOTHING_KNOWN = RecommendationView()
 
 
 def weights_frame(result: Recommendation) -> pd.DataFrame:
-    """Judges of the panel in panel order, then those that are not in it.
+    """Return judges of the panel in panel order, then the others.
 
     ``decision`` is keep, leave out or set aside, ``share`` the weight of the pipelines that use the
-    judge, ``weight`` what its vote weighs in the heaviest of them.
+    judge, ``weight`` its vote's weight in the heaviest of them.
     """
     model = result.model
     remaining = pd.DataFrame(
@@ -59,8 +58,9 @@ def weights_frame(result: Recommendation) -> pd.DataFrame:
 def weights_table(
     result: Recommendation, view: RecommendationView = NOTHING_KNOWN
 ) -> dict[str, Column]:
-    """The same for people, with accuracy and role: by worth where that is known, else by accuracy,
-    best first; without votes in panel order.
+    """Return :func:`weights_frame` for people, with accuracy and role.
+
+    Sorted by value if known, else by accuracy, best first; in panel order without votes.
     """
     frame = weights_frame(result)
     known: dict[str, Column] = {}
@@ -88,7 +88,7 @@ def weights_table(
 
 
 def judges_block(result: Recommendation, view: RecommendationView) -> Table:
-    """The table with what it shows."""
+    """Return the table with its caption."""
     order = "those of the panel in its order, then the others"
     if view.votes is not None:
         order = "by what each is worth" if view.worth else "most accurate first"

@@ -1,4 +1,4 @@
-"""The recommendation in words: what to keep, how sure, what came close, what is asked for."""
+"""Presentation of the recommendation: judges, certainty, rivals, preference."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from judgepanel.words.sentences import (
 
 
 def recommendation_sentence(result: Recommendation) -> str:
-    """Which judges, which pipeline, how good; and whether that is better than no judge at all."""
+    """Name judges, pipeline and NLL, and say whether that beats the base rate."""
     return if_positions_mean_nothing(result.position, _answer(result))
 
 
@@ -78,7 +78,7 @@ def _answer(result: Recommendation) -> str:
 
 
 def instead_sentence(result: Recommendation) -> str:
-    """What was taken in place of the recommended panel, and what that costs."""
+    """Name what was chosen instead of the recommended panel, and its cost in NLL."""
     row = result.chosen
     nll, lo, hi = row.nll
     change = with_interval(*row.behind, sign=True)
@@ -89,7 +89,7 @@ def instead_sentence(result: Recommendation) -> str:
 
 
 def picked_sentence(result: Recommendation) -> str:
-    """What the figures of a candidate that was taken do not allow for."""
+    """Say which selection the figures of a hand-picked candidate do not allow for."""
     nll, lo, hi = result.recommended.nll
     return (
         f"It was picked among {len(result.candidates)} candidates after their figures were seen: "
@@ -100,7 +100,7 @@ def picked_sentence(result: Recommendation) -> str:
 
 
 def reservations(result: Recommendation) -> list[str]:
-    """What makes the expected NLL say less than it seems to: stands in the answer itself."""
+    """Return the reservations about the expected NLL that belong in the answer itself."""
     return [
         *([CODING] if result.measures_coding else []),
         *([repeats_sentence(result.repeats)] if result.repeats.apart else []),
@@ -108,8 +108,9 @@ def reservations(result: Recommendation) -> list[str]:
 
 
 def curating_is_safe(result: Recommendation) -> bool:
-    """Whether the chosen judges are shown to lose at most the margin against all of them, under the
-    heaviest pipeline where that is a candidate, else under the reference.
+    """Whether the chosen judges are shown to lose at most the margin against all judges.
+
+    Under the heaviest pipeline if that is a candidate, else under the reference.
     """
     main = result.members[0]
     for candidate in result.candidates:
@@ -125,14 +126,15 @@ def explained_by_position(result: Recommendation) -> bool:
 
 
 def beats_null(result: Recommendation) -> bool:
-    """Whether the interval of the expected NLL lies below the base rate's, and below ln 2: a base
-    rate learned from few labels may do worse than a coin.
+    """Whether the interval of the expected NLL lies below the base rate's NLL and below ln 2.
+
+    A base rate estimated from few labels may do worse than a coin.
     """
     return bool(result.nll.below(min(result.null_nll, math.log(2.0))))
 
 
 def certainty_sentence(result: Recommendation) -> str:
-    """How the choice compares with the paper's default, and how sure that is."""
+    """Compare the choice with the paper's default, with its uncertainty."""
     delta, lo, hi = result.delta
     better = f"{signed(delta)} NLL {interval(lo, hi, sign=True)}"
     against = "all judges under one-coin + beta"
@@ -153,7 +155,7 @@ def certainty_sentence(result: Recommendation) -> str:
 
 
 def way_sentence(result: Recommendation) -> str:
-    """What the recommended pipelines do with the votes, for who does not know their names."""
+    """Explain the recommended pipelines to readers who do not know their names."""
     main = result.model.main
     if main.calibrator == "none":
         then = "its probabilities are taken as they come"
@@ -170,8 +172,9 @@ def way_sentence(result: Recommendation) -> str:
 
 
 def prices_sentence(result: Recommendation) -> str:
-    """What following other advice would cost: everyone, or fewer judges, under one pipeline; the
-    runner-up has a sentence of its own.
+    """Return the NLL cost of alternatives, all judges or fewer, under one pipeline.
+
+    The runner-up has its own sentence.
     """
     parts = []
     for who, row in (
@@ -210,7 +213,7 @@ _WAYS = {
 
 
 def statuses_sentence(statuses: tuple[JudgeStatus, ...]) -> str:
-    """What single judges add to the panel of all; empty where it is not known."""
+    """Describe the value of single judges to the panel of all; empty if unknown."""
     if not statuses:
         return ""
     given = [judge.status for judge in statuses]
@@ -230,7 +233,7 @@ def statuses_sentence(statuses: tuple[JudgeStatus, ...]) -> str:
 
 
 def rival_sentence(result: Recommendation) -> str:
-    """The best of all others out of sample, why it is not taken, and what would decide."""
+    """Name the runner-up out of sample, why it was not chosen, and how many labels would decide."""
     rival = result.runner_up
     if rival.name == result.chosen.name:
         return ""
@@ -258,7 +261,7 @@ def rival_sentence(result: Recommendation) -> str:
 
 
 def preference_sentence(result: Recommendation) -> str:
-    """What was preferred, and what that costs in NLL."""
+    """Name the preference, and its cost in NLL."""
     if result.prefer == "nll":
         return ""
     asked = {
@@ -283,7 +286,7 @@ def present(
     spec: RecommendSpec,
     view: RecommendationView = NOTHING_KNOWN,
 ) -> list[Block]:
-    """The verdict; who is in the panel, what it loses without some of them, and all candidates."""
+    """Present the verdict, the judges, losses under absence, and all candidates."""
     return [
         Answer(recommendation_sentence(result)),
         _evidence(result, view),
@@ -309,7 +312,7 @@ def present(
 
 
 def _frontier(result: Recommendation) -> list[Block]:
-    """What fewer or cheaper judges give; no figure from a single split, or of one size."""
+    """Return the figure of fewer or cheaper judges; none from a single split or of one size."""
     if not math.isfinite(float(result.nll.lo)) or result.n_judges == 1:
         return []
     return [
@@ -328,7 +331,7 @@ def _frontier(result: Recommendation) -> list[Block]:
 
 
 def _certainty(result: Recommendation) -> list[str]:
-    """How sure the recommendation is, and what came close; of another candidate what it lacks."""
+    """Return the recommendation's certainty, or the limits of a hand-picked candidate's figures."""
     if result.instead_of is not None:
         return [picked_sentence(result)]
     return [
@@ -340,7 +343,7 @@ def _certainty(result: Recommendation) -> list[str]:
 
 
 def _evidence(result: Recommendation, view: RecommendationView) -> Block:
-    """The recommended panel among its rivals, beside the judges; no figure from a single split."""
+    """Return the panel among its rivals, next to the judges; no figure from a single split."""
     judges = judges_block(result, view)
     if not math.isfinite(float(result.nll.lo)):
         return judges
@@ -408,5 +411,5 @@ def _method(result: Recommendation, spec: RecommendSpec) -> Method:
 def default_specs(
     votes: VoteMatrix, settings: Settings, shown: Pipeline
 ) -> tuple[RecommendSpec, ...]:
-    """The recommendation that all pages show; none under the paper's protocol."""
+    """Return the recommendation that all pages show; none under the paper's protocol."""
     return (RecommendSpec(settings=settings),) if settings.protocol == "honest" else ()

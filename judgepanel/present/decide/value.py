@@ -1,4 +1,4 @@
-"""What judges are worth, in words and tables for people."""
+"""Presentation of the value study."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _NAMED = 6
 
 @dataclass(frozen=True, slots=True)
 class ValueView:
-    """Statuses of the judges, scope checks among their reasons; None leaves the checks out."""
+    """Statuses of the judges, including scope checks among the reasons; None omits the checks."""
 
     statuses: tuple[JudgeStatus, ...] | None = None
 
 
 def value_sentence(result: Value) -> str:
-    """How many judges are shown to be worth having, and how many can go."""
+    """Say how many judges are shown to be valuable, and how many can be removed."""
     text = _answer(result)
     return f"{text} {CODING}" if result.measures_coding else text
 
@@ -67,7 +67,7 @@ def _answer(result: Value) -> str:
 
 
 def removal_sentence(result: Value) -> str:
-    """How many judges can go together without loss, and what happens beyond."""
+    """Say how many judges can be removed together without loss, and what happens beyond."""
     if not result.removal:
         return "With one judge there is nobody to let go."
     limit = f"{percent(MARGIN)} of NLL"
@@ -88,7 +88,7 @@ def removal_sentence(result: Value) -> str:
 
 
 def droppable_sentence(result: Value) -> str:
-    """Who they are; empty where nobody can go or the ranking is still to come."""
+    """Name the removable judges; empty if there are none or the ranking is not ready."""
     if not result.droppable_judges:
         return ""
     names = listed(result.droppable_judges, _NAMED)
@@ -96,7 +96,7 @@ def droppable_sentence(result: Value) -> str:
 
 
 def shapley_sentence(result: Value) -> str:
-    """Under what Shapley values were taken."""
+    """Name the pipeline of the Shapley values."""
     same = result.shapley_aggregator == result.aggregator
     how = f"{AGGREGATOR_NAMES[result.shapley_aggregator]}, {CALIBRATED[result.shapley_calibrator]}"
     text = (
@@ -112,7 +112,7 @@ def shapley_sentence(result: Value) -> str:
 
 
 def copies_sentence(result: Value) -> str:
-    """Whether copies of a judge move the panel; empty where nobody was copied."""
+    """Say whether copies of a judge change the panel; empty without copies."""
     if not result.copies or not math.isfinite(result.copies[0].delta.lo):
         return ""
     worse = [row for row in result.copies if row.delta.above(result.margin)]
@@ -141,7 +141,7 @@ def _copied(row: Copied) -> str:
 
 
 def roles_sentence(result: Value) -> str:
-    """How many judges have each role."""
+    """Return the number of judges with each role."""
     count = {role: sum(row.role == role for row in result.judges) for role in _ROLES}
     parts = [f"{n} {_ROLES[role][n != 1]}" for role, n in count.items() if n]
     return f"Roles: {', '.join(parts)}." if parts else "No judge has a role of its own."
@@ -155,7 +155,7 @@ _ROLES = {
 
 
 def role_sentence(row: JudgeValue) -> str:
-    """One judge's role and what shows it."""
+    """Return one judge's role and the evidence."""
     value = with_interval(*row.value, sign=True)
     if row.role == "copy":
         near, *ends = row.correlation
@@ -170,7 +170,7 @@ def role_sentence(row: JudgeValue) -> str:
 
 
 def status_table(result: Value, status: tuple[JudgeStatus, ...] | None = None) -> dict[str, Column]:
-    """Every judge by value, the most valuable first; then those that only the checks know.
+    """Return every judge by value, highest first, then those that only the checks cover.
 
     ``status`` are those of :func:`judgepanel.decision.statuses.statuses`, by default without
     checks.
@@ -199,7 +199,7 @@ def status_table(result: Value, status: tuple[JudgeStatus, ...] | None = None) -
 
 
 def removal_table(result: Value) -> dict[str, Column]:
-    """One row per number of judges that go."""
+    """Return one row per number of removed judges."""
     rows = result.removal
     return {
         "without": numbers([row.m for row in rows], "whole"),
@@ -223,7 +223,7 @@ def group_table(result: Value) -> dict[str, Column]:
 
 
 def present(result: Value, spec: ValueSpec, view: ValueView = ValueView()) -> list[Block]:
-    """Every judge with its status, then how many can go."""
+    """Present every judge with its status, then how many can be removed."""
     blocks = [
         Answer(value_sentence(result)),
         drawing(
@@ -252,7 +252,7 @@ def present(result: Value, spec: ValueSpec, view: ValueView = ValueView()) -> li
 
 
 def _removal(result: Value) -> list[Block]:
-    """What goes with the judges worth least; the answer says how many where it can."""
+    """Return the effect of removing the judges with the lowest value."""
     sentence = removal_sentence(result)
     if sentence in value_sentence(result):
         sentence = ""
@@ -280,9 +280,9 @@ def _method(result: Value) -> Method:
 
 
 def value_spec(spec: RecommendSpec, recommendation: Recommendation) -> ValueSpec:
-    """Judges are valued under the heaviest recommended pipeline, or joint if that is too slow.
+    """Return the spec under the heaviest recommended pipeline, or joint if that is too slow.
 
-    No preference changes what judges are worth.
+    Values do not depend on the preference.
     """
     heaviest = recommendation.heaviest
     for aggregator in VALUED:

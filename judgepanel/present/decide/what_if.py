@@ -1,4 +1,4 @@
-"""A panel picked by hand, in words and a table for people."""
+"""Presentation of a panel picked by hand."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FLATTERS = "if labels had a say in who they are, that flatters them."
 
 
 def what_if_sentence(result: WhatIf) -> str:
-    """How the panel that is kept compares."""
+    """Compare the panel that is kept with the other."""
     text = _answer(result)
     return f"{text} {CODING}" if result.measures_coding else text
 
@@ -54,7 +54,7 @@ def _answer(result: WhatIf) -> str:
 
 
 def picked_panel_sentence(result: Recommendation) -> str:
-    """What the file of a panel picked by hand achieves."""
+    """Return the NLL of the exported file of a panel picked by hand."""
     nll, lo, hi = result.nll
     text = (
         f"{so_far(result)}{counted(len(result.model.judges), 'judge')} picked by hand, with "
@@ -65,7 +65,7 @@ def picked_panel_sentence(result: Recommendation) -> str:
 
 
 def what_if_table(result: WhatIf) -> dict[str, Column]:
-    """Both panels, the one that is kept first."""
+    """Return both panels, the kept one first."""
     both = (result.kept, result.against)
     nll = Interval.stacked(panel.nll for panel in both)
     columns = {
@@ -82,7 +82,7 @@ def what_if_table(result: WhatIf) -> dict[str, Column]:
 
 
 def what_if_figure(result: WhatIf) -> go.Figure:
-    """NLL from left to right, the panel that is kept above the other, the base rate as a line."""
+    """Draw NLL horizontally, the kept panel above the other, the base rate as a line."""
     figure = go.Figure()
     both = (result.kept, result.against)
     names = [f"{name} ({len(p.judges):,})" for name, p in zip(_NAMES, both, strict=True)]
@@ -108,7 +108,7 @@ def what_if_figure(result: WhatIf) -> go.Figure:
 
 
 def present(result: WhatIf, spec: WhatIfSpec) -> list[Block]:
-    """A panel picked by hand beside the one that it is compared with."""
+    """Present a panel picked by hand next to the one it is compared with."""
     few = (
         f"From {result.planned_splits:,} splits, so that an answer is quick; what is computed from "
         f"{spec.settings.splits:,} differs a little."

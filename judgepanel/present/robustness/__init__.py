@@ -1,1 +1,1 @@
-"""What would break it: other items, permuted labels, damaged votes, distorted scores."""
+"""Presentation of robustness: other items, permuted labels, damaged votes, distorted scores."""

@@ -1,4 +1,4 @@
-"""What damaged votes and absent judges cost all judges, and panels of the best."""
+"""Presentation of the cost of damaged votes and absent judges for all judges and top panels."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ _DAMAGE = {
 
 @dataclass(frozen=True, slots=True)
 class CorruptionView:
-    """What goes wrong; None shows every scenario."""
+    """The scenario to show; None shows all."""
 
     scenario: str | None = None
 
 
 def hit_words(scenario: str) -> str:
-    """What a level of a scenario is the share of."""
+    """Return what the level of a scenario is a share of."""
     return "judges that are absent" if scenario == ABSENT else "votes that are flipped"
 
 
 def corruption_sentence(result: Corruption, scenario: str, panel: int = 0) -> str:
-    """What the worst damage of a scenario costs all judges and one panel."""
+    """Return the cost of a scenario's worst damage to all judges and one panel."""
     place = int(result.of(scenario)[-1])
     damage = _DAMAGE[scenario].format(share=percent(result.concentrated))
     start = f"With {percent(float(result.levels[place]))} {damage}, {result.arms[-1]} go"
@@ -94,7 +94,7 @@ def _slower(result: Corruption, panel: int, place: int) -> str:
 
 
 def degrades_sentence(result: Corruption, panel: int = 0) -> str:
-    """In how many conditions all judges degrade slower than a panel; empty without one."""
+    """Say in how many conditions all judges degrade more slowly than a panel; empty without one."""
     if len(result.panels) == 1:
         return ""
     places = [i for i, name in enumerate(result.scenarios) if name != CLEAN]
@@ -110,7 +110,7 @@ def degrades_sentence(result: Corruption, panel: int = 0) -> str:
 
 
 def corruption_table(result: Corruption, scenario: str) -> dict[str, Column]:
-    """All judges and every panel at every level of a scenario."""
+    """Return all judges and every panel at every level of a scenario."""
     places = result.of(scenario)
     damaged = np.array(result.scenarios)[places] != CLEAN
     columns = {
@@ -149,7 +149,7 @@ def _nll(result: Corruption, p: int, i: int) -> str:
 
 
 def corruption_figure(result: Corruption, scenario: str) -> go.Figure:
-    """NLL against the share of votes that are wrong, or of judges that are absent."""
+    """Draw NLL against the share of flipped votes, or of absent judges."""
     places = result.of(scenario)
     share = 100.0 * result.levels[places]
     width = float(np.diff(share).min()) if len(share) > 1 else 0.0
@@ -159,7 +159,7 @@ def corruption_figure(result: Corruption, scenario: str) -> go.Figure:
         look = ALL_JUDGES if everyone else CHOSEN
         nll = result.nll[p, places]
         figure.add_scatter(
-            # Moved apart a little, so that error bars do not hide each other.
+            # Offset slightly, so that error bars do not overlap.
             x=share + 0.06 * width * (1 if everyone else -1),
             y=nll.value,
             **look.line(),
@@ -178,7 +178,7 @@ def corruption_figure(result: Corruption, scenario: str) -> go.Figure:
 def present(
     result: Corruption, spec: CorruptionSpec, view: CorruptionView = CorruptionView()
 ) -> list[Block]:
-    """One scenario, or all of them one after the other."""
+    """Present one scenario, or all of them in turn."""
     scenarios = [name for name in SCENARIO_NAMES if name in result.scenarios]
     if view.scenario in scenarios:
         return [*_scenario(result, view.scenario), _method(result)]
@@ -215,7 +215,7 @@ def _method(result: Corruption) -> Method:
 def default_specs(
     votes: VoteMatrix, settings: Settings, shown: Pipeline
 ) -> tuple[CorruptionSpec, ...]:
-    """Votes of the pipeline in use are damaged."""
+    """Return the spec that damages votes under the default pipeline."""
     return (
         CorruptionSpec(
             settings=affordable_splits(settings, shown.aggregator),

@@ -1,4 +1,4 @@
-"""Which calibrators repair which distortions of the raw score."""
+"""Presentation of distortions: which calibrators repair them?"""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ _LOOKS = (
 
 @dataclass(frozen=True, slots=True)
 class DistortionView:
-    """Which calibrators are drawn; None draws all."""
+    """The calibrators to draw; None draws all."""
 
     calibrators: tuple[str, ...] | None = None
 
 
 def distortion_sentence(result: Distortion) -> str:
-    """What each calibrator repairs."""
+    """Name the distortions that each calibrator repairs."""
     kinds: dict[tuple[str, ...], list[str]] = {}
     for name in result.calibrators:
         if name != "none":
@@ -77,7 +77,7 @@ def distortion_sentence(result: Distortion) -> str:
 
 
 def distortion_table(result: Distortion) -> dict[str, Column]:
-    """One row per distortion, NLL and outcome of every calibrator."""
+    """Return one row per distortion, with NLL and outcome of every calibrator."""
     columns = {"raw score": text([DISTORTION_NAMES[name] for name in result.distortions])}
     for c, name in enumerate(result.calibrators):
         columns |= {
@@ -90,7 +90,7 @@ def distortion_table(result: Distortion) -> dict[str, Column]:
 
 
 def distortion_figure(result: Distortion, drawn: tuple[str, ...]) -> go.Figure:
-    """NLL under the calibrators ``drawn``, a row per distortion, the undistorted score on top."""
+    """Draw NLL under the calibrators ``drawn``, one row per distortion, undistorted on top."""
     figure = go.Figure()
     n = len(result.distortions)
     names = [DISTORTION_NAMES[name] for name in result.distortions]
@@ -123,7 +123,7 @@ def distortion_figure(result: Distortion, drawn: tuple[str, ...]) -> go.Figure:
 def present(
     result: Distortion, spec: DistortionSpec, view: DistortionView = DistortionView()
 ) -> list[Block]:
-    """NLL under each distortion, one mark a calibrator."""
+    """Present NLL under each distortion, one mark per calibrator."""
     drawn = result.calibrators if view.calibrators is None else view.calibrators
     return [
         Answer(distortion_sentence(result)),
@@ -149,5 +149,5 @@ def present(
 def default_specs(
     votes: VoteMatrix, settings: Settings, shown: Pipeline
 ) -> tuple[DistortionSpec, ...]:
-    """The score of the aggregator in use is distorted, and all calibrators repair it."""
+    """Return the spec that distorts the default aggregator's score, with all calibrators."""
     return (DistortionSpec(settings=settings, aggregator=shown.aggregator),)

@@ -1,4 +1,4 @@
-"""What dependence between judges costs, beside what independent judges would do."""
+"""Presentation of the cost of dependence between judges."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from judgepanel.words.numbers import interval, percent, sig, with_interval
 from judgepanel.words.sentences import CODING
 
 FLOOR = 1e-4
-"""Errors below this are written and drawn as such."""
+"""Errors below this are written and drawn as this value."""
 _TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5)
 
 
 def jury_sentence(result: Jury) -> str:
-    """What dependence costs the majority of all judges, and what they are worth."""
+    """Return the cost of dependence for the majority of all judges, and their effective number."""
     if result.n_judges == 1:
         return "There is one judge only: no jury to compare with."
     error = _share(result.majority[-1])
@@ -57,7 +57,7 @@ def _worth(result: Jury) -> str:
 
 
 def bound_sentence(result: Jury) -> str:
-    """What the paper's bound promises and what weighted votes do."""
+    """Compare the paper's bound with the observed error of weighted votes."""
     bound = float(result.jury_bound[-1])
     allowed = f"at most {percent(bound)}" if bound >= FLOOR else "under 0.01 %"
     text = (
@@ -70,7 +70,7 @@ def bound_sentence(result: Jury) -> str:
 
 
 def _share(share: Interval) -> str:
-    """A share of the items in per cent, with its interval."""
+    """Return a share of the items in per cent, with its interval."""
     if share.value >= 0.0 and share.below(FLOOR):
         return "under 0.01 %"
     number, _, rest = with_interval(*share.scaled(100.0, "points")).partition(" ")
@@ -78,13 +78,13 @@ def _share(share: Interval) -> str:
 
 
 def _errors(shares: Interval, of: str) -> Column:
-    """Shares of the items; those too small for a number in words."""
+    """Return a column of shares of the items; very small ones in words."""
     tiny = np.flatnonzero((shares.value >= 0.0) & shares.below(FLOOR))
     return Column(shares, "share level", dict.fromkeys(tiny.tolist(), "under 0.01 %"), of)
 
 
 def jury_table(result: Jury) -> dict[str, Column]:
-    """Errors, bounds and worth by panel size."""
+    """Return errors, bounds and effective numbers by panel size."""
     return {
         "judges": numbers(result.k, "whole"),
         "right votes (half where none)": numbers(result.accuracy, "share", of="accuracy"),
@@ -104,7 +104,7 @@ def jury_table(result: Jury) -> dict[str, Column]:
 
 
 def jury_figure(result: Jury) -> go.Figure:
-    """Observed errors by panel size against what independence would give, on a log scale."""
+    """Draw observed errors and those under independence by panel size, on a log scale."""
 
     def above_floor(errors: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.where(errors >= FLOOR, errors, np.nan)
@@ -151,7 +151,7 @@ def jury_figure(result: Jury) -> go.Figure:
 
 
 def present(result: Jury, spec: JurySpec) -> list[Block]:
-    """Measured errors by panel size, those of independent judges, and the bounds."""
+    """Present observed errors by panel size, those of independent judges, and the bounds."""
     return [
         Answer(jury_sentence(result)),
         drawing("share of wrong decisions against the number of judges", jury_figure, result),

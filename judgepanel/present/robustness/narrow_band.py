@@ -1,4 +1,4 @@
-"""Judges who are nearly alike: whether pruning pays, in a simulation."""
+"""Presentation of the simulation of judges of similar accuracy: does pruning pay?"""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _LOOKS = (
 
 @dataclass(frozen=True, slots=True)
 class NarrowBandView:
-    """Which panel size and which share of judges to keep are drawn, by their places."""
+    """Positions of the panel size and of the kept share to draw."""
 
     size: int = -1
     share: int = 0
 
 
 def band_sentence(result: NarrowBand) -> str:
-    """Who wins in how many simulated cells."""
+    """Say how many simulated cells each side wins."""
     won = result.winners()
     cells = sum(won.values())
     near = result.winner[0, 0, -1, 0]
@@ -49,7 +49,7 @@ def band_sentence(result: NarrowBand) -> str:
 
 
 def placed_sentence(result: NarrowBand) -> str:
-    """Where the panel at hand lies among the simulated ones."""
+    """Locate the given panel among the simulated ones."""
     parts = [f"mean accuracy {percent(result.mean_accuracy, 3)}"]
     if math.isfinite(result.own_width):
         parts.append(f"accuracies as spread as in a band {sig(result.own_width, 2)} wide")
@@ -83,9 +83,9 @@ def band_table(result: NarrowBand) -> dict[str, Column]:
 
 
 def band_figure(result: NarrowBand, size: int, share: int) -> go.Figure:
-    """What pruning costs (above 0) or saves in simulated panels, at a place of size and share.
+    """Draw the cost (above 0) or saving of pruning in simulated panels, for one size and share.
 
-    The ends are those that hold for all cells together.
+    The intervals hold for all cells together.
     """
     figure = go.Figure()
     figure.add_hline(y=0.0, line=DOTTED)
@@ -114,7 +114,7 @@ def band_figure(result: NarrowBand, size: int, share: int) -> go.Figure:
 def present(
     result: NarrowBand, spec: NarrowBandSpec, view: NarrowBandView = NarrowBandView()
 ) -> list[Block]:
-    """What pruning costs in simulated panels, and where the panel at hand lies among them."""
+    """Present the cost of pruning in simulated panels, and the position of the given panel."""
     last = len(result.sizes) - 1
     size = last if view.size < 0 else min(view.size, last)
     return [

@@ -1,4 +1,4 @@
-"""What permuted labels show: whether labels leak, and whether the real ones are predicted."""
+"""Presentation of permuted labels: do labels leak, and are the real ones predicted?"""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PALE = 0.5
 
 
 def permutation_sentence(result: Permutation) -> str:
-    """Whether permuted labels fall back to their base rate, and real ones do not."""
+    """Say whether permuted labels fall back to their base rate, and real ones do not."""
     if result.identical:
         return (
             "Every label is the same and taken as given, so permuting labels changes nothing: this "
@@ -60,11 +60,11 @@ def _real(result: Permutation) -> str:
 
 
 def permutation_figure(result: Permutation) -> go.Figure:
-    """Permuted NLLs in bins, their base rate, and the real NLL with its interval where known."""
+    """Draw permuted NLLs in bins, their base rate, and the real NLL with its interval if known."""
     figure = go.Figure()
     ends = np.array([*result.nll, *result.permuted_nll])
     ends = ends[np.isfinite(ends)]
-    # A sixtieth of all that is drawn, so that a narrow pile can be seen.
+    # A sixtieth of the drawn range, so that a narrow peak is visible.
     width = max(float(ends.max() - ends.min()) / _BINS, _LEAST) if len(ends) else _LEAST
     place, count = np.unique(np.floor(result.permuted_nll / width), return_counts=True)
     figure.add_bar(
@@ -97,7 +97,7 @@ def permutation_figure(result: Permutation) -> go.Figure:
 
 
 def present(result: Permutation, spec: PermutationSpec) -> list[Block]:
-    """The NLLs of permuted labels beside their base rate and the real labels."""
+    """Present the NLLs of permuted labels, their base rate and the real labels."""
     return [
         Answer(permutation_sentence(result)),
         drawing(
@@ -123,7 +123,7 @@ def present(result: Permutation, spec: PermutationSpec) -> list[Block]:
 def default_specs(
     votes: VoteMatrix, settings: Settings, shown: Pipeline
 ) -> tuple[PermutationSpec, ...]:
-    """The pipeline in use, or the paper's default where thousands of fits would take too long."""
+    """Return the default pipeline, or the paper's if thousands of fits would take too long."""
     if cross_fits(shown.aggregator):
         return (PermutationSpec(settings=settings),)
     return (

@@ -1,4 +1,4 @@
-"""Which slices of the items need labels of their own."""
+"""Presentation of slice transfer: which slices of the items need their own labels?"""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _ROW_HEIGHT = 34
 
 
 def slice_sentence(result: SliceTransfer) -> str:
-    """Which slices need labels of their own."""
+    """Name the slices that need their own labels."""
     if not result.slices:
         return " ".join(result.warnings[-1:]) or "There is no slice to leave out."
     worst = worst_slice(result)
@@ -70,7 +70,7 @@ def slice_sentence(result: SliceTransfer) -> str:
 
 
 def worst_slice(result: SliceTransfer) -> int:
-    """The failing slice that loses most, or else the slice that loses most."""
+    """Return the failing slice with the largest loss, or else the slice with the largest loss."""
     places = range(len(result.slices))
     failing = [g for g in places if result.outcome(g) == "fails"]
     return max(failing or places, key=lambda g: float(result.delta.value[g, 1]))
@@ -88,7 +88,7 @@ def _counts(outcomes: list[Outcome]) -> str:
 
 
 def slice_table(result: SliceTransfer) -> dict[str, Column]:
-    """Every slice under its own labels and those from elsewhere."""
+    """Return every slice under its own labels and those from elsewhere."""
     return {
         "slice": text([one_line(name)[:_NAME] for name in result.slices]),
         "items": numbers(result.n_slice, "whole"),
@@ -106,7 +106,7 @@ def slice_table(result: SliceTransfer) -> dict[str, Column]:
 
 
 def slice_figure(result: SliceTransfer) -> go.Figure:
-    """What labels from elsewhere cost, the largest loss first, with bands for all slices."""
+    """Draw the cost of labels from elsewhere, the largest loss first, with bands for all slices."""
     order = np.argsort(-result.delta.value[:, 1], kind="stable")
     band, n = result.band[order, 1], len(order)
     fails = np.array([result.outcome(int(g)) == "fails" for g in order], dtype=bool)
@@ -149,7 +149,7 @@ def _hover_text(result: SliceTransfer, g: int) -> str:
 
 
 def present(result: SliceTransfer, spec: SliceTransferSpec) -> list[Block]:
-    """What labels from elsewhere cost on every slice; one sentence where there is no slice."""
+    """Present the cost of labels from elsewhere per slice; one sentence if there is no slice."""
     answer = Answer(slice_sentence(result))
     if not result.slices:
         return [answer]
@@ -174,12 +174,12 @@ def present(result: SliceTransfer, spec: SliceTransferSpec) -> list[Block]:
 def default_specs(
     votes: VoteMatrix, settings: Settings, shown: Pipeline
 ) -> tuple[SliceTransferSpec, ...]:
-    """Slices by the first feature that has several."""
+    """Return slices by the first feature that has several."""
     return (slice_spec(settings, shown, first_feature(votes, settings)),)
 
 
 def slice_spec(settings: Settings, shown: Pipeline, feature: str | None) -> SliceTransferSpec:
-    """Slices by a feature, under the pipeline in use."""
+    """Return slices by a feature, under the default pipeline."""
     return SliceTransferSpec(
         settings=affordable_splits(settings, shown.aggregator),
         feature=feature,
@@ -189,5 +189,5 @@ def slice_spec(settings: Settings, shown: Pipeline, feature: str | None) -> Slic
 
 
 def first_feature(votes: VoteMatrix, settings: Settings) -> str | None:
-    """The feature that is sliced by until another is chosen."""
+    """Return the feature that defines slices initially."""
     return slices_of(prepare(grouped_votes(votes, settings), settings), None, 4).feature

@@ -1,4 +1,4 @@
-"""What labels of easy items are worth on hard ones, and the other way round."""
+"""Presentation of transfer between easy and hard items."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from judgepanel.words.text import plain
 
 ALPHA = 0.05
 CARRIED: tuple[Calibrator, ...] = ("beta", "platt")
-"""Calibrators that are carried over from easy to hard items, beside the recommended one."""
+"""Calibrators to transfer from easy to hard items, besides the recommended one."""
 METHOD_NAMES = {
     "plain": "plain",
     "stratified": "stratified",
@@ -59,14 +59,14 @@ _NARROW = 0.1
 
 @dataclass(frozen=True, slots=True)
 class TransferView:
-    """Which calibrator and which way of carrying labels over; None shows every calibrator."""
+    """Calibrator and transfer method to show; None shows every calibrator."""
 
     calibrator: str | None = None
     method: str = "plain"
 
 
 def abroad(result: DifficultyTransfer, calibrator: str, method: str = "plain") -> list[Cell]:
-    """Easy to hard and hard to easy: first what is shown to fail, then the larger loss."""
+    """Return easy to hard and hard to easy, significant failures first, then larger losses."""
     cells = [result.cell(calibrator, method, SOURCES[s], TARGETS[t]) for s, t in ABROAD]
     return sorted(cells, key=lambda cell: (not fails(cell), -cell.delta.value))
 
@@ -77,7 +77,7 @@ def fails(cell: Cell) -> bool:
 
 
 def transfer_sentence(result: DifficultyTransfer, calibrator: str, method: str = "plain") -> str:
-    """Whether labels of easy or of hard items alone carry over to the others."""
+    """Say whether labels of easy or of hard items alone transfer to the others."""
     worst, other = abroad(result, calibrator, method)
     if not math.isfinite(worst.p_holm):
         return WAITING
@@ -110,7 +110,7 @@ def _failing(cell: Cell) -> str:
 
 
 def difficulty_sentence(result: DifficultyTransfer, calibrator: str) -> str:
-    """Whether easy items are the ones that are predicted better; empty where they are."""
+    """Say whether easy items are predicted worse than hard ones; empty if they are not."""
     easy, hard = (result.cell(calibrator, "plain", "all", target) for target in TARGETS)
     if easy.nll.value <= hard.nll.value:
         return ""
@@ -125,7 +125,7 @@ def difficulty_sentence(result: DifficultyTransfer, calibrator: str) -> str:
 
 
 def remedy_sentence(result: DifficultyTransfer, calibrator: str) -> str:
-    """What stratified and weighted calibrators change where the plain one loses most."""
+    """Return the effect of stratified and weighted calibrators where the plain one loses most."""
     worst = abroad(result, calibrator)[0]
     parts = []
     for method in ("stratified", "weighted"):
@@ -149,7 +149,7 @@ def remedy_sentence(result: DifficultyTransfer, calibrator: str) -> str:
 
 
 def transfer_table(result: DifficultyTransfer, calibrator: str) -> dict[str, Column]:
-    """Every cell under one calibrator."""
+    """Return every cell under one calibrator."""
     frame = result.frame()
     rows = frame[frame["calibrator"] == calibrator]
     nll, accuracy, delta, gain = (
@@ -173,7 +173,7 @@ def transfer_table(result: DifficultyTransfer, calibrator: str) -> dict[str, Col
 
 
 def transfer_figure(result: DifficultyTransfer, calibrator: str, method: str) -> go.Figure:
-    """NLL from every source (a row) to every target (a column)."""
+    """Draw NLL from every source (row) to every target (column)."""
     figure = go.Figure()
     cells = {
         (s, t): result.cell(calibrator, method, source, target)
@@ -228,13 +228,13 @@ def transfer_figure(result: DifficultyTransfer, calibrator: str, method: str) ->
 
 
 def _colour(cell: Cell) -> str:
-    """Deeper is better, orange is worse than the base rate of the cell's own labels."""
+    """Return a colour: deeper is better, orange is worse than the base rate of the labels."""
     skill = 1.0 - float(cell.nll.value) / cell.null_nll
     return CURATE_FILL if skill < 0.0 else mixed(_PALE, _DEEP, min(skill, 1.0))
 
 
 def _written(cell: Cell) -> str:
-    """What stands in a cell."""
+    """Return the text of a cell."""
     lines = [f"<b>{cell.nll.value:.3f}</b>{_ends(cell.nll, _form(cell.nll))}"]
     if cell.source != cell.target and math.isfinite(cell.delta.lo):
         form = "+" + _form(cell.delta)
@@ -243,7 +243,7 @@ def _written(cell: Cell) -> str:
 
 
 def _form(values: Interval) -> str:
-    """Two decimals, three for a narrow interval: it must not look empty."""
+    """Return the format: two decimals, three for a narrow interval, which would look empty."""
     return ".3f" if values.hi - values.lo < _NARROW else ".2f"
 
 
@@ -253,7 +253,7 @@ def _ends(values: Interval, form: str) -> str:
 
 
 def _hover_text(cell: Cell) -> str:
-    """A cell in words, for whoever points at it."""
+    """Return the hover text of a cell."""
     words = (
         f"{cell.source} items labelled, scored on {cell.target} items<br>"
         f"NLL {cell.nll.value:.3f}{_ends(cell.nll, '.3f')}<br>"
@@ -276,7 +276,7 @@ def _loss(cell: Cell) -> str:
 def present(
     result: DifficultyTransfer, spec: DifficultyTransferSpec, view: TransferView = TransferView()
 ) -> list[Block]:
-    """The matrix of one calibrator, then those of the others where none was chosen."""
+    """Present the matrix of one calibrator, then the others if none was chosen."""
 
     def matrix(calibrator: str) -> list[Block]:
         return _matrix(result, calibrator, view.method)
@@ -321,7 +321,7 @@ def _method(result: DifficultyTransfer) -> Method:
 def default_specs(
     votes: VoteMatrix, settings: Settings, shown: Pipeline
 ) -> tuple[DifficultyTransferSpec, ...]:
-    """Its calibrator is carried over, and those that the paper carries over."""
+    """Return the spec with the default pipeline's calibrator and those of the paper."""
     return (
         DifficultyTransferSpec(
             settings=affordable_splits(settings, shown.aggregator),
@@ -332,5 +332,5 @@ def default_specs(
 
 
 def carried(calibrator: Calibrator) -> tuple[Calibrator, ...]:
-    """Calibrators that are carried over, the one in use first."""
+    """Return the calibrators to transfer, the given one first."""
     return tuple(dict.fromkeys((calibrator, *CARRIED)))

@@ -1,4 +1,4 @@
-"""Whether some comparisons should count for more than others."""
+"""Presentation of reliability weighting: should some comparisons have more weight?"""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SIGNAL_NAMES = {
 
 
 def signal_name(result: ReliabilityWeighting, i: int) -> str:
-    """Which comparisons a signal lets count for more; features are the user's text."""
+    """Describe the comparisons to which a signal gives more weight; features are untrusted text."""
     name, favours = result.signals[i], result.favours[i]
     if result.features[i]:
         return f"{favours} {one_line(name)}"
@@ -44,7 +44,7 @@ def signal_name(result: ReliabilityWeighting, i: int) -> str:
 
 
 def weighting_sentence(result: ReliabilityWeighting) -> str:
-    """What weighting comparisons does to the NLL."""
+    """Return the effect of weighting comparisons on the NLL."""
     n = len(result.signals)
     same = result.absolute.count("equivalent")
     answer = (
@@ -84,7 +84,7 @@ def weighting_table(result: ReliabilityWeighting) -> dict[str, Column]:
 
 
 def weighting_figure(result: ReliabilityWeighting) -> go.Figure:
-    """Effects of all signals with 95 % intervals; the band is the margin of no effect."""
+    """Draw effects of all signals with 95 % intervals; the band is the margin of no effect."""
     figure = go.Figure()
     n = len(result.signals)
     names = [signal_name(result, i) for i in range(n)]
@@ -116,7 +116,7 @@ def weighting_figure(result: ReliabilityWeighting) -> go.Figure:
 
 
 def present(result: ReliabilityWeighting, spec: ReliabilityWeightingSpec) -> list[Block]:
-    """The change of the NLL by each weighting of the comparisons."""
+    """Present the change of the NLL with each weighting of the comparisons."""
     missing = ""
     if not any(result.features):
         missing = "The votes bring no numeric item features: only what votes say is tried."

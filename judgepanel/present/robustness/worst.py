@@ -1,4 +1,4 @@
-"""The one sentence over the Robustness page: the worst thing that was found."""
+"""The summary sentence of the Robustness page: the worst finding."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from judgepanel.studies.robustness.slice_transfer_result import SliceTransfer
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A sentence and how it is meant: ``curate`` breaks it, ``keep`` does not, ``open`` is open."""
+    """A sentence and its tone: ``curate`` for a failure, ``keep`` for none, else ``open``."""
 
     sentence: str
     tone: str
@@ -26,10 +26,10 @@ def worst_finding(
     slices: SliceTransfer | None = None,
     permutation: Permutation | None = None,
 ) -> Finding:
-    """The worst of what is known so far.
+    """Return the worst of the findings so far.
 
-    A check of permuted labels that fails comes first, since nothing else can be believed then;
-    after it the transfer that is shown to cost most, in nats.
+    A failed check of permuted labels comes first, since it invalidates everything else; then the
+    transfer shown to cost most, in nats.
     """
     if permutation is not None and permutation.leaks:
         return Finding(permutation_sentence(permutation), "curate")
@@ -48,7 +48,7 @@ def _unbroken(
     slices: SliceTransfer | None,
     permutation: Permutation | None,
 ) -> str:
-    """What is said where no loss is shown."""
+    """Return the sentence if no loss is shown."""
     if transfer is not None:
         return transfer_sentence(transfer, calibrator)
     if slices is not None and slices.slices:
@@ -61,7 +61,7 @@ def _unbroken(
 def _losses(
     transfer: DifficultyTransfer | None, calibrator: str, slices: SliceTransfer | None
 ) -> list[tuple[float, str]]:
-    """Losses in nats that are shown, each with its sentence."""
+    """Return the losses that are shown, in nats, each with its sentence."""
     losses = []
     if transfer is not None:
         worst = abroad(transfer, calibrator)[0]

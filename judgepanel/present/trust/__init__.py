@@ -1,1 +1,1 @@
-"""Confidence, label budget and scope as blocks."""
+"""Presentation of confidence, label budget and scope."""

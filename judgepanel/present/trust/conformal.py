@@ -1,4 +1,4 @@
-"""How often conformal sets hold the true label, over all items and within groups of them."""
+"""Presentation of conformal sets: coverage overall and within groups of items."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ ONE_LABEL = "Only that label is credible at this level."
 
 @dataclass(frozen=True, slots=True)
 class ConformalView:
-    """Which level, by its place, and which grouping of items; None shows every one of them."""
+    """Position of the level, and grouping of items; None shows all."""
 
     level: int | None = None
     grouping: Grouping | None = None
 
 
 def conformal_sentence(result: Conformal, level: int) -> str:
-    """Whether plain sets hold the label as often as they promise, and what they look like."""
+    """Say whether plain sets hold the label as often as promised, and describe them."""
     if result.n_splits < 2:
         return NOT_YET
     held = share_level(*result.coverage[0, level, 0])
@@ -65,7 +65,7 @@ def conformal_sentence(result: Conformal, level: int) -> str:
 
 
 def groups_sentence(result: Conformal, level: int, grouping: Grouping) -> str:
-    """Where plain sets fall short of their level, and whether sets made within groups mend it."""
+    """Name groups in which plain sets fall short, and say whether group-wise sets repair that."""
     if result.n_splits < 2 or grouping not in result.methods:
         return ""
     within = result.methods.index(grouping)
@@ -90,7 +90,7 @@ def groups_sentence(result: Conformal, level: int, grouping: Grouping) -> str:
 
 
 def coverage_table(result: Conformal, level: int, grouping: Grouping) -> dict[str, Column]:
-    """Coverage, size and kinds of sets by group, plain and made within each group."""
+    """Return coverage, size and kinds of sets by group, plain and group-wise."""
     within = result.methods.index(grouping) if grouping in result.methods else 0
     methods = (0,) if within == 0 else (0, within)
     rows = [(m, g) for g in _groups(result, grouping) for m in methods]
@@ -110,19 +110,19 @@ def coverage_table(result: Conformal, level: int, grouping: Grouping) -> dict[st
 
 
 def _groups(result: Conformal, grouping: Grouping) -> list[int]:
-    """Positions of all items, then of the groups of one grouping."""
+    """Return positions of all items, then of the groups of one grouping."""
     return [0, *(g for g, way in enumerate(result.groupings) if way == grouping and g > 0)]
 
 
 def _kinds(result: Conformal, kinds: Floats) -> dict[str, Floats]:
-    """Shares of the kinds of sets by name, from those in the order of ``SET_NAMES``."""
+    """Return shares of the kinds of sets by name, from those in the order of ``SET_NAMES``."""
     if result.symmetric:
         return {SET_NAMES[0]: kinds[0], ONE: kinds[1] + kinds[2], SET_NAMES[3]: kinds[3]}
     return dict(zip(SET_NAMES, kinds, strict=True))
 
 
 def kinds_table(result: Conformal, level: int) -> dict[str, Column]:
-    """How often each kind of plain set came, and what it means."""
+    """Return how often each kind of plain set occurs, and its meaning."""
     kinds = _kinds(result, result.kinds[0, level, 0])
     words = {**dict(zip(SET_NAMES, SET_WORDS, strict=True)), ONE: ONE_LABEL}
     return {
@@ -133,7 +133,7 @@ def kinds_table(result: Conformal, level: int) -> dict[str, Column]:
 
 
 def coverage_figure(result: Conformal, level: int, grouping: Grouping) -> go.Figure:
-    """Coverage by group at one level, of plain sets and of those made within the groups."""
+    """Draw coverage by group at one level, of plain and group-wise sets."""
     groups, within = _groups(result, grouping), result.methods.index(grouping)
     marks = {
         "plain sets": result.coverage[0, level, groups],
@@ -147,7 +147,7 @@ def coverage_figure(result: Conformal, level: int, grouping: Grouping) -> go.Fig
 def present(
     result: Conformal, spec: ConformalSpec, view: ConformalView = ConformalView()
 ) -> list[Block]:
-    """The highest level first, then the lower ones where none was chosen."""
+    """Present the highest level, then the lower ones if none was chosen."""
     first = len(result.levels) - 1 if view.level is None else view.level
     blocks = _level(result, first, view.grouping)
     for level in reversed(range(len(result.levels)) if view.level is None else ()):

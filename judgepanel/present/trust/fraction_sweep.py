@@ -1,4 +1,4 @@
-"""Which share of the items should calibrate."""
+"""Presentation of the calibration fraction: which share of the items should calibrate?"""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _APART = 18.0
 
 @dataclass(frozen=True, slots=True)
 class SweepView:
-    """Which calibrator and which panel beside all judges; None shows every one of them.
+    """Calibrator, and panel besides all judges; None shows all.
 
-    ``fraction`` is the share that calibrates in the other studies of an analysis, if any is known.
+    ``fraction`` is the calibration share of the other studies of an analysis, if known.
     """
 
     calibrator: str | None = None
@@ -48,7 +48,7 @@ class SweepView:
 
 
 def share_sentence(result: FractionSweep, calibrator: str) -> str:
-    """Which share brings all judges near what the largest one gives."""
+    """Name the share that brings all judges near their NLL at the largest share."""
     text = _answer(result, calibrator)
     return f"{text} {CODING}" if result.measures_coding else text
 
@@ -79,7 +79,7 @@ def _answer(result: FractionSweep, calibrator: str) -> str:
 
 
 def why_sentence(result: FractionSweep, calibrator: str) -> str:
-    """Why more labels to fit on mean a wider interval; empty from a single split."""
+    """Explain why more labels for the fit mean a wider interval; empty from a single split."""
     c = result.row(calibrator)
     if not math.isfinite(result.nll.hi[c, -1, -1]):
         return ""
@@ -104,7 +104,7 @@ def why_sentence(result: FractionSweep, calibrator: str) -> str:
 
 
 def share_table(result: FractionSweep, calibrator: str, panel: str | None) -> dict[str, Column]:
-    """All judges and one panel at every share, against the largest share and each other."""
+    """Return all judges and one panel at every share, against the largest share and each other."""
     c, n = result.row(calibrator), len(result.shares)
     columns = {
         "share": numbers(result.shares, "share"),
@@ -129,9 +129,9 @@ def share_table(result: FractionSweep, calibrator: str, panel: str | None) -> di
 
 
 def fraction_sweep(result: FractionSweep, calibrator: str, panel: str | None = None) -> go.Figure:
-    """NLL of all judges and of one panel (``top-5``) against the share that calibrates.
+    """Draw NLL of all judges and of one panel (``top-5``) against the calibration share.
 
-    A tick says the share and how many labels that is.
+    Ticks show the share and the number of labels.
     """
     c, shares = result.row(calibrator), 100.0 * result.shares
     figure = go.Figure()
@@ -160,7 +160,7 @@ def fraction_sweep(result: FractionSweep, calibrator: str, panel: str | None = N
 
 
 def _apart(shares: NDArray[np.float64]) -> list[int]:
-    """Positions of shares, the largest first, far enough apart for their labels on a phone."""
+    """Return positions of shares, the largest first, far enough apart for labels on a phone."""
     positions = [len(shares) - 1]
     for position in range(len(shares) - 2, -1, -1):
         if shares[positions[-1]] - shares[position] >= _APART:
@@ -175,7 +175,7 @@ def _share(value: float) -> str:
 def present(
     result: FractionSweep, spec: FractionSweepSpec, view: SweepView = SweepView()
 ) -> list[Block]:
-    """The shares under one calibrator, then under the others where none was chosen."""
+    """Present the shares under one calibrator, then the others if none was chosen."""
 
     def shares(calibrator: str) -> list[Block]:
         return _shares(result, calibrator, view)
@@ -215,14 +215,14 @@ def _method() -> Method:
 def default_specs(
     votes: VoteMatrix, settings: Settings, shown: Pipeline
 ) -> tuple[FractionSweepSpec, ...]:
-    """Shares of the items for the panels of the label budget."""
+    """Return calibration shares for the panels of the label budget."""
     return tuple(
         sweep_spec(budget) for budget in label_budget.default_specs(votes, settings, shown)
     )
 
 
 def sweep_spec(budget: LabelBudgetSpec) -> FractionSweepSpec:
-    """Shares of the items for the panels of a label budget; that of the settings plays no part."""
+    """Return calibration shares for the panels of a label budget; ignores that of the settings."""
     return FractionSweepSpec(
         settings=replace(budget.settings, fraction=Settings().fraction),
         aggregator=budget.aggregator,

@@ -1,4 +1,4 @@
-"""What a group of judges adds: the panel with it and without it."""
+"""Presentation of a group of judges: the panel with it and without it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VERDICTS = {
 
 
 def group_sentence(result: GroupChange, aggregator: str) -> str:
-    """What the group does under one aggregator."""
+    """Return the effect of the group under one aggregator."""
     text = _answer(result, result.aggregators.index(aggregator))
     return f"{text} {CODING}" if result.measures_coding else text
 
@@ -53,7 +53,7 @@ def _answer(result: GroupChange, place: int) -> str:
 
 
 def members_sentence(result: GroupChange) -> str:
-    """Who is in the group."""
+    """Name the judges in the group."""
     if not result.members:
         return ""
     text = f"In the group: {listed(result.members, 6)}."
@@ -76,7 +76,7 @@ def group_table(result: GroupChange) -> dict[str, Column]:
 
 
 def present(result: GroupChange, spec: GroupChangeSpec) -> list[Block]:
-    """The aggregator in use, then those that decide otherwise; one sentence without a group."""
+    """Present the default aggregator, then those that disagree; one sentence without a group."""
     in_use, *others = result.aggregators
     answer = Answer(group_sentence(result, in_use))
     if not result.members:

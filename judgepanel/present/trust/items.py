@@ -1,4 +1,4 @@
-"""How good a panel is on easy and hard items, and which items it misses."""
+"""Presentation of items: quality on easy and hard items, and the items that a panel misses."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _LISTED = 10
 
 @dataclass(frozen=True, slots=True)
 class ItemsView:
-    """Which strata, None for all of them, and whether single items are listed."""
+    """Strata to show, None for all, and whether to list single items."""
 
     grouping: StratumGrouping | None = None
     listed: bool = True
 
 
 def items_sentence(result: Items) -> str:
-    """How good the panel is where judges agree and where they do not."""
+    """Compare the panel on items where judges agree and where they do not."""
     if result.n_splits < 2:
         return NOT_YET
     rows = [g for g in result.strata_of("difficulty") if result.strata[g] != "no votes"]
@@ -54,7 +54,7 @@ def items_sentence(result: Items) -> str:
 
 
 def _verdict(result: Items, g: int) -> str:
-    """Whether what it says in a stratum is outside the interval of what is right."""
+    """Say whether a stratum's stated confidence is outside the interval of its accuracy."""
     right, stated = result.accuracy[AFTER, g], float(result.confidence[AFTER, g])
     if right.below(stated):
         return " (too sure)"
@@ -62,14 +62,14 @@ def _verdict(result: Items, g: int) -> str:
 
 
 def _stratum(name: str) -> str:
-    """A tercile's name within a sentence."""
+    """Return a tercile's name for use within a sentence."""
     return {"judges agree": "judges agree most", "judges disagree": "judges disagree most"}.get(
         name, f"agreement is {name}"
     )
 
 
 def strata_table(result: Items, grouping: StratumGrouping) -> dict[str, Column]:
-    """Accuracy, NLL and ECE by stratum, before and after."""
+    """Return accuracy, NLL and ECE by stratum, before and after calibration."""
     rows = result.strata_of(grouping)
     return {
         "items": text([one_line(result.strata[g]) for g in rows]),
@@ -86,7 +86,7 @@ def strata_table(result: Items, grouping: StratumGrouping) -> dict[str, Column]:
 
 
 def item_table(result: Items, rows: NDArray[np.int64]) -> dict[str, Column]:
-    """These items, one row each, with their features."""
+    """Return these items, one row each, with their features."""
     p, lo, hi = result.p[rows]
     features = {
         f"feature: {one_line(name)}": text([one_line(values[i]) for i in rows])
@@ -109,7 +109,7 @@ def item_table(result: Items, rows: NDArray[np.int64]) -> dict[str, Column]:
 
 
 def strata_figure(result: Items, grouping: StratumGrouping) -> go.Figure:
-    """Stated confidence against accuracy after calibration, by stratum."""
+    """Draw stated confidence against accuracy after calibration, by stratum."""
     rows = result.strata_of(grouping)
     marks = {
         "stated confidence": Interval.alone(result.confidence[AFTER, rows]),
@@ -119,7 +119,7 @@ def strata_figure(result: Items, grouping: StratumGrouping) -> go.Figure:
 
 
 def present(result: Items, spec: ItemsSpec, view: ItemsView = ItemsView()) -> list[Block]:
-    """The strata, then the worst misses and the most contested items."""
+    """Present the strata, then the worst misses and the most contested items."""
     blocks: list[Block] = [Answer(items_sentence(result))]
     for grouping in dict.fromkeys(result.groupings):
         if view.grouping in (None, grouping):

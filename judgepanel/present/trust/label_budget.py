@@ -1,4 +1,4 @@
-"""How many labels are needed, to come near the plateau or to a target, and what more would buy."""
+"""Presentation of the label budget: labels to reach the plateau or a target, and more labels."""
 
 from __future__ import annotations
 
@@ -54,19 +54,19 @@ Floats = NDArray[np.float64]
 ALPHA = 0.05
 BUDGET_PANELS = (3, 5, 10)
 FIRST_PANEL = 5
-"""The panel that is drawn beside all judges until another is chosen."""
+"""The panel drawn besides all judges by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetView:
-    """Which calibrator, and which panel beside all judges; None shows every one of them."""
+    """Calibrator, and panel besides all judges; None shows all."""
 
     calibrator: str | None = None
     panel: int | None = None
 
 
 def budget_sentence(result: LabelBudget, calibrator: str) -> str:
-    """How many labels bring all judges near what the most labels give."""
+    """Return how many labels bring all judges near their NLL with the most labels."""
     text = _needed_answer(result, calibrator)
     return f"{text} {CODING}" if result.measures_coding else text
 
@@ -97,7 +97,7 @@ def _needed_answer(result: LabelBudget, calibrator: str) -> str:
 
 
 def _enough(result: LabelBudget, needed: LabelsNeeded) -> str:
-    """How many labels are enough: the estimate, or the upper end while splits are few."""
+    """Return how many labels are enough: the estimate, or the upper end with few splits."""
     n, _, hi = needed.n
     if needed.at_start and hi == n:
         return f"{_count(n)} or fewer"
@@ -113,7 +113,7 @@ def _splits(result: LabelBudget) -> str:
 
 
 def _still_falls(result: LabelBudget, c: int) -> str:
-    """That there is no plateau yet: the next labels are shown to buy something, by far enough."""
+    """Say that there is no plateau yet if the next labels are clearly shown to reduce NLL."""
     gain = result.gain[c, -1, -1]
     if not (gain.above() and gain.value > result.within * result.nll.value[c, -1, -1]):
         return ""
@@ -122,7 +122,7 @@ def _still_falls(result: LabelBudget, c: int) -> str:
 
 
 def target_sentence(result: LabelBudget, calibrator: str) -> str:
-    """How many labels bring all judges to the target; empty without needed."""
+    """Return how many labels bring all judges to the target; empty without a target."""
     needed = result.needed_for(calibrator, result.arms[-1], "target")
     if needed is None:
         return ""
@@ -146,7 +146,7 @@ def target_sentence(result: LabelBudget, calibrator: str) -> str:
 
 
 def next_sentence(result: LabelBudget, calibrator: str) -> str:
-    """What the next 100 labels buy beyond those that the reader has; empty without a curve."""
+    """Return the effect of 100 labels beyond those of the user; empty without a curve."""
     c = result.row(calibrator)
     if not math.isfinite(result.curve_a[c, -1]):
         return ""
@@ -171,7 +171,7 @@ def next_sentence(result: LabelBudget, calibrator: str) -> str:
 
 
 def versus(result: LabelBudget, panel: str) -> str:
-    """A panel and what it is held against: ``top-5 against all 65``."""
+    """Name a panel and its reference: ``top-5 against all 65``."""
     reference = result.arms[-1]
     if result.aggregator_of(result.arms.index(panel)) != result.aggregator:
         reference += f" by {result.aggregator.replace('_', '-')}"
@@ -179,7 +179,7 @@ def versus(result: LabelBudget, panel: str) -> str:
 
 
 def joint_sentence(result: LabelBudget, calibrator: str, panel: str) -> str:
-    """Whether a panel differs from all judges at any budget, and where."""
+    """Say whether a panel differs from all judges at any budget, and at which."""
     c, p = result.row(calibrator), result.arms.index(panel)
     joint = float(result.joint_p[c, p])
     if not math.isfinite(joint):
@@ -202,7 +202,7 @@ def joint_sentence(result: LabelBudget, calibrator: str, panel: str) -> str:
 
 
 def joint_table(result: LabelBudget, calibrator: str) -> dict[str, Column]:
-    """The joint tests of every panel: ours, and the paper's, which is invalid."""
+    """Return the joint tests of every panel: ours, and the paper's, which is invalid."""
     c = result.row(calibrator)
     return {
         "panel": text([versus(result, arm) for arm in result.arms[:-1]]),
@@ -218,7 +218,7 @@ def _two_decimals(values: Floats) -> Column:
 
 
 def paper_note() -> str:
-    """What the reader must know beside the paper's test."""
+    """Return the note that must accompany the paper's test."""
     return (
         f"The paper's joint test is {PAPER_NOTE}. Splits share their items, so its t grows with "
         "the number of splits whatever the votes say: in simulations it finds equal panels "
@@ -227,7 +227,7 @@ def paper_note() -> str:
 
 
 def budget_table(result: LabelBudget, calibrator: str, panel: str | None) -> dict[str, Column]:
-    """All judges and one panel at every budget, differences, and the price of more labels."""
+    """Return all judges and one panel at every budget, differences, and the price of labels."""
     c = result.row(calibrator)
     nll = result.nll[c, -1]
     columns = {
@@ -254,7 +254,7 @@ def budget_table(result: LabelBudget, calibrator: str, panel: str | None) -> dic
 
 
 def needed_table(result: LabelBudget) -> dict[str, Column]:
-    """Labels needed by every calibrator and panel, to the plateau and to the target."""
+    """Return labels needed for the plateau and the target, by calibrator and panel."""
     near = f", {_share(result)} from the plateau"
     goals = [
         f"NLL {needed.goal:.3f}{near if needed.kind == 'plateau' else ''}"
@@ -312,7 +312,7 @@ def _are(result: LabelBudget) -> str:
 def present(
     result: LabelBudget, spec: LabelBudgetSpec, view: BudgetView = BudgetView()
 ) -> list[Block]:
-    """The curve of one calibrator, then those of the others where none was chosen."""
+    """Present the curve of one calibrator, then the others if none was chosen."""
     first = view.calibrator or first_calibrator(result.calibrators)
     arms = _arms(result, view.panel)
     blocks = _curve(result, first, arms)
@@ -335,7 +335,7 @@ def present(
 
 
 def _arms(result: LabelBudget, panel: int | None) -> list[str]:
-    """Panels to hold against all judges: the smaller ones, then the second aggregator's."""
+    """Return panels to compare with all judges: smaller ones, then the second aggregator's."""
     arms = list(result.arms[:-1])
     second = [] if result.beside is None else arms[:1]
     smaller = arms[len(second) :]
@@ -357,7 +357,7 @@ def _curve(result: LabelBudget, calibrator: str, arms: list[str]) -> list[Block]
 
 
 def _drawn(result: LabelBudget, arms: list[str]) -> list[str]:
-    """One smaller panel, all of which look alike, and the second aggregator's."""
+    """Return one smaller panel, since all look alike, and the second aggregator's."""
     second = [arm for arm in arms if result.beside is not None and arm == result.arms[0]]
     smaller = [arm for arm in arms if arm not in second]
     chosen = [arm for arm in smaller if arm == arm_name(FIRST_PANEL)] or smaller
@@ -377,7 +377,7 @@ def _budgets_table(result: LabelBudget, calibrator: str, arm: str | None) -> Tab
 
 
 def _joint(result: LabelBudget, calibrator: str) -> list[Block]:
-    """Our test of every panel beside the paper's, once there are splits to test with."""
+    """Return our test of every panel next to the paper's, once there are enough splits."""
     if result.n_splits < 2 or len(result.panels) < 2:
         return []
     return [
@@ -419,7 +419,7 @@ def _method() -> Method:
 def default_specs(
     votes: VoteMatrix, settings: Settings, shown: Pipeline
 ) -> tuple[LabelBudgetSpec, ...]:
-    """The calibrators and panels that the page offers."""
+    """Return the calibrators and panels that the page offers."""
     return (budget_spec(settings, shown.aggregator),)
 
 
@@ -429,7 +429,7 @@ def budget_spec(
     panel: int = FIRST_PANEL,
     beside: Aggregator | None = None,
 ) -> LabelBudgetSpec:
-    """All panels that are offered at once, or one where they cost a fit each."""
+    """Return the spec with all offered panels, or one if each needs a fit."""
     return LabelBudgetSpec(
         settings=affordable_splits(settings, aggregator),
         aggregator=aggregator,

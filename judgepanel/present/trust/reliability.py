@@ -1,4 +1,4 @@
-"""Whether the probabilities of a panel can be believed."""
+"""Presentation of reliability: can the probabilities of a panel be trusted?"""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ _BAR_OPACITY = 0.75
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityView:
-    """How many bins the figure and the error have; None takes the first number computed."""
+    """Number of bins of the figure and the error; None uses the first number computed."""
 
     bins: int | None = None
 
 
 def reliability_sentence(result: Reliability) -> str:
-    """How often it is right when it says 90 %."""
+    """Return how often the panel is right when it states 90 %."""
     if result.n_splits < 2:
         return NOT_YET
     bins, b = result.binned(STATED_BINS), asked_bin(result)
@@ -95,7 +95,7 @@ def beats_null(result: Reliability) -> bool:
 
 
 def believed(result: Reliability) -> bool:
-    """Whether the answer's bin holds what it says, and the gaps are no more than chance."""
+    """Whether the answer's bin is consistent and the gaps are within chance."""
     bins, b = result.binned(STATED_BINS), asked_bin(result)
     _, lo, hi = bins.accuracy[AFTER, b]
     within = lo <= bins.confidence[AFTER, b] <= hi
@@ -103,7 +103,7 @@ def believed(result: Reliability) -> bool:
 
 
 def asked_bin(result: Reliability) -> int:
-    """The bin about 90 %, or the one with most items where hardly any are there."""
+    """Return the bin around 90 %, or the one with most items if that is nearly empty."""
     bins = result.binned(STATED_BINS)
     b = _asked(bins)
     return b if bins.items[AFTER, b] >= FEW_ITEMS else int(bins.items[AFTER].argmax())
@@ -114,7 +114,7 @@ def _asked(bins: Bins) -> int:
 
 
 def _says(bins: Bins, b: int) -> str:
-    """What a bin of the confidences people say is called."""
+    """Return the name of a bin of stated confidences."""
     lo, hi = float(bins.edges[b]), float(bins.edges[b + 1])
     if b == 0:
         return f"{percent(lo)} to {percent(hi)}"
@@ -122,7 +122,7 @@ def _says(bins: Bins, b: int) -> str:
 
 
 def error_sentence(result: Reliability, bins: int) -> str:
-    """The calibration error, and whether chance alone would explain it."""
+    """Return the calibration error, and whether chance alone would explain it."""
     if result.n_splits < 2:
         return ""
     b = result.ece_bins.index(bins)
@@ -144,7 +144,7 @@ def error_sentence(result: Reliability, bins: int) -> str:
 
 
 def slope_sentence(result: Reliability) -> str:
-    """Whether stated log-odds are too extreme or too timid."""
+    """Say whether stated log-odds are overconfident or underconfident."""
     slope, lo, hi = result.slope[AFTER]
     if not (math.isfinite(slope) and math.isfinite(lo)):
         return ""
@@ -165,8 +165,9 @@ def slope_sentence(result: Reliability) -> str:
 
 
 def bins_table(result: Reliability, name: str) -> dict[str, Column]:
-    """Every bin that is not empty: stated, right with interval and items, after and before; once
-    where there is no calibrator.
+    """Return every non-empty bin: stated, right with interval and items, after and before.
+
+    Only once without a calibrator.
     """
     bins = result.binned(name)
     rows = np.flatnonzero(bins.items.any(axis=0))
@@ -185,7 +186,7 @@ def bins_table(result: Reliability, name: str) -> dict[str, Column]:
 
 
 def measures_table(result: Reliability) -> dict[str, Column]:
-    """Every figure of calibration before and after, and what it would be by chance."""
+    """Return every calibration figure before and after, and its size by chance."""
     rows = [
         ("NLL", _estimates(result.nll, 3), f"{fixed(result.null_nll, 3)} (base rate)"),
         ("accuracy", _estimates(result.accuracy, 3), ""),
@@ -227,13 +228,13 @@ def _levels(stages: Floats) -> list[str]:
 
 
 def _chance(result: Reliability, b: int) -> str:
-    """The error, and its central range, of a panel whose every probability is right."""
+    """Return the mean error and its central range for a perfectly calibrated panel."""
     mean, lo, hi = result.ece_null[AFTER, b]
     return f"{fixed(mean, 3)} {interval(lo, hi)}"
 
 
 def reliability_figure(result: Reliability, name: str) -> go.Figure:
-    """Stated confidence against the share right in the bins of this name, counts of items beneath.
+    """Draw stated confidence against the share right in these bins, with counts of items below.
 
     Without a calibrator there is one line.
     """
@@ -273,7 +274,7 @@ def reliability_figure(result: Reliability, name: str) -> go.Figure:
 def _add_stage(
     figure: go.Figure, bins: Bins, stage: int, name: str, colour: str, shift: float
 ) -> None:
-    """A stage's line with intervals, and its bars; bins with few items have open marks."""
+    """Add a stage's line with intervals, and its bars; bins with few items have open markers."""
     full = bins.items[stage] > 0
     items, stated = bins.items[stage, full], bins.confidence[stage, full]
     right, few = bins.accuracy[stage, full], items < FEW_ITEMS
@@ -331,7 +332,7 @@ def _add_stage(
 def present(
     result: Reliability, spec: ReliabilitySpec, view: ReliabilityView = ReliabilityView()
 ) -> list[Block]:
-    """Stated and right by bins of confidence, and all figures of calibration."""
+    """Present stated and right by bins of confidence, and all calibration figures."""
     bins = view.bins if view.bins in result.ece_bins else result.ece_bins[0]
     stages = stages_shown(result)
     shows = f"share right against stated confidence, {stages}"

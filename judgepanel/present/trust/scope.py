@@ -1,4 +1,4 @@
-"""Whether the recommendation is safe here: the four checks, and what they rest on."""
+"""Presentation of scope: the four checks and their evidence."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class ScopeView:
-    """What is shown of the checks, and what is known beside them.
+    """View options of the checks, and additional data.
 
-    A report gives their ``sentences`` at its head, and a page draws ``figures`` in cards.
-    ``filtered`` is the panel with and without what the filter drops.
+    A report shows their ``sentences`` at its head, and a page draws ``figures`` in cards.
+    ``filtered`` is the panel with and without the judges that the filter drops.
     """
 
     sentences: bool = True
@@ -82,7 +82,7 @@ class ScopeView:
 
 
 def parse_table(result: Scope) -> dict[str, Column]:
-    """Every judge, lowest parse rate first."""
+    """Return every judge, lowest parse rate first."""
     order = np.argsort(result.parsed, kind="stable")
     accuracy = result.accuracy[order]
     ends = [interval(lo, hi, 3) for _, lo, hi in zip(*accuracy.scaled(100.0, ""), strict=True)]
@@ -102,7 +102,7 @@ def parse_table(result: Scope) -> dict[str, Column]:
 
 
 def parse_figure(result: Scope) -> go.Figure:
-    """How often each judge gave a verdict, lowest rate first, against the limits of P1.
+    """Draw the parse rate of each judge, lowest first, against the limits of P1.
 
     Kinds differ by shape as well as by colour.
     """
@@ -133,7 +133,7 @@ def parse_figure(result: Scope) -> go.Figure:
 
 
 def curve_table(result: Scope) -> dict[str, Column]:
-    """NLL by judges kept, and what adding the others does."""
+    """Return NLL by number of judges kept, and the effect of adding the others."""
     line = result.saturation
     if line is None:
         return {}
@@ -157,7 +157,7 @@ def _changes(line: Saturation) -> list[str]:
 
 
 def curve_figure(line: Saturation) -> go.Figure:
-    """NLL against the number of best judges kept, with the band that counts as 'adds nothing'."""
+    """Draw NLL against the number of best judges kept, with the band for 'adds nothing'."""
     figure = go.Figure()
     if np.isfinite(line.nll.lo).all():
         colour = with_opacity(INCLUDE, BAND_OPACITY)
@@ -194,7 +194,7 @@ def _area(x: NDArray[np.int64], band: Interval, colour: str) -> dict[str, Any]:
 
 
 def switch_table(result: Scope) -> dict[str, Column]:
-    """Every aggregator on all judges and without the partly missing ones."""
+    """Return every aggregator on all judges and without the partly missing ones."""
     arms = result.switch
     columns = {
         "aggregator": text([AGGREGATOR_NAMES[arm.aggregator] for arm in arms]),
@@ -214,7 +214,7 @@ def switch_table(result: Scope) -> dict[str, Column]:
 
 
 def switch_figure(result: Scope) -> go.Figure:
-    """Aggregators with all judges and without those that miss votes, which have no interval."""
+    """Draw aggregators with all judges, and without those that miss votes (no intervals)."""
     arms = result.switch
     panels = {"all judges": Interval.stacked(arm.nll for arm in arms)}
     rest = np.array([arm.nll_without for arm in arms])
@@ -225,7 +225,7 @@ def switch_figure(result: Scope) -> go.Figure:
 
 
 def missing_table(result: Scope) -> dict[str, Column]:
-    """The most telling tests of missing votes."""
+    """Return the most significant tests of missing votes."""
     tests = result.missing.tests
     return {
         "test": text([plain(gap_sentence(test), 200) for test in tests]),
@@ -242,7 +242,7 @@ def _verdict_words(verdict: str) -> str:
 
 
 def present(result: Scope, spec: ScopeSpec, view: ScopeView = ScopeView()) -> list[Block]:
-    """The checks one after the other, and whom the filter would drop."""
+    """Present the checks in order, and the judges that the filter would drop."""
     blocks: list[Block] = [
         Answer(scope_answer(result, view.recommendation, view.filtered)),
         *paragraphs(scope_decision(result, view.recommendation)),
@@ -259,7 +259,7 @@ def present(result: Scope, spec: ScopeSpec, view: ScopeView = ScopeView()) -> li
 
 
 def check_figures(result: Scope, check: Check) -> list[Block]:
-    """What a check rests on; nothing for item order."""
+    """Return the evidence of a check; nothing for item order."""
     if check.code == "P1":
         return _parsed(result)
     if check.code == "P2":
@@ -340,5 +340,5 @@ def _method(result: Scope) -> Method:
 
 
 def default_specs(votes: VoteMatrix, settings: Settings, shown: Pipeline) -> tuple[ScopeSpec, ...]:
-    """The pipeline in use."""
+    """Return the spec of the default pipeline."""
     return (ScopeSpec(settings=settings, aggregator=shown.aggregator, calibrator=shown.calibrator),)

@@ -1,4 +1,4 @@
-"""Whether the recommendation is safe here, in sentences: checks, filter and decision together."""
+"""Scope in sentences: checks, filter and decision together."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _WORST = ("fail", "review")
 def scope_answer(
     result: Scope, recommendation: Recommendation | None, filtered: GroupChange | None
 ) -> str:
-    """Yes or no, and how a check that fails goes together with the decision.
+    """Answer yes or no, and relate a failed check to the decision.
 
-    ``filtered`` is the panel with and without the judges that the filter drops, where known.
+    ``filtered`` is the panel with and without the judges that the filter drops, if known.
     """
     parts = (scope_sentence(result), kept_sentence(result, recommendation, filtered))
     return " ".join(part for part in parts if part)
 
 
 def scope_sentence(result: Scope) -> str:
-    """Yes or no, how many checks pass, and the worst of them."""
+    """Answer yes or no, with the number of checks that pass, and the worst."""
     passed, total = result.counted("pass"), len(result.checks)
     none, worst = result.counted("not applicable"), _worst(result)
     apart = f", {none} {'does' if none == 1 else 'do'} not apply" if none else ""
@@ -50,7 +50,7 @@ def scope_sentence(result: Scope) -> str:
 def kept_sentence(
     result: Scope, recommendation: Recommendation | None, filtered: GroupChange | None
 ) -> str:
-    """What the recommended panel does with judges that the filter drops; nothing without any."""
+    """Say what the recommended panel does with judges that the filter drops; empty without any."""
     if recommendation is None or not result.suggested:
         return ""
     n, remaining = len(result.suggested), len(kept_all_the_same(result, recommendation))
@@ -71,13 +71,13 @@ def kept_sentence(
 
 
 def kept_all_the_same(result: Scope, recommendation: Recommendation | None) -> tuple[str, ...]:
-    """Judges that the filter drops and the recommended panel keeps."""
+    """Return judges that the filter drops and the recommended panel keeps."""
     panel = set() if recommendation is None else set(recommendation.model.judges)
     return tuple(drop.judge for drop in result.suggested if drop.judge in panel)
 
 
 def scope_decision(result: Scope, recommendation: Recommendation | None) -> str:
-    """The decision, and what fewer judges give where a check says that they would do."""
+    """Return the decision, and the effect of fewer judges if a check suggests them."""
     if recommendation is None:
         return ""
     course = result.check("P2").outcome in _WORST
@@ -86,7 +86,7 @@ def scope_decision(result: Scope, recommendation: Recommendation | None) -> str:
 
 
 def safe(result: Scope) -> bool:
-    """Whether no check asks for a look."""
+    """Whether all checks pass."""
     return _worst(result) is None
 
 
@@ -99,7 +99,7 @@ def _worst(result: Scope) -> Check | None:
 
 
 def headline(result: Scope, check: Check) -> str:
-    """One check's trouble in a few words, without a full stop."""
+    """Return one check's problem in a few words, without a full stop."""
     words = {"P0": _order, "P1": _parsing, "P2": _course, "P3": _gaps}[check.code](result)
     return words or check.why.split(". ")[0].rstrip(".")
 
@@ -143,7 +143,7 @@ def _gaps(result: Scope) -> str:
 
 
 def filter_sentence(result: Scope) -> str:
-    """Whom the filter would drop, and why."""
+    """Name the judges that the filter would drop, and the reasons."""
     if not result.suggested:
         return "The filter drops nobody."
     named = [f"{quote_value(drop.judge)} ({drop.why})" for drop in result.suggested[:4]]
@@ -153,7 +153,7 @@ def filter_sentence(result: Scope) -> str:
 
 
 def curve_note(result: Scope) -> str:
-    """What stands beside the saturation curve."""
+    """Return the note on the saturation curve."""
     line = result.saturation
     if line is None:
         return ""

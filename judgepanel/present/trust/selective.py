@@ -1,4 +1,4 @@
-"""What is gained by answering only where a panel is sure."""
+"""Presentation of selective prediction: the gain from answering only confident items."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEFT = 0.4
 
 
 def selective_sentence(result: Selective) -> str:
-    """What is answered where it is 90 % sure, and how much of that is right."""
+    """Return the share answered with 90 % confidence, and its accuracy."""
     if result.n_splits < 2:
         return NOT_YET
     everything = share_level(*result.accuracy[AFTER])
@@ -50,7 +50,7 @@ def selective_sentence(result: Selective) -> str:
 
 
 def _limit(result: Selective) -> int | None:
-    """The limit nearest to 90 % that enough items reach."""
+    """Return the confidence nearest to 90 % that enough items reach."""
     enough = np.flatnonzero(result.items[AFTER] >= FEW_ITEMS)
     if not len(enough):
         return None
@@ -58,8 +58,9 @@ def _limit(result: Selective) -> int | None:
 
 
 def selective_table(result: Selective) -> dict[str, Column]:
-    """Share answered and share right at every stated confidence, after and before; once where
-    there is no calibrator.
+    """Return share answered and share right at every stated confidence, after and before.
+
+    Only once without a calibrator.
     """
     limits = np.array([0.0, *result.confidences])
     columns = {"at least": Column(limits, "share", {0: "everything"})}
@@ -79,9 +80,9 @@ def selective_table(result: Selective) -> dict[str, Column]:
 
 
 def selective_figure(result: Selective) -> go.Figure:
-    """Accuracy against the share answered, and where the stated confidences lie on it.
+    """Draw accuracy against the share answered, with the stated confidences marked.
 
-    Marks of few items, or that would lie on each other, are left out.
+    Markers of few items, or that would overlap, are omitted.
     """
     figure = go.Figure()
     curve, everything = result.curve[AFTER], float(result.accuracy.value[AFTER])
@@ -122,7 +123,7 @@ def selective_figure(result: Selective) -> go.Figure:
         mode="markers+text",
         marker={"color": INCLUDE, "size": 9, "symbol": "circle"},
         text=[f"{100 * result.confidences[i]:g} % sure" for i in marks],
-        # Near the left edge names stand on the right of their marks, clear of the axis.
+        # Near the left edge names are to the right of their markers, clear of the axis.
         textposition=["bottom right" if share < _LEFT else "bottom left" for share in at],
         name="stated confidence",
         hovertemplate="%{text}: answers %{x:.1%}, right %{y:.1%}<extra></extra>",
@@ -135,7 +136,7 @@ def selective_figure(result: Selective) -> go.Figure:
 
 
 def _marks(result: Selective) -> list[int]:
-    """Positions of the confidences that are marked, the most answered first."""
+    """Return positions of the confidences to mark, the most answered first."""
     share, marks = result.share.value[AFTER], list[int]()
     for i in np.argsort(-share, kind="stable").tolist():
         apart = not marks or share[marks[-1]] - share[i] > _CLOSE
@@ -145,7 +146,7 @@ def _marks(result: Selective) -> list[int]:
 
 
 def present(result: Selective, spec: SelectiveSpec) -> list[Block]:
-    """Answering the surest items first, before and after calibration."""
+    """Present answering the most confident items first, before and after calibration."""
     moves = (
         "Within a split a calibrator that keeps the order of the scores moves the marks, not the "
         "line; the mean over splits can move a little. "

@@ -1,4 +1,4 @@
-"""What presentations of one panel's probabilities share: its name, shares, numbers of items."""
+"""Helpers shared by presentations of one panel's probabilities: name, shares, item counts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ PanelResult = Reliability | Selective | Conformal | Items
 
 NOT_YET = "Not enough splits yet to say."
 ASKED = 0.9
-"""The confidence that answers are about."""
+"""The confidence that answers refer to."""
 GROUPING_NAMES: dict[str, str] = {
     "class": "label",
     "difficulty": "difficulty",
     "errors": "judges that erred",
     "feature": "item feature",
 }
-"""What items are grouped by."""
+"""Names of the groupings of items."""
 
 
 def share_text(value: float) -> str:
@@ -36,7 +36,7 @@ def share_text(value: float) -> str:
 
 
 def items_column(items: NDArray[np.float64]) -> Column:
-    """Numbers of items (n,) that need not be whole; a decimal below ``FEW_ITEMS``."""
+    """Return a column of item counts (n,), possibly fractional; one decimal below ``FEW_ITEMS``."""
     few = {int(i): f"{items[i]:.1f}" for i in np.flatnonzero(items < FEW_ITEMS)}
     return Column(items, "whole", few)
 
@@ -53,12 +53,12 @@ def panel_name(result: PanelResult) -> str:
 
 
 def uncalibrated(result: PanelResult) -> str:
-    """What is shown where there is nothing before and after."""
+    """Return the text if there is no before and after."""
     return AGGREGATOR_NAMES[AVERAGE] if result.aggregator == AVERAGE else "uncalibrated"
 
 
 def stages_shown(result: PanelResult) -> str:
-    """``before and after calibration``, or what is shown once."""
+    """Return ``before and after calibration``, or the text for a single stage."""
     return uncalibrated(result) if result.calibrator == "none" else "before and after calibration"
 
 

@@ -1,1 +1,1 @@
-"""Judges, methods and the claim: how each of their studies is presented."""
+"""Presentation of judges, methods and the claim."""

@@ -1,4 +1,4 @@
-"""What calibrators do to the same scores: their shapes and their NLL."""
+"""Presentation of calibrators on the same scores: their shapes and their NLL."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ _STYLES: dict[str, tuple[str, str, str | None, float]] = {
     "isotonic": (_GREEN, "solid", None, 2),
     "auto": (NEUTRAL, "longdash", "cross", 2),
 }
-"""Colour, dash, marker and width; dash and marker alone tell any two apart."""
+"""Colour, dash, marker and width; dash and marker alone distinguish all pairs."""
 
 _MARKERS = 9
 
 
 @dataclass(frozen=True, slots=True)
 class CalibratorDesignView:
-    """Which calibrators are drawn; None draws all."""
+    """The calibrators to draw; None draws all."""
 
     calibrators: tuple[str, ...] | None = None
 
 
 def design_sentence(result: CalibratorDesign) -> str:
-    """Which calibrator is lowest on all judges, and how far the raw score is from it."""
+    """Name the calibrator with the lowest NLL on all judges, and the raw score's difference."""
     nll = result.nll[:, -1]
     best = int(nll.value.argmin())
     name = result.calibrators[best]
@@ -58,7 +58,7 @@ def design_sentence(result: CalibratorDesign) -> str:
 
 
 def design_table(result: CalibratorDesign) -> dict[str, Column]:
-    """Every calibrator: figures on all judges, then the NLL of smaller panels."""
+    """Return every calibrator: figures on all judges, then the NLL of smaller panels."""
     *smaller, everyone = result.k
     columns = {
         "calibrator": text([CALIBRATOR_NAMES[name] for name in result.calibrators]),
@@ -75,7 +75,7 @@ def design_table(result: CalibratorDesign) -> dict[str, Column]:
 
 
 def design_figure(design: CalibratorDesign, drawn: Sequence[str] | None = None) -> go.Figure:
-    """What each calibrator makes of a raw score, fitted on all labelled items and judges.
+    """Draw the map of each calibrator, fitted on all labelled items and judges.
 
     One line per calibrator of ``drawn`` that the result has, in that order; None draws all.
     """
@@ -103,7 +103,7 @@ def design_figure(design: CalibratorDesign, drawn: Sequence[str] | None = None) 
 
 
 def _marked(logit: NDArray[np.float64], phase: float) -> NDArray[np.bool_]:
-    """Points (n_points,) nearest to evenly spaced scores; lines on each other mark others."""
+    """Mask (n_points,) nearest to evenly spaced scores; overlapping lines mark different points."""
     wanted = logit[0] + (np.arange(_MARKERS) + phase) / _MARKERS * (logit[-1] - logit[0])
     marked = np.zeros(len(logit), dtype=bool)
     marked[np.abs(logit[:, None] - wanted).argmin(axis=0)] = True
@@ -115,7 +115,7 @@ def present(
     spec: CalibratorDesignSpec,
     view: CalibratorDesignView = CalibratorDesignView(),
 ) -> list[Block]:
-    """Every calibrator as a curve, and its figures on all judges and on smaller panels."""
+    """Present every calibrator as a curve, and its figures on all judges and on smaller panels."""
     return [
         Answer(design_sentence(result)),
         drawing(

@@ -1,4 +1,4 @@
-"""Which judges err together, and how many independent ones they are worth."""
+"""Presentation of judges: which err together, and the effective number."""
 
 from __future__ import annotations
 
@@ -38,9 +38,7 @@ _FAMILIES_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class JudgesView:
-    """The judge marked on the map, whether the table has every column that there is, and what is
-    recommended, where known.
-    """
+    """View options: the judge marked on the map, all columns or not, and the recommendation."""
 
     judge: str | None = None
     every_column: bool = False
@@ -48,7 +46,7 @@ class JudgesView:
 
 
 def judges_sentence(result: Judges) -> str:
-    """How many independent judges the panel is worth, and how it divides."""
+    """Return the effective number of judges, and how the panel divides into clusters."""
     n = result.n_effective
     if n < 2:
         return "There is one judge only, so there is nobody to be like."
@@ -68,14 +66,14 @@ def judges_sentence(result: Judges) -> str:
 
 
 def worth_text(estimate: Interval) -> str:
-    """An effective number with its interval."""
+    """Return an effective number with its interval."""
     value, lo, hi = map(float, estimate)
     known = math.isfinite(lo) and math.isfinite(hi)
     return f"{sig(value, 2)} {interval(lo, hi)}" if known else sig(value, 2)
 
 
 def worth_sentences(result: Judges) -> str:
-    """What the effective number rests on, and what it does not say."""
+    """Say what the effective number is based on, and what it does not imply."""
     if not math.isfinite(result.correlation.value):
         return ""
     rho, lo, hi = map(float, result.correlation)
@@ -89,7 +87,7 @@ def worth_sentences(result: Judges) -> str:
 
 
 def families_sentence(result: Judges) -> str:
-    """Do the given families explain who errs together? Empty without families or clusters."""
+    """Say whether families explain correlated errors; empty without families or clusters."""
     families = result.families
     if families is None or result.n_clusters == 0 or not math.isfinite(families.rand):
         return ""
@@ -109,7 +107,7 @@ def families_sentence(result: Judges) -> str:
 
 
 def cluster_table(result: Judges) -> dict[str, Column]:
-    """One row per cluster: size, how much its judges err together, how stable, whose they are."""
+    """Return one row per cluster: size, error correlation, stability, families."""
     labels = range(1, result.n_clusters + 1)
     members = [np.flatnonzero(result.cluster == label) for label in labels]
     accuracy = np.nan_to_num(result.accuracy.value, nan=-1.0)
@@ -133,7 +131,7 @@ def _mean(values: np.ndarray) -> float:
 
 
 def _composition(families: list[str]) -> str:
-    """The commonest families of a cluster with their numbers."""
+    """Return the most common families of a cluster with their counts."""
     names, sizes = np.unique(np.array(families, dtype=object), return_counts=True)
     order = np.argsort(-sizes, kind="stable")
     parts = [f"{one_line(names[i], 30) or 'not given'} {sizes[i]}" for i in order[:_FAMILIES_NAMED]]
@@ -144,7 +142,7 @@ def _composition(families: list[str]) -> str:
 def judges_table(
     result: Judges, *, every_column: bool = False, recommendation: Recommendation | None = None
 ) -> dict[str, Column]:
-    """Every judge, most accurate first; what is known of none or true of none has no column."""
+    """Return every judge, most accurate first; columns without information are omitted."""
     order = np.argsort(-np.nan_to_num(result.accuracy.value, nan=-1.0), kind="stable")
 
     def words(values: Sequence[object]) -> Column:
@@ -185,7 +183,7 @@ def judges_table(
 def _decided(
     result: Judges, order: NDArray[np.int64], recommendation: Recommendation
 ) -> dict[str, Column]:
-    """What the recommended panel does with each judge, and what a vote weighs in it."""
+    """Return the recommendation's decision on each judge, and its vote's weight."""
     frame = weights_frame(recommendation).set_index("judge")
     frame = frame.reindex([result.judges[j] for j in order])
     return {
@@ -195,7 +193,7 @@ def _decided(
 
 
 def present(result: Judges, spec: JudgesSpec, view: JudgesView = JudgesView()) -> list[Block]:
-    """The map of who errs together, every judge, and the clusters."""
+    """Present the map of correlated errors, every judge, and the clusters."""
     return [
         Answer(judges_sentence(result)),
         Heading("Map of all pairs", 3),

@@ -1,4 +1,4 @@
-"""Every aggregator with every calibrator, and which pairs cannot be told apart."""
+"""Presentation of the method grid: every aggregator with every calibrator, and the ties."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from judgepanel.words.numbers import capital, counted, fixed, level, listed, per
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CALIBRATOR_NAMES, CODING
 
 _NAMED = 3
-"""Calibrators that a list names; more are counted."""
+"""Number of calibrators that a list names; more are counted."""
 _LABELS = {
     "cross_fitted": "Cross-fitted: aggregator and calibrator both use all calibration labels.",
     "nested": "Nested 70/30: 70 % of the calibration labels fit the aggregator, the rest the "
@@ -34,7 +34,7 @@ _LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class MethodGridView:
-    """The metric that the cells of the heat map show; ties and table are always those of NLL."""
+    """The metric shown in the heat map; ties and table always use NLL."""
 
     metric: str = "nll"
 
@@ -45,7 +45,7 @@ def pair_name(aggregator: str, calibrator: str) -> str:
 
 
 def grid_sentence(result: MethodGrid) -> str:
-    """Which pair has the lowest NLL, against what, and how many cannot be told apart from it."""
+    """Name the pair with the lowest NLL, the reference, and the number of tied pairs."""
     a, c = result.best
     best = pair_name(result.aggregators[a], result.calibrators[c])
     nll = result.nll[result.best]
@@ -75,7 +75,7 @@ def _ties(result: MethodGrid) -> str:
 
 
 def ties_sentence(result: MethodGrid) -> str:
-    """Which pairs cannot be told apart from the lowest; empty where few or all."""
+    """Name the pairs tied with the lowest; empty if few or all are."""
     if result.n_splits < 2 or result.tied.all() or result.tied.sum() < 2:
         return ""
     ways: dict[str, list[str]] = {}
@@ -88,7 +88,7 @@ def ties_sentence(result: MethodGrid) -> str:
 
 
 def _way(result: MethodGrid, row: int) -> str:
-    """With which calibrators an aggregator is tied."""
+    """Name the calibrators with which an aggregator is tied."""
     ways = [name for name in result.calibrators if name != "none"]
     tied = [
         name for name, in_tie in zip(result.calibrators, result.tied[row], strict=True) if in_tie
@@ -111,7 +111,7 @@ def _way(result: MethodGrid, row: int) -> str:
 
 
 def grid_choice_sentence(result: MethodGrid) -> str:
-    """What choosing a cell without hindsight gets."""
+    """Return the NLL of choosing a cell without hindsight."""
     if result.n_splits < 2 or result.tied.size == 1:
         return ""
     a, c = divmod(int(result.chosen_share.argmax()), len(result.calibrators))
@@ -125,7 +125,7 @@ def grid_choice_sentence(result: MethodGrid) -> str:
 
 
 def grid_table(result: MethodGrid) -> dict[str, Column]:
-    """Every cell, lowest NLL first."""
+    """Return every cell, lowest NLL first."""
     order = np.argsort(result.nll.value, axis=None, kind="stable")
     rows, columns = np.divmod(order, len(result.calibrators))
     cells = rows, columns
@@ -145,9 +145,10 @@ def grid_table(result: MethodGrid) -> dict[str, Column]:
 
 
 def grid_cells(result: MethodGrid, metric: str = "nll") -> GridCells:
-    """Cells of one metric (``nll``, ``brier``, ``ece``, ``accuracy``), aggregators by lowest NLL.
+    """Return the cells of one metric (``nll``, ``brier``, ``ece``, ``accuracy``), lowest NLL first.
 
-    Colour saturates at the base rate's NLL, so that one bad cell does not bleach all others.
+    The colour scale saturates at the base rate's NLL, so that one bad cell does not wash out the
+    others.
     """
     order = np.argsort(result.nll.value.min(axis=1), kind="stable")
     score = getattr(result, metric)[order]
@@ -173,7 +174,7 @@ def grid_cells(result: MethodGrid, metric: str = "nll") -> GridCells:
 def present(
     result: MethodGrid, spec: MethodGridSpec, view: MethodGridView = MethodGridView()
 ) -> list[Block]:
-    """The heat map of one metric, the ties, and every cell in a table."""
+    """Present the heat map of one metric, the ties, and every cell in a table."""
     cells = grid_cells(result, view.metric)
     metric = METRIC_NAMES[view.metric]
     shows = f"{metric} of every aggregator with every calibrator, on all judges."
@@ -188,7 +189,7 @@ def present(
 
 
 def _reading(result: MethodGrid, metric: str) -> str:
-    """How to read the colours."""
+    """Return the explanation of the colours."""
     if metric == "nll":
         return (
             f"NLL on all {result.n_judges} judges, lower is better. The darkest cell is the "

@@ -1,4 +1,4 @@
-"""What each step of the pipeline adds."""
+"""Presentation of the effect of each pipeline step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 
 
 def ablation_sentence(result: PipelineAblation) -> str:
-    """Which step changes the NLL of all judges most, and whether any step hurts."""
+    """Name the step that changes the NLL of all judges most, and say whether any step hurts."""
     if result.n_splits < 2:
         return "Not enough splits yet to say."
     first = float(result.nll.value[-1, 0])
@@ -46,7 +46,7 @@ def _correction(result: PipelineAblation) -> str:
 
 
 def _change(result: PipelineAblation, step: str, words: str) -> str:
-    """How a step moves the NLL of all judges."""
+    """Return a step's effect on the NLL of all judges."""
     delta = result.delta[-1, result.steps.index(step)]
     if delta.below():
         return f"{words} lowers it by {with_interval(*-delta)}"
@@ -56,7 +56,7 @@ def _change(result: PipelineAblation, step: str, words: str) -> str:
 
 
 def ablation_table(result: PipelineAblation) -> dict[str, Column]:
-    """Every step and panel, all judges first; sets are in the rows of step 1-4."""
+    """Return every step and panel, all judges first; sets are in the rows of step 1-4."""
     n_panels, n_steps = result.nll.shape
     with_sets = np.array(result.steps) == "1-4"
     panels = [_panel_name(result, p) for p in reversed(range(n_panels))]
@@ -87,7 +87,7 @@ def ablation_table(result: PipelineAblation) -> dict[str, Column]:
 
 
 def ablation_figure(result: PipelineAblation) -> go.Figure:
-    """NLL after each step, of all judges and the largest smaller panels."""
+    """Draw NLL after each step, for all judges and the largest smaller panels."""
     steps = [f"{step.replace('-', '–')}: {STEP_WORDS[step]}" for step in result.steps]
     drawn = list(reversed(range(len(result.k))))[:MOST_PANELS]
     return dots(steps, {_panel_name(result, p): result.nll[p] for p in drawn}, result.null_nll)
@@ -99,7 +99,7 @@ def _panel_name(result: PipelineAblation, p: int) -> str:
 
 
 def present(result: PipelineAblation, spec: PipelineAblationSpec) -> list[Block]:
-    """The NLL after every step, and every step's figures on every panel."""
+    """Present the NLL after every step, and every step's figures on every panel."""
     return [
         Answer(ablation_sentence(result)),
         drawing("NLL after each step of the pipeline", ablation_figure, result),

@@ -1,9 +1,9 @@
-"""Figures that arXiv 2605.09702 ('calibrate, don't curate') prints, with the place they stand.
+"""Figures printed in arXiv 2605.09702 ('calibrate, don't curate'), with their location.
 
-Facts only. A figure the paper does not print is not here, and neither is the RewardBench 2 column
-of its calibrator design table, whose raw NLL (.560) is that of another panel than in its other
-tables (1.454). NLL is in nats per item, over 100 random
-half-and-half splits; 'beta' is the paper's beta calibrator with lambda = .01.
+Only printed figures are included. The RewardBench 2 column of the calibrator design table is not,
+because its raw NLL (.560) belongs to a different panel from that of the other tables (1.454). NLL
+is in nats per item, over 100 random half-and-half splits; 'beta' is the paper's beta calibrator
+with lambda = .01.
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ class DataSet:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One figure: ``step`` is the step of the claim that follows the same recipe, ``panel`` is
-    ``top-3`` or ``all``.
-    """
+    """One figure: ``step`` is the claim's step of that recipe, ``panel`` ``top-3`` or ``all``."""
 
     data: str
     step: str
@@ -90,10 +88,10 @@ the figures of four data sets differ by .003."""
 
 
 def published_of(data: str) -> Iterator[Published]:
-    """The figures of one data set, in the order of the claim's steps."""
+    """Yield the figures of one data set, in the order of the claim's steps."""
     return (figure for figure in PUBLISHED if figure.data == data)
 
 
 def looks_like(n_items: int) -> DataSet | None:
-    """The benchmark with that many items, if there is one; panels of judges vary."""
+    """Return the benchmark with this number of items, if any; panels of judges vary."""
     return next((data for data in DATA_SETS if data.n_items == n_items), None)

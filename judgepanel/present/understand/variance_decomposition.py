@@ -1,4 +1,4 @@
-"""Whether judges or items vary more."""
+"""Presentation of the variance decomposition: do judges or items vary more?"""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WHISKERS = 30
 
 
 def variance_sentence(result: VarianceDecomposition) -> str:
-    """Which varies more, with the share of judges and its interval."""
+    """Say which varies more, with the judges' share and its interval."""
     judges, lo, hi = map(_whole, result.judge_share)
     share = (
         f"{judges} of the variance is between judges [{lo}, {hi}], "
@@ -51,7 +51,7 @@ def variance_sentence(result: VarianceDecomposition) -> str:
 
 
 def variance_words(result: VarianceDecomposition) -> str:
-    """The parts of the fitted logits, and whether they say the same."""
+    """Return the components of the fitted logits, and whether they agree."""
     text = (
         f"Of the fitted logits of these very judges and items, {_whole(result.logit_judges)} is "
         f"the judges', {_whole(result.logit_items)} the items' and "
@@ -64,7 +64,7 @@ def variance_words(result: VarianceDecomposition) -> str:
 
 
 def ability_table(result: VarianceDecomposition) -> dict[str, Column]:
-    """Every judge, most able first."""
+    """Return every judge, highest ability first."""
     order = np.argsort(-result.ability.value, kind="stable")
     return {
         "judge": text([one_line(result.judges[j], 40) for j in order]),
@@ -76,9 +76,9 @@ def ability_table(result: VarianceDecomposition) -> dict[str, Column]:
 
 
 def ability_figure(result: VarianceDecomposition) -> go.Figure:
-    """Ability and discrimination of every judge with their intervals."""
+    """Draw ability and discrimination of every judge with their intervals."""
     figure = go.Figure()
-    # The whiskers of many judges lie over each other and over the points.
+    # The error bars of many judges overlap each other and the points.
     reach = with_opacity(INCLUDE, min(1.0, max(0.2, _WHISKERS / max(len(result.judges), 1))))
     thin = {"thickness": 1, "width": 0}
     figure.add_scatter(
@@ -103,14 +103,14 @@ def ability_figure(result: VarianceDecomposition) -> go.Figure:
 
 
 def _log_ticks(values: NDArray[np.float64]) -> list[float]:
-    """Ones, twos and fives about the values; ones alone where they span many decades."""
+    """Return ticks at 1, 2 and 5 times powers of ten; only powers over many decades."""
     low, high = (int(np.floor(np.log10(end))) for end in (values.min(), values.max()))
     steps = (1, 2, 5) if high - low < 3 else (1,)
     return [step * 10.0**e for e in range(low - 1, high + 2) for step in steps]
 
 
 def share_figure(result: VarianceDecomposition) -> go.Figure:
-    """Var(ability) : Var(difficulty) with its interval, and the parts of the fitted logits."""
+    """Draw Var(ability) : Var(difficulty) with its interval, and the fitted logits' components."""
     figure = go.Figure()
     share, lo, hi = map(float, result.judge_share)
     rows = [_LOGIT_ROW, _POPULATION_ROW]
@@ -148,18 +148,18 @@ def share_figure(result: VarianceDecomposition) -> go.Figure:
     )
     figure.update_layout(barmode="stack", bargap=0.35)
     laid_out(figure, x="share of variance", y="", height=260)
-    figure.update_layout(legend_traceorder="normal", margin_r=28)  # Room for the last tick's label.
+    figure.update_layout(legend_traceorder="normal", margin_r=28)  # Space for the last label.
     figure.update_xaxes(tickformat=".0%", range=[0, 1.002], dtick=0.25)
     return figure
 
 
 def _whole(share: float) -> str:
-    """A share in whole per cent."""
+    """Return a share as a whole percentage."""
     return f"{fixed(100.0 * share, 0)} %"
 
 
 def present(result: VarianceDecomposition, spec: VarianceDecompositionSpec) -> list[Block]:
-    """The shares of variance, and every judge's ability and discrimination."""
+    """Present the shares of variance, and every judge's ability and discrimination."""
     return [
         Answer(variance_sentence(result)),
         drawing("shares of variance of judges and items", share_figure, result),
