@@ -1,4 +1,4 @@
-"""What pages use: votes, analyses, results and running work, kept across restarts."""
+"""The workspace behind the pages: votes, analyses, results and jobs, kept across restarts."""
 
 from judgepanel.service.database import DatabaseProblem, default_url
 from judgepanel.service.sql import SqlWorkspace

@@ -1,7 +1,7 @@
 """Votes, analyses, results and decisions in the database.
 
-Who keeps an analysis or a result first locks its votes, and so does who deletes: of two at once,
-the second sees what the first has done.
+Storing an analysis or a result first locks its votes, and so does deleting: of two concurrent
+operations, the second sees the effect of the first.
 """
 
 from __future__ import annotations
@@ -52,33 +52,33 @@ UNREADABLE = (
     *(ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError),
     zlib.error,
 )
-"""What reading damaged JSON may raise. Errors of the disk are not among them."""
+"""Errors that reading damaged JSON may raise. Disk errors are not among them."""
 _LOG = logging.getLogger(__name__)
 _KEPT_VOTES = 8
 _WORK = tuple(Key.__dataclass_fields__)
 
 
 class Archive:
-    """What is kept in a database, for whatever owner is named."""
+    """The contents of a database, for any owner."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._votes: Cache[VoteMatrix] = Cache(_KEPT_VOTES)
 
     def put_votes(self, votes: VoteMatrix) -> None:
-        """Keep votes by content."""
+        """Store votes by content."""
         self.put(votes, lambda _: None)
 
     def put(self, votes: VoteMatrix, then: Callable[[Connection], T]) -> T:
-        """Keep votes and call ``then(connection)`` in one transaction; returns what it returns.
+        """Store votes and return ``then(connection)`` from the same transaction.
 
-        Until it ends nobody else can delete them.
+        Until the transaction ends nobody else can delete the votes.
         """
         known = self._votes.get(votes.sha256) is not None
         content = None if known else pack(votes)
         with transaction(self._engine) as connection:
             if not known or not _locked(connection, votes.sha256):
-                # Written even where a row of that hash stands: it may be damaged.
+                # Written even if a row with that hash exists, because that row may be damaged.
                 row = {"sha256": votes.sha256, "content": content or pack(votes)}
                 upsert(connection, VOTES, row, ("content",))
             put = then(connection)
@@ -86,12 +86,12 @@ class Archive:
         return put
 
     def holding(self, sha256: str, then: Callable[[Connection], T]) -> T:
-        """Call ``then(connection)`` while nobody can delete these votes; returns what it returns.
+        """Return ``then(connection)``, called while nobody can delete these votes.
 
         Raises
         ------
         NotFound
-            They are not kept, or no longer are.
+            The votes are not stored, or no longer are.
         """
         with transaction(self._engine) as connection:
             if not _locked(connection, sha256):
@@ -99,14 +99,14 @@ class Archive:
             return then(connection)
 
     def owns(self, owner: str, votes_sha256: str) -> bool:
-        """Whether this owner has an analysis of these votes."""
+        """Return whether this owner has an analysis of these votes."""
         names = ANALYSES.c
         wanted = select(names.id).where(names.owner == owner, names.votes_sha256 == votes_sha256)
         with transaction(self._engine, write=False) as connection:
             return connection.execute(wanted).first() is not None
 
     def votes(self, sha256: str) -> VoteMatrix:
-        """The votes of this SHA-256, or NotFound."""
+        """Return the votes with this SHA-256, or raise NotFound."""
         known = self._votes.get(sha256)
         if known is not None:
             return known
@@ -120,7 +120,7 @@ class Archive:
         except ValueError:
             raise NotFound("these votes are damaged: they cannot be read") from None
         if votes.sha256 != sha256:
-            # Before coded ties entered the SHA-256, votes were kept under that of votes without.
+            # Before coded ties entered the SHA-256, votes were stored under the hash without ties.
             votes = replace(votes, ties=None)
         if votes.sha256 != sha256:
             raise NotFound("these votes are damaged: their content does not match their hash")
@@ -128,7 +128,7 @@ class Archive:
         return votes
 
     def add(self, analysis: Analysis, votes: VoteMatrix, owner: str, *, anew: bool = True) -> None:
-        """Keep an analysis and its votes; unless ``anew``, one of its id stays as it is."""
+        """Store an analysis and its votes; without ``anew``, an existing analysis is kept."""
         row = _row(analysis) | {"owner": owner}
         if anew:
             self.put(votes, lambda connection: connection.execute(insert(ANALYSES).values(**row)))
@@ -136,12 +136,12 @@ class Archive:
             self.put(votes, lambda connection: upsert(connection, ANALYSES, row, ()))
 
     def open(self, analysis_id: str, owner: str) -> Analysis:
-        """An analysis of this owner, or NotFound."""
+        """Return an analysis of this owner, or raise NotFound."""
         with transaction(self._engine, write=False) as connection:
             return opened(connection, analysis_id, owner)
 
     def list(self, owner: str) -> tuple[Analysis, ...]:
-        """All analyses of an owner, newest first."""
+        """Return all analyses of an owner, newest first."""
         wanted = select(ANALYSES.c.id, ANALYSES.c.content).where(ANALYSES.c.owner == owner)
         with transaction(self._engine, write=False) as connection:
             rows = connection.execute(wanted).all()
@@ -149,7 +149,7 @@ class Archive:
         return tuple(sorted(analyses, key=lambda a: (a.created, a.id), reverse=True))
 
     def rename(self, analysis_id: str, name: str, owner: str) -> Analysis:
-        """An analysis under another name, or NotFound."""
+        """Rename an analysis and return it, or raise NotFound."""
         with transaction(self._engine) as connection:
             renamed = replace(opened(connection, analysis_id, owner, lock=True), name=name)
             change = update(ANALYSES).where(ANALYSES.c.id == analysis_id)
@@ -157,10 +157,10 @@ class Archive:
         return renamed
 
     def delete(self, analysis_id: str, owner: str) -> tuple[str, tuple[Key, ...]]:
-        """Delete an analysis and all that no other uses; returns its votes and the work gone.
+        """Delete an analysis and what no other uses; return its votes and the deleted work.
 
-        A result is used by the analyses of its votes that have its splits and seed: the pages of
-        one analysis ask for a few other settings, but never for others of these.
+        A result belongs to the analyses of its votes with its splits and seed: the pages of one
+        analysis vary some other settings, but never these.
         """
         mine = and_(ANALYSES.c.id == checked_id(analysis_id), ANALYSES.c.owner == owner)
         with transaction(self._engine) as connection:
@@ -179,14 +179,15 @@ class Archive:
         return sha, gone
 
     def decide(self, analysis_id: str, decision: Decision, owner: str) -> Decision:
-        """Record a decision on an analysis of this owner, or NotFound."""
+        """Record a decision on an analysis of this owner, or raise NotFound."""
         with transaction(self._engine) as connection:
             opened(connection, analysis_id, owner, lock=True)
             earlier = select(func.max(DECISIONS.c.made))
             earlier = earlier.where(DECISIONS.c.analysis_id == analysis_id)
             latest = connection.execute(earlier).scalar_one() or 0.0
             now = connection.execute(select(DatabaseNow())).scalar_one()
-            # Clocks tick in milliseconds or are set back, and the order is told by the time.
+            # Clocks have a resolution of milliseconds and may be set back, but time determines the
+            # order.
             made = max(now, latest + 1e-6)
             row = {"id": new_id(), "analysis_id": analysis_id, "made": made}
             row |= {"what": decision.what, "by": decision.by, "why": decision.why}
@@ -194,14 +195,14 @@ class Archive:
             return replace(decision, made=stamp(made))
 
     def decisions(self, analysis_id: str, owner: str) -> tuple[Decision, ...]:
-        """The decisions on an analysis of this owner in their order, or NotFound."""
+        """Return the decisions on an analysis of this owner in order, or raise NotFound."""
         with transaction(self._engine, write=False) as connection:
             opened(connection, analysis_id, owner)
             return decided(connection, analysis_id)
 
     def result(self, study: Study[Any, Any, Any], key: Key) -> Stored | None:
-        """The result of the newest engine up to this one that can be read."""
-        shape_of(study.result)  # A result type that no data fit is no damage.
+        """Return the readable result of the newest engine up to this one."""
+        shape_of(study.result)  # An invalid result type is not damaged data.
         wanted = select(RESULTS.c.engine, RESULTS.c.content).where(_up_to(key))
         with transaction(self._engine, write=False) as connection:
             rows = connection.execute(wanted.order_by(RESULTS.c.engine.desc())).all()
@@ -215,13 +216,13 @@ class Archive:
         return None
 
     def holds_result(self, key: Key) -> bool:
-        """Whether a result of this engine or an earlier one is kept, readable or not."""
+        """Return whether a result of this or an earlier engine is stored, readable or not."""
         wanted = select(RESULTS.c.engine).where(_up_to(key)).limit(1)
         with transaction(self._engine, write=False) as connection:
             return connection.execute(wanted).first() is not None
 
     def put_result(self, connection: Connection, key: Key, spec: Spec, result: Any) -> None:
-        """Keep a result; Lost when its votes are deleted."""
+        """Store a result; raise Lost if its votes were deleted."""
         content = {"study": key.study, "engine": key.engine, "spec": to_plain(spec)}
         content["result"] = to_plain(result)
         row = {**key.columns(), "draw": draw_of(spec.settings), "content": packed_json(content)}
@@ -231,18 +232,18 @@ class Archive:
 
 
 def _up_to(key: Key) -> ColumnElement[bool]:
-    """Results of this engine and of earlier ones."""
+    """Condition for results of this and earlier engines."""
     same = [RESULTS.c[name] == value for name, value in key.columns().items() if name != "engine"]
     return and_(*same, RESULTS.c.engine <= key.engine)
 
 
 def draw_of(settings: Settings) -> str:
-    """Splits and seed, which all that is computed for an analysis shares."""
+    """Return splits and seed, which all work for an analysis shares."""
     return f"{settings.splits}:{settings.seed}"[:64]
 
 
 def packed_json(content: Any) -> bytes:
-    """JSON as compressed bytes."""
+    """Return JSON as compressed bytes."""
     return zlib.compress(json.dumps(content, allow_nan=False).encode())
 
 
@@ -257,7 +258,7 @@ def _row(analysis: Analysis) -> dict[str, Any]:
 
 
 def opened(connection: Connection, analysis_id: str, owner: str, *, lock: bool = False) -> Analysis:
-    """An analysis of this owner, or NotFound; with ``lock`` until the transaction ends."""
+    """Return an analysis of this owner, or raise NotFound; ``lock`` locks its row."""
     wanted = select(ANALYSES.c.id, ANALYSES.c.content)
     wanted = wanted.where(ANALYSES.c.id == checked_id(analysis_id), ANALYSES.c.owner == owner)
     row = connection.execute(wanted.with_for_update() if lock else wanted).first()
@@ -268,7 +269,7 @@ def opened(connection: Connection, analysis_id: str, owner: str, *, lock: bool =
 
 
 def decided(connection: Connection, analysis_id: str) -> tuple[Decision, ...]:
-    """The decisions on an analysis in their order, whoever asks."""
+    """Return the decisions on an analysis in order, without an access check."""
     names = DECISIONS.c
     wanted = select(names.what, names.by, names.why, names.made)
     wanted = wanted.where(names.analysis_id == analysis_id).order_by(names.made, names.id)
@@ -277,7 +278,7 @@ def decided(connection: Connection, analysis_id: str) -> tuple[Decision, ...]:
 
 
 def read(analysis_id: str, content: str) -> Analysis | None:
-    """An analysis from its row; None when it is damaged."""
+    """Return an analysis from its row; None if it is damaged."""
     try:
         analysis = analysis_of(json.loads(content))
     except UNREADABLE:
@@ -286,31 +287,31 @@ def read(analysis_id: str, content: str) -> Analysis | None:
 
 
 def analysis_of(content: dict[str, Any]) -> Analysis:
-    """An analysis from its JSON; older versions read no outputs and grouped no duplicates."""
+    """Return an analysis from its JSON; older versions had no outputs and no grouped duplicates."""
     settings = {"group_duplicates": False} | content["settings"]
     return from_plain(Analysis, {"coverage": None} | content | {"settings": settings})
 
 
 def votes_of(content: bytes) -> VoteMatrix:
-    """Votes from their bytes, whichever version has written them; ValueError for damaged ones."""
+    """Return votes from bytes of any version; raise ValueError if damaged."""
     return unpack(VoteMatrix, content, _migrated_votes)
 
 
 def _migrated_votes(content: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Arrays once went by the names of their fields, and the JSON beside them had no word of it."""
+    """Older versions named arrays after their fields without mentioning them in the JSON."""
     if "votes" in content:
         return content
     return {"ties": None} | content | {name: {"array": name} for name in names if name != "text"}
 
 
 def _locked(connection: Connection, sha256: str) -> bool:
-    """Whether these votes are there; if so nobody deletes them until the transaction ends."""
+    """Return whether these votes exist; if so they are locked until the transaction ends."""
     wanted = select(VOTES.c.sha256).where(VOTES.c.sha256 == sha256).with_for_update()
     return connection.execute(wanted).first() is not None
 
 
 def _unused(connection: Connection, sha256: str, draws: Iterable[str]) -> tuple[Key, ...]:
-    """Delete results and jobs of these votes for other splits and seeds than these."""
+    """Delete results and jobs of these votes for other splits and seeds."""
     wide = [
         and_(table.c.votes_sha256 == sha256, table.c.draw.not_in(draws))
         for table in (RESULTS, JOBS)
@@ -324,7 +325,7 @@ def _unused(connection: Connection, sha256: str, draws: Iterable[str]) -> tuple[
 
 
 def _wipe(engine: Engine) -> None:
-    """Take what was deleted out of SQLite's log too; where others read, theirs does it later."""
+    """Remove deleted data from SQLite's log too; if others read, their connections do it later."""
     if engine.dialect.name == "sqlite":
         with engine.connect() as connection:
             cursor = connection.connection.cursor()
@@ -333,5 +334,5 @@ def _wipe(engine: Engine) -> None:
 
 
 def stamp(seconds: float) -> str:
-    """Seconds of the database's clock as ISO 8601, UTC."""
+    """Return seconds of the database's clock as ISO 8601, UTC."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

@@ -1,4 +1,4 @@
-"""Copies of a SQLite database: made while servers run, checked, and brought back."""
+"""Backups of a SQLite database: made while servers run, verified, and restored."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOGS = ("-wal", "-shm")
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What a copy holds; ``earlier`` is where the state before it stands, None without one."""
+    """Contents of a copy; ``earlier`` is the file with the previous state, None without one."""
 
     analyses: int
     results: int
@@ -34,12 +34,12 @@ class Copied:
 
 
 def back_up(database: Path, target: Path) -> Copied:
-    """Copy a database, also while servers write to it; the copy is in place once it is checked.
+    """Copy a database, even while servers write to it; the copy appears once it is verified.
 
     Raises
     ------
     DatabaseProblem
-        The database is missing, no database of ours, or damaged.
+        The database is missing, not from judgepanel, or damaged.
     OSError
         The copy cannot be written there.
     """
@@ -50,14 +50,14 @@ def back_up(database: Path, target: Path) -> Copied:
 
 
 def restore(backup: Path, database: Path) -> Copied:
-    """Put a checked copy of a backup in the place of a database; what was there is kept beside it.
+    """Replace a database by a verified copy of a backup; the previous file is kept next to it.
 
-    The database's name stands for the old state or the new one at any time, and for nothing else.
+    At any time the database's name refers to the old or the new state, never to anything else.
 
     Raises
     ------
     DatabaseProblem
-        The backup is not whole or not ours, or a server uses the database.
+        The backup is damaged or not from judgepanel, or a server uses the database.
     OSError
         The copy cannot be written there.
     """
@@ -73,7 +73,7 @@ def restore(backup: Path, database: Path) -> Copied:
 
 @contextmanager
 def _copied(source: Path, target: Path) -> Iterator[tuple[Path, Copied]]:
-    """A checked copy beside the target; it goes unless somebody moves it."""
+    """Yield a verified copy next to the target; it is deleted unless the caller moves it."""
     copy = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:
@@ -96,7 +96,7 @@ def _copied(source: Path, target: Path) -> Iterator[tuple[Path, Copied]]:
 
 
 def _opened(file: Path) -> sqlite3.Connection:
-    """A connection to a database that is there; one on a medium without writing can be read too."""
+    """Return a connection to an existing database, possibly on a read-only medium."""
     address = file.absolute().as_uri()
     try:
         return _readable(f"{address}?mode=rw")
@@ -105,7 +105,7 @@ def _opened(file: Path) -> sqlite3.Connection:
 
 
 def _readable(uri: str) -> sqlite3.Connection:
-    """A connection that has read something; it is closed where it cannot."""
+    """Return a connection that has read successfully; it is closed otherwise."""
     connection = sqlite3.connect(uri, uri=True)
     try:
         connection.execute("PRAGMA schema_version").fetchone()
@@ -120,7 +120,7 @@ def _count(connection: sqlite3.Connection, table: str) -> int:
 
 
 def _see_that_it_is_ours(file: Path) -> None:
-    """DatabaseProblem where a newer judgepanel, or another program, has made it."""
+    """Raise DatabaseProblem if a newer judgepanel, or another program, made the file."""
     reading = {"mode": "ro", "uri": "true"}
     url = URL.create("sqlite", database=file.absolute().as_uri(), query=reading)
     engine = connect(url.render_as_string())
@@ -138,10 +138,10 @@ def _number(file: Path) -> int:
 
 @contextmanager
 def _held(database: Path) -> Iterator[bool]:
-    """Hold a database so that no server can use it; whether it could be read.
+    """Lock a database so that no server can use it; yield whether it could be read.
 
-    To leave the write-ahead log behind, SQLite needs the file for itself: a server that has it open
-    is in the way. The log is then part of the file.
+    SQLite needs exclusive access to merge the write-ahead log into the file; a server that has it
+    open prevents that.
     """
     if not database.exists() or not database.stat().st_size:
         yield False
@@ -158,7 +158,7 @@ def _held(database: Path) -> Iterator[bool]:
 
 
 def _keep_beside(database: Path, is_whole: bool) -> Path:
-    """A second name for what is there now, whatever state it is in, and for its log."""
+    """Link the current file and its log to a second name, whatever its state."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
     beside = database.with_name(f"{database.name}.before-{stamp}-{secrets.token_hex(2)}")
     try:
@@ -173,7 +173,7 @@ def _keep_beside(database: Path, is_whole: bool) -> Path:
 
 
 def _settle(folder: Path) -> None:
-    """See that new names in a folder outlast a power cut, where the system can do that."""
+    """Make new names in a folder survive a power failure, if the system supports that."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

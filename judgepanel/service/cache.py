@@ -1,4 +1,4 @@
-"""What was used last, kept in memory and bounded."""
+"""A bounded in-memory cache of recently used values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Cache(Generic[T]):
-    """The ``most`` values used last, by key; for any number of threads."""
+    """The ``most`` most recently used values, by key; thread-safe."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -18,14 +18,14 @@ class Cache(Generic[T]):
         self._lock = Lock()
 
     def get(self, key: str) -> T | None:
-        """The value of a key, if it is still there."""
+        """Return the value of a key, or None."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
             return self._values.get(key)
 
     def put(self, key: str, value: T) -> None:
-        """Keep a value, and let go of the one used longest ago if there are too many."""
+        """Store a value, evicting the least recently used one if there are too many."""
         with self._lock:
             self._values[key] = value
             self._values.move_to_end(key)
@@ -33,6 +33,6 @@ class Cache(Generic[T]):
                 self._values.popitem(last=False)
 
     def forget(self, key: str) -> None:
-        """Let go of a value, if it is there."""
+        """Remove a value, if present."""
         with self._lock:
             self._values.pop(key, None)

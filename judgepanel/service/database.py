@@ -1,4 +1,4 @@
-"""Connections to the database, and what goes wrong with one as a sentence without a secret."""
+"""Connections to the database, and its errors as sentences without secrets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from judgepanel.votes.extras import require
 VARIABLE = "JUDGEPANEL_DATABASE_URL"
 FILE = "judgepanel.db"
 WAIT_SECONDS = 15
-"""How long a write waits for others before the database counts as locked."""
+"""Seconds that a write waits for others before the database counts as locked."""
 _LOG = logging.getLogger(__name__)
 _WRITES = "judgepanel_writes"
 _POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")
@@ -87,15 +87,15 @@ _CONNECTING = (
 
 
 class DatabaseProblem(ServerProblem):
-    """What is wrong with the database."""
+    """A problem with the database."""
 
 
 class DatabaseAway(DatabaseProblem):
-    """The database cannot be used for now; it may be back by itself."""
+    """The database is temporarily unavailable; it may recover by itself."""
 
 
 def default_url(home: Path) -> str:
-    """$JUDGEPANEL_DATABASE_URL, else a SQLite file in the data folder, which is made."""
+    """Return $JUDGEPANEL_DATABASE_URL, or SQLite in the data folder, which is created."""
     given = os.environ.get(VARIABLE, "").strip()
     if not given:
         try:
@@ -106,14 +106,14 @@ def default_url(home: Path) -> str:
 
 
 def connect(address: str, *, make: bool = True) -> Engine:
-    """Connections to SQLite or PostgreSQL; nothing is reached yet.
+    """Return an engine for SQLite or PostgreSQL, without connecting yet.
 
-    A file of SQLite that is missing is made, for this user alone, unless ``make`` is false.
+    A missing SQLite file is created, accessible to this user only, unless ``make`` is false.
 
     Raises
     ------
     DatabaseProblem
-        No address of either.
+        An address of neither.
     """
     try:
         url = make_url(address)
@@ -123,18 +123,18 @@ def connect(address: str, *, make: bool = True) -> Engine:
             return _sqlite(url, Path(url.database), make)
     except (ArgumentError, NoSuchModuleError, ValueError):
         pass
-    # Outside of the handler: the error that was caught may quote the address.
+    # Raised outside the handler: the caught error may quote the address.
     raise DatabaseProblem(_WRONG_URL)
 
 
 @contextmanager
 def transaction(engine: Engine, *, write: bool = True) -> Iterator[Connection]:
-    """One transaction, undone whole when anything in it fails.
+    """One transaction, rolled back if anything in it fails.
 
     Raises
     ------
     DatabaseProblem
-        Whatever is wrong with the database; an IntegrityError is passed on.
+        Any problem with the database; an IntegrityError is passed on.
     """
     try:
         with engine.connect() as connection:
@@ -150,7 +150,7 @@ def transaction(engine: Engine, *, write: bool = True) -> Iterator[Connection]:
 
 
 def sentence_of(error: SQLAlchemyError) -> str:
-    """What is wrong, for the reader of a page; the log gets what has no sentence."""
+    """Return the problem as a sentence for users; errors without a sentence are logged."""
     if isinstance(error, PoolTimeout):
         return _BUSY
     cause = error.orig if isinstance(error, DBAPIError) else None
@@ -174,7 +174,7 @@ def _first(sentences: tuple[tuple[str, str], ...], text: str) -> str | None:
 
 
 def _postgresql(url: URL) -> Engine:
-    """What the address says of waiting comes before what we say."""
+    """Waiting times in the address take precedence over the defaults here."""
     try:
         require("psycopg", "a PostgreSQL database")
     except InputError as error:
@@ -193,9 +193,9 @@ def _postgresql(url: URL) -> Engine:
 
 
 def _sqlite(url: URL, file: Path, make: bool) -> Engine:
-    """WAL, so that readers and one writer pass each other; transactions are ours, not the driver's.
+    """Use WAL, so readers do not block the writer; manage transactions here, not in the driver.
 
-    A transaction that writes says so when it begins: one that finds out later cannot wait.
+    A writing transaction declares that at its start: one that upgrades later cannot wait.
     """
     if make and "uri" not in url.query:
         _private(file)
@@ -223,7 +223,7 @@ def _sqlite(url: URL, file: Path, make: bool) -> Engine:
 
 
 def _use_wal(cursor: sqlite3.Cursor) -> None:
-    """Ask for WAL; another server that starts may be asking too, and a medium may not have it."""
+    """Request WAL; another server may do so at the same time, or the medium not support it."""
     try:
         cursor.execute("PRAGMA journal_mode = WAL").fetchone()
     except sqlite3.OperationalError as error:
@@ -232,10 +232,10 @@ def _use_wal(cursor: sqlite3.Cursor) -> None:
 
 
 def _private(file: Path) -> None:
-    """Make the file for the eyes of this user only; what cannot be made is told when it is used.
+    """Create the file with access for this user only; failures are reported when it is used.
 
-    A file that is there is not even opened: to close it would drop the locks that this process has
-    on it through SQLite.
+    An existing file is not even opened: closing it would drop the locks that this process holds on
+    it through SQLite.
     """
     try:
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

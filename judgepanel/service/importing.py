@@ -1,7 +1,7 @@
-"""Brings what an earlier version kept as files into the database, once, so that no link breaks.
+"""Import of the files of an earlier version into the database, once, so that links keep working.
 
-A file goes when the database has it: what is deleted later must not be left beside it. Files that
-cannot be read, and those that belong to no analysis, stay where they are.
+A file is removed when the database has its content, so that later deletions leave no copy.
+Unreadable files, and those that belong to no analysis, stay where they are.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Who wants which work. Equal work is done once, and each user sees and withdraws their own wish.
+"""Interests in shared work: equal work runs once, and each user sees and withdraws their own.
 
-A party is a user, or all readers of a user's links. Its row says what it knows about the work:
+A party is a user, or all readers of a user's links. Its row has its own state of the work:
 ``active`` while it wants it, ``leaving`` while the work stops because it was the last, then
-``cancelled`` or ``failed`` with how far the work was. Nobody sees another party's row.
+``cancelled`` or ``failed`` with the progress at that time. No party sees another party's row.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from judgepanel.service.ledger import Key, is_live, upsert
 from judgepanel.service.tables import INTERESTS, JOBS, DatabaseNow
 
 INTEREST_SECONDS = 600.0
-"""An interest that no page has looked at for so long keeps no work going that others withdraw."""
+"""Seconds without a view by a page after which an interest does not keep withdrawn work running."""
 _RENEWED_SECONDS = 30.0
 _JOINED = and_(*(INTERESTS.c[name] == JOBS.c[name] for name in Key.__dataclass_fields__))
 
 
 @dataclass(frozen=True, slots=True)
 class Interest:
-    """One party's row, and where the work stands: ``live`` while a server holds it, ``here`` this.
+    """One party's row, and the work's state: ``live`` while a server holds it, ``here`` this one.
 
-    ``done``, ``elapsed`` and ``message`` are the row's own where its state is an end.
+    ``done``, ``elapsed`` and ``message`` are the row's own once its state is final.
     """
 
     state: str
@@ -42,23 +42,23 @@ class Interest:
 
     @property
     def has_ended(self) -> bool:
-        """Whether this party is done with the work, whoever goes on with it."""
+        """Whether the work has ended for this party, whoever continues it."""
         return self.state in ("cancelled", "failed")
 
 
 def party_of(who: str) -> str:
-    """A party's name in the database, from which nobody reads who it is."""
+    """Return a party's pseudonymous name in the database."""
     return hashlib.sha256(who.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Interests:
-    """The interests in a database, for whatever party is named."""
+    """The interests in a database, for any party."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def join(self, connection: Connection, key: Key, party: str) -> None:
-        """Want work that has a row; whoever was its last and is leaving is let go at once."""
+        """Register interest in work with a row; a last party that is leaving is released."""
         row = _locked(connection, key)
         others = update(INTERESTS).where(key.of(INTERESTS), INTERESTS.c.party != party)
         left = {"state": "cancelled", "done": row.done, "elapsed": row.elapsed}
@@ -70,7 +70,7 @@ class Interests:
         connection.execute(update(JOBS).where(key.of(JOBS)).values(cancel=False))
 
     def find(self, key: Key, party: str) -> Interest | None:
-        """What a party knows about work, None where it wants none; to ask is to look at it."""
+        """Return a party's state of work, None without interest; counts as a view."""
         own = (INTERESTS.c.state, INTERESTS.c.done, INTERESTS.c.elapsed, INTERESTS.c.message)
         work = (JOBS.c.state, JOBS.c.done, JOBS.c.total, JOBS.c.elapsed)
         old = INTERESTS.c.seen < DatabaseNow() - _RENEWED_SECONDS
@@ -93,7 +93,7 @@ class Interests:
         return interest
 
     def withdraw(self, key: Key, party: str) -> bool:
-        """End a party's wish; returns whether the work is to stop, as nobody else wants it."""
+        """Withdraw a party's interest; return whether it was the last, so that work should stop."""
         with transaction(self._engine) as connection:
             row = _locked(connection, key)
             if row is None or not _is_active(connection, key, party):
@@ -114,12 +114,12 @@ class Interests:
         return stops
 
     def leave(self, key: Key, party: str) -> None:
-        """Forget that a party wanted work; it is as if it had never asked."""
+        """Remove a party's interest as if it had never existed."""
         with transaction(self._engine) as connection:
             connection.execute(delete(INTERESTS).where(_of(key, party)))
 
     def wanted(self, votes_sha256: str, party: str) -> tuple[Key, ...]:
-        """All work on these votes that a party wants."""
+        """Return all work on these votes that a party wants."""
         names = (INTERESTS.c[name] for name in Key.__dataclass_fields__)
         mine = (INTERESTS.c.votes_sha256 == votes_sha256, INTERESTS.c.party == party)
         with transaction(self._engine, write=False) as connection:
@@ -128,7 +128,7 @@ class Interests:
 
 
 def _locked(connection: Connection, key: Key) -> Any:
-    """How far work is; its row is ours until the transaction ends."""
+    """Return the progress of work, with its row locked until the transaction ends."""
     wanted = select(JOBS.c.done, JOBS.c.elapsed, is_live().label("live")).where(key.of(JOBS))
     return connection.execute(wanted.with_for_update()).first()
 

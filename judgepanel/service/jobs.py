@@ -1,10 +1,10 @@
-"""Running work in the background: one state per result, polled, cancelled, never twice.
+"""Background jobs: one state per result, with polling, cancelling, and no duplicate work.
 
-Work that somebody looks at goes first (see :mod:`judgepanel.service.turns`): a job whose turn it
-is not is paused between its chunks. Where a user asks for too much, the oldest that nobody watches
-is put off: what it has finished is kept, and it goes on when it is asked for again. Work that
-several users want is one job, and is put off or called off for all only when the last of them
-wants it no more. Work that finds the database away waits for it and goes on from what is kept.
+Work that somebody watches has priority (see :mod:`judgepanel.service.turns`): a job that must wait
+pauses between its chunks. If a user requests too much, the oldest work that nobody watches is
+deferred: its finished chunks are kept, and it continues when requested again. Work that several
+users want is one job, and is deferred or cancelled only when the last of them withdraws. If the
+database is unavailable, work waits for it and continues from what is stored.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from judgepanel.votes import InputError, VoteMatrix
 REFRESH_SECONDS = 0.5
 KEPT = 64
 AWAY_SECONDS = 2.0
-"""Work that finds the database away asks again after so long."""
+"""Seconds before work retries an unavailable database."""
 PER_USER = 8
-"""Pieces of work that one user can have under way on a server, or all readers of their links."""
+"""Maximum jobs under way per user on a server; all readers of a user's links count as one user."""
 QUEUE = 64
-"""Pieces of work that all users together can have under way on a server."""
+"""Maximum jobs under way on a server, over all users."""
 _YOURS = (
     f"{PER_USER} pieces of work that you asked for are under way and looked at: wait for one of "
     "them, cancel one, or close its page."
@@ -41,42 +41,42 @@ _EVERYBODYS = (
     "when some are done."
 )
 BACKENDS = ("loky", "threading")
-"""Backends of this machine."""
+"""Backends that run on this machine."""
 _LOG = logging.getLogger(__name__)
 
 
 class Lost(Exception):
-    """The work is no longer this server's: another does it, or it was deleted."""
+    """The work no longer belongs to this server: another does it, or it was deleted."""
 
 
 class Record(Protocol):
-    """Where a job leaves what it has done. All but ``finished_pieces`` may raise :class:`Lost`."""
+    """Storage of a job's progress. All methods but ``finished_pieces`` may raise :class:`Lost`."""
 
     def finished_pieces(self) -> Mapping[int, Any]:
-        """Partials of the chunks that an earlier run has finished, by number."""
+        """Return partials of the chunks that an earlier run finished, by number."""
 
     def keep(self, chunk: Chunk, piece: Any, waited: float) -> bool:
-        """Keep a finished chunk of work that was paused so long; returns whether to go on."""
+        """Store a finished chunk after ``waited`` seconds of pause; return whether to continue."""
 
     def finish(self, result: Any) -> None:
-        """Keep the result."""
+        """Store the result."""
 
     def end(self, status: Status, message: str) -> None:
-        """Keep that there is none, and why."""
+        """Store that there is no result, and why."""
 
     def release(self) -> None:
-        """Leave the work to whoever asks for it next."""
+        """Release the work for the next server that requests it."""
 
     def leave(self, by: str) -> None:
-        """Forget that this user wants the work."""
+        """Remove this user's interest in the work."""
 
 
 class Jobs:
-    """Jobs of one process by key. ``workers`` run at once; each spreads over all cores.
+    """Jobs of one process by key. ``workers`` run at once; each uses all cores.
 
-    ``backend`` is joblib's: "threading" shares this process, "loky" leaves it free to answer.
-    The address of a Dask scheduler leaves it to the workers of that. ServerProblem for any other.
-    ``clock`` tells for how long nobody has looked at work.
+    ``backend`` is joblib's: "threading" shares this process, "loky" keeps it responsive. The
+    address of a Dask scheduler uses its workers. Other values raise ServerProblem. ``clock``
+    measures how long nobody has watched work.
     """
 
     def __init__(
@@ -101,9 +101,9 @@ class Jobs:
             self._start(warm, backend, "judgepanel.present.registry")
 
     def make_room(self, by: str, key: str = "") -> None:
-        """Put work off that nobody watches until this user can ask for more; Full if all is.
+        """Defer unwatched work until this user can request more; raise Full if all is watched.
 
-        ``key`` is what will be asked for: where it is under way, it takes no room of the server's.
+        ``key`` is the work to be requested: if it is under way, it needs no room on the server.
         """
         left: list[Record] = []
         try:
@@ -137,7 +137,7 @@ class Jobs:
         self._lock.notify_all()
 
     def _going(self, by: str | None = None) -> list[str]:
-        """Work under way that is not called off, of one user or all, the oldest first."""
+        """Return work under way that is not cancelled, of one user or all, the oldest first."""
         return [
             key
             for key, flag in self._flags.items()
@@ -153,13 +153,13 @@ class Jobs:
         record: Record,
         by: str = "",
     ) -> None:
-        """Start work under a key; while work under that key is running, want it as well."""
+        """Start work under a key, or join the running work under that key."""
         with self._lock:
             state = self._states.get(key)
             if state is not None and state.status == "running":
                 self._look(key, by)
                 if key not in self._later:
-                    self._flags[key].clear()  # The last to want it may have just left.
+                    self._flags[key].clear()  # The last user that wanted it may have just left.
                 return
             self._forget_oldest()
             self._states.pop(key, None)
@@ -170,7 +170,7 @@ class Jobs:
             self._start(self._work, key, flag, study, votes, spec, record)
 
     def state(self, key: str, by: str | None = None) -> Job | None:
-        """The state of a key, if any work was done under it; a user who asks watches it."""
+        """Return the state of a key, if any; a user who asks counts as watching."""
         with self._lock:
             state = self._states.get(key)
             if state is None or state.status != "running":
@@ -184,7 +184,7 @@ class Jobs:
             self._lock.notify_all()
 
     def wait(self, key: str, seconds: float) -> None:
-        """Return once there is a result or the work has ended, at the latest after ``seconds``."""
+        """Wait until there is a result or the work has ended, at most ``seconds``."""
         with self._lock:
             self._lock.wait_for(lambda: self._has_news(key), seconds)
 
@@ -193,7 +193,7 @@ class Jobs:
         return state is None or state.status != "running" or state.result is not None
 
     def cancel(self, key: str) -> None:
-        """Call work off; it stops after its current chunk."""
+        """Cancel work; it stops after its current chunk."""
         with self._lock:
             flag = self._flags.get(key)
             if flag is not None:
@@ -201,27 +201,27 @@ class Jobs:
                 self._lock.notify_all()
 
     def wants(self, key: str, by: str) -> bool:
-        """Whether this user wants the work that is under way here under a key."""
+        """Return whether this user wants the work under way here under a key."""
         with self._lock:
             return self._turns.wants(key, by)
 
     def leave(self, key: str, by: str) -> None:
-        """A user wants the work no more; it goes on for the others."""
+        """Withdraw a user's interest; the work continues for the others."""
         with self._lock:
             self._turns.leave(key, by)
 
     def forget(self, key: str) -> None:
-        """Call work off and forget it; what has ended is forgotten at once."""
+        """Cancel and remove work; ended work is removed at once."""
         with self._lock:
             if key in self._flags:
-                self._later.add(key)  # It ends as if it had never been.
+                self._later.add(key)  # It will be removed when it ends.
                 self._flags[key].set()
                 self._lock.notify_all()
             else:
                 self._states.pop(key, None)
 
     def close(self) -> None:
-        """Call everything off and wait for the current chunks."""
+        """Cancel all work and wait for the current chunks."""
         with self._lock:
             for flag in self._flags.values():
                 flag.set()
@@ -231,7 +231,7 @@ class Jobs:
             thread.join()
 
     def _start(self, work: Callable[..., None], *args: Any) -> None:
-        """A thread that keeps no server from ending: what it has finished is kept elsewhere."""
+        """Start a daemon thread, which keeps no server alive; finished chunks are stored."""
         thread = threading.Thread(target=work, args=args, name="judgepanel-job", daemon=True)
         self._threads = [running for running in self._threads if running.is_alive()]
         thread.start()
@@ -271,7 +271,7 @@ class Jobs:
         spec: Spec,
         record: Record,
     ) -> None:
-        """Go on from what is kept, when it is this job's turn, to the end of the work."""
+        """Continue from what is stored, when it is this job's turn, to the end of the work."""
         turn = Turn(self._turns, self._lock, key, flag)
 
         def keep(chunk: Chunk, piece: Any) -> None:
@@ -291,7 +291,7 @@ class Jobs:
         self._follow(key, states, record, turn)
 
     def _go_on_from(self, key: str, n_done: int, result: Any) -> None:
-        """Say what an earlier run has finished before this one has its turn."""
+        """Report what an earlier run finished before this job's turn."""
         with self._lock:
             self._states[key] = replace(self._states[key], done=n_done, result=result)
             self._lock.notify_all()
@@ -303,7 +303,7 @@ class Jobs:
         record: Record,
         turn: Turn,
     ) -> None:
-        """Keep the state up to date; merging takes time, so not after every chunk."""
+        """Update the state; not after every chunk, because merging takes time."""
         last_shown, waited_before = 0.0, turn.waited
         try:
             for progress in states:
@@ -316,12 +316,12 @@ class Jobs:
                 elapsed = progress.elapsed - (turn.waited - waited_before)
                 self._update(key, replace(progress, elapsed=elapsed), result, last)
                 if last:
-                    return  # Called off now is called off too late: it is all there.
+                    return  # Too late to cancel: the result is complete.
         except Cancelled:
             if key in self._later:
                 self._put_off(key, record)
                 return
-            record.end("cancelled", "")  # First: who looks may start it again at once.
+            record.end("cancelled", "")  # First: a viewer may restart it at once.
             self._end(key, "cancelled", "", progress.result())
 
     def _update(self, key: str, progress: Progress[Any, Any, Any], result: Any, last: bool) -> None:

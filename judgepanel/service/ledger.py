@@ -1,7 +1,7 @@
-"""Jobs in the database: who works on what, how far it is, and the chunks that are finished.
+"""Jobs in the database: the server of each, its progress, and the finished chunks.
 
-A server holds a job by a lease that it renews; time is the database's, so that servers need not
-agree on theirs. A lease that ends too far in the future is none: the clock was set back.
+A server holds a job by a lease that it renews. Times are those of the database, so server clocks
+need not agree. A lease that ends too far in the future is invalid: the clock was set back.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from judgepanel.studies.contract import Chunk, PartialT
 
 LEASE_SECONDS = 15.0
 KEPT_SECONDS = 7 * 86_400.0
-"""Chunks of work that ended without a result, or that nobody took up again, are kept so long."""
+"""Seconds for which chunks of work without a result, or abandoned work, are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a result is found by."""
+    """The key of a result."""
 
     votes_sha256: str
     study: str
@@ -43,17 +43,17 @@ class Key:
         return f"{self.votes_sha256}-{self.study}-{self.spec_sha256}"
 
     def columns(self) -> dict[str, Any]:
-        """As values of a row."""
+        """Return the key as values of a row."""
         return asdict(self)
 
     def of(self, table: Table) -> ColumnElement[bool]:
-        """As a condition on a table."""
+        """Return the key as a condition on a table."""
         return and_(*(table.c[name] == value for name, value in self.columns().items()))
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row of the ledger: ``live`` while a server holds its lease, ``mine`` if that was this."""
+    """A row of the ledger: ``live`` while a server holds its lease, ``mine`` if it is this one."""
 
     state: Status
     live: bool
@@ -71,9 +71,9 @@ def upsert(
     changed: Sequence[str],
     where: ColumnElement[bool] | None = None,
 ) -> bool:
-    """Insert a row, or change these columns of the one with its key (``where`` that holds).
+    """Insert a row, or update ``changed`` columns of the row with its key, if ``where`` holds.
 
-    With nothing to change a row that is there stays. Returns whether a row was written.
+    With no ``changed`` columns an existing row is kept. Returns whether a row was written.
     """
     dialect: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
     statement = dialect.insert(table).values(**values)
@@ -88,7 +88,7 @@ def upsert(
 
 
 def is_live() -> ColumnElement[bool]:
-    """Whether a server holds the lease of a job."""
+    """Condition that a server holds the lease of a job."""
     now = DatabaseNow()
     return and_(
         JOBS.c.state == "running",
@@ -102,7 +102,7 @@ def _running_on(server: str) -> ColumnElement[bool]:
 
 
 def _release(engine: Engine, server: str) -> None:
-    """Leave all work of a server to others, and keep its threads from going on with it."""
+    """Release all work of a server, so that its own threads cannot continue it either."""
     freed = update(JOBS).where(_running_on(server)).values(lease_owner="", lease_end=0.0)
     with suppress(DatabaseProblem), transaction(engine) as connection:
         connection.execute(freed)
@@ -110,21 +110,21 @@ def _release(engine: Engine, server: str) -> None:
 
 
 class Ledger:
-    """The jobs of one server among those of all that share a database."""
+    """The jobs of one server among those of all servers of a database."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._server = secrets.token_urlsafe(16)
         self._ended = threading.Event()
-        # A process that ends in order lets go of its work; one that is killed, its leases end.
+        # A process that ends normally releases its work; if it is killed, its leases expire.
         self._release = weakref.finalize(self, _release, engine, self._server)
         self._renewing: threading.Thread | None = None
         self._lock = threading.Lock()
 
     def claim(self, connection: Connection, key: Key, draw: str, total: int) -> bool:
-        """Take work on; False while another server holds its lease.
+        """Take on work; return False while another server holds its lease.
 
-        Chunks that were finished before stay finished.
+        Chunks that are already finished are kept.
         """
         now = DatabaseNow()
         values = {
@@ -149,16 +149,16 @@ class Ledger:
 
     @property
     def server(self) -> str:
-        """The name of this server in the leases that it holds."""
+        """Name of this server in its leases."""
         return self._server
 
     def withdraw(self, key: Key) -> None:
-        """Forget work that was claimed and is not needed."""
+        """Remove work that was claimed but is not needed."""
         with transaction(self._engine) as connection:
             connection.execute(delete(JOBS).where(self._mine(key)))
 
     def find(self, key: Key) -> Entry | None:
-        """What is known about work, whichever server does it."""
+        """Return the state of work on any server."""
         mine = JOBS.c.lease_owner == self._server
         wanted = select(JOBS, is_live().label("live"), mine.label("mine")).where(key.of(JOBS))
         with transaction(self._engine, write=False) as connection:
@@ -168,7 +168,7 @@ class Ledger:
         return Entry(**{name: row[name] for name in Entry.__dataclass_fields__})
 
     def pieces(self, key: Key, plan: Sequence[Chunk], kind: type[PartialT]) -> dict[int, PartialT]:
-        """Finished chunks by number; without those that are damaged or of another plan or form."""
+        """Return finished chunks by number, without damaged ones or another plan's or type's."""
         planned = {(chunk.number, chunk.first, chunk.count) for chunk in plan}
         names = PARTIALS.c
         wanted = select(names.chunk, names.first, names.count, names.content)
@@ -183,12 +183,12 @@ class Ledger:
         return pieces
 
     def keep(self, key: Key, chunk: Chunk, piece: Any, completed: int, elapsed: float) -> bool:
-        """Keep a finished chunk; returns whether to go on, False when asked to stop.
+        """Store a finished chunk; return whether to continue, False if asked to stop.
 
         Raises
         ------
         Lost
-            The work belongs to another server by now, or was deleted.
+            The work now belongs to another server, or was deleted.
         """
         values = {
             **key.columns(),
@@ -211,20 +211,20 @@ class Ledger:
         return not row[0]
 
     def finish(self, connection: Connection, key: Key) -> None:
-        """Work is done: its row and chunks go, in the transaction that keeps the result.
+        """Remove the row and chunks of finished work, in the transaction that stores the result.
 
         Raises
         ------
         Lost
-            The work belongs to another server by now, or was deleted.
+            The work now belongs to another server, or was deleted.
         """
         if not connection.execute(delete(JOBS).where(self._mine(key))).rowcount:
             raise Lost
 
     def end(self, key: Key, state: Status, message: str) -> None:
-        """Work has ended without a result; where a server stops, the lease ends and no more.
+        """Record an end without a result; if the server is stopping, only the lease ends.
 
-        Work that was called off while somebody else came to want it is free for whoever asks.
+        Cancelled work that somebody else wants by then is free for the next server.
         """
         with transaction(self._engine) as connection:
             mine = select(JOBS.c.done, JOBS.c.elapsed).where(self._mine(key))
@@ -249,25 +249,25 @@ class Ledger:
             connection.execute(update(JOBS).where(self._mine(key)).values(**values))
 
     def release(self, key: Key) -> None:
-        """Leave work to whoever asks for it next; its finished chunks stay."""
+        """Release work for the next server that requests it; its finished chunks are kept."""
         freed = update(JOBS).where(self._mine(key)).values(lease_owner="", lease_end=0.0)
         with transaction(self._engine) as connection:
             connection.execute(freed)
 
     def prune(self) -> None:
-        """Forget work that nobody holds and nobody asked for in a long time."""
+        """Remove work that no server holds and nobody has requested for a long time."""
         old = JOBS.c.changed < DatabaseNow() - KEPT_SECONDS
         other = JOBS.c.engine != ENGINE
         with transaction(self._engine) as connection:
             connection.execute(delete(JOBS).where(not_(is_live()), old | other))
 
     def let_go(self) -> None:
-        """Leave all work of this server to others, and keep its threads from going on with it."""
+        """Release all work of this server, so that its own threads cannot continue it either."""
         self._ended.set()
         self._release()
 
     def stop(self) -> None:
-        """Work that ends from now on was stopped with this server: any other may go on with it."""
+        """Mark work that ends from now on as stopped with this server: others may continue it."""
         self._ended.set()
         self._release.detach()
         with self._lock:
@@ -291,10 +291,10 @@ class Ledger:
             self.renew()
 
     def renew(self) -> None:
-        """Hold on to all running work of this server."""
+        """Renew the leases of all running work of this server."""
         held = update(JOBS).where(_running_on(self._server))
         try:
             with transaction(self._engine) as connection:
                 connection.execute(held.values(lease_end=DatabaseNow() + LEASE_SECONDS))
         except DatabaseProblem:
-            return  # Those who work say so; the next renewal may go well again.
+            return  # The workers report the problem; the next renewal may succeed.

@@ -1,6 +1,7 @@
-"""Links for readers: a random token opens one analysis, until it expires or is revoked.
+"""Share links: a random token opens one analysis until it expires or is revoked.
 
-Only the SHA-256 of a token is kept: who reads the database cannot open what is shared.
+Only the SHA-256 of a token is stored, so reading the database does not give access to shared
+analyses.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _ID = re.compile(r"[0-9a-f]{64}")
 
 
 class Shares:
-    """What is shared in a database, for whatever owner is named."""
+    """The share links in a database, for any owner."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -30,7 +31,7 @@ class Shares:
     def make(
         self, analysis_id: str, owner: str, seconds: float | None, *, signed_in_only: bool
     ) -> str:
-        """A token that opens an analysis of this owner for so many seconds; None: until revoked.
+        """Return a token that opens an analysis of this owner for ``seconds``, None until revoked.
 
         Raises
         ------
@@ -51,7 +52,7 @@ class Shares:
         return token
 
     def list(self, analysis_id: str, owner: str) -> tuple[Share, ...]:
-        """The live links of an analysis of this owner, newest first, or NotFound."""
+        """Return the live links of an analysis of this owner, newest first, or raise NotFound."""
         names = SHARES.c
         wanted = select(names.token_sha256, names.created, names.expires, names.signed_in_only)
         wanted = wanted.where(names.analysis_id == analysis_id, _live())
@@ -64,7 +65,7 @@ class Shares:
         )
 
     def revoke(self, analysis_id: str, share_id: str, owner: str) -> None:
-        """End a link of an analysis of this owner, or NotFound; one that has ended stays so."""
+        """Revoke a link of an analysis of this owner, or raise NotFound; ended links stay ended."""
         with transaction(self._engine) as connection:
             opened(connection, analysis_id, owner)
             if _ID.fullmatch(share_id):
@@ -72,31 +73,31 @@ class Shares:
                 connection.execute(update(SHARES).where(*this).values(revoked=DatabaseNow()))
 
     def open(self, token: str, *, signed_in: bool) -> Analysis:
-        """The analysis that a token opens.
+        """Return the analysis that a token opens.
 
         Raises
         ------
         NotFound
-            The token is wrong, has expired or was revoked; which of them is not told.
+            The token is wrong, has expired or was revoked, without saying which.
         SignInFirst
-            It opens an analysis only for those who have signed in.
+            The link is only for those who have signed in.
         """
         with transaction(self._engine, write=False) as connection:
             return _shared(connection, token, signed_in)[0]
 
     def owner(self, token: str, *, signed_in: bool) -> str:
-        """Whose analysis a token opens; NotFound and SignInFirst as there."""
+        """Return the owner of the analysis that a token opens; raises as :meth:`open`."""
         with transaction(self._engine, write=False) as connection:
             return _shared(connection, token, signed_in)[1]
 
     def decisions(self, token: str, *, signed_in: bool) -> tuple[Decision, ...]:
-        """The decisions on the analysis that a token opens; NotFound and SignInFirst as there."""
+        """Return the decisions on the analysis that a token opens; raises as :meth:`open`."""
         with transaction(self._engine, write=False) as connection:
             return decided(connection, _shared(connection, token, signed_in)[0].id)
 
 
 def _shared(connection: Connection, token: str, signed_in: bool) -> tuple[Analysis, str]:
-    """What a token opens, and whose it is."""
+    """Return what a token opens, and its owner."""
     if not TOKEN.fullmatch(token):
         raise NotFound("no such link")
     names = ANALYSES.c

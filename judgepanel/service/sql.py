@@ -1,7 +1,7 @@
-"""A workspace in a database: SQLite in the data folder, or the PostgreSQL of a team.
+"""A workspace in a database: SQLite in the data folder, or a team's PostgreSQL.
 
-Ids are checked before they reach a statement, and values go in as parameters only; nothing a user
-typed is part of SQL. Several servers may share one database.
+Ids are validated before they reach a statement, and values are passed only as parameters; no user
+input is part of SQL. Several servers may share one database.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ from judgepanel.words.commands import column_options
 _KEPT_RESULTS = 64
 _KEPT_LOOKS = 16
 LOOK_SECONDS = 3.0
-"""Chunks that another server has finished are merged at most so often."""
+"""Minimum seconds between merges of chunks that another server has finished."""
 
 
 class SqlWorkspace:
     """The :class:`~judgepanel.service.workspace.Workspace` of one server and one owner.
 
     ``url`` is that of the database (by default $JUDGEPANEL_DATABASE_URL, else SQLite in ``home``),
-    ``home`` a data folder whose files of an earlier version are brought in, ``backend`` the joblib
-    backend of the server's jobs, ``clock`` tells for how long nobody has looked at one.
-    DatabaseProblem, here and in every method, where the database cannot be used.
+    ``home`` a data folder whose files of an earlier version are imported, ``backend`` the joblib
+    backend of the server's jobs; ``clock`` measures how long nobody has watched a job. Raises
+    DatabaseProblem, here and in every method, if the database cannot be used.
     """
 
     def __init__(
@@ -94,29 +94,29 @@ class SqlWorkspace:
         self._link, self._signed_in = "", False
 
     def owned_by(self, owner: str) -> SqlWorkspace:
-        """The same workspace for another owner, who has analyses of their own."""
+        """Return the same workspace for another owner, with separate analyses."""
         other = copy.copy(self)
         other._owner = owner
         return other
 
     def for_readers(self, token: str, *, signed_in: bool = False) -> SqlWorkspace:
-        """The same workspace for those who come by a link.
+        """Return the same workspace for readers of a link.
 
-        Whenever it is asked, the link has to be good: it opens that analysis, has its votes and
-        results, and those of all samples, and takes work on them; all else is NotFound.
+        Every call checks the link: it gives access to that analysis, its votes and results, and
+        those of all samples, and allows work on them; everything else is NotFound.
         """
         other = copy.copy(self)
         other._owner, other._link, other._signed_in = None, token, signed_in
         return other
 
     def _who(self) -> str:
-        """Who asks for work: an owner, or all readers of an owner's analyses."""
+        """The user for work: an owner, or all readers of an owner's analyses."""
         if self._owner is not None:
             return f"owner {self._owner}"
         return f"readers of {self._shares.owner(self._link, signed_in=self._signed_in)}"
 
     def _require_access(self, votes_sha256: str) -> None:
-        """NotFound where a reader's link does not open these votes, or no longer."""
+        """Raise NotFound if a reader's link does not, or no longer, open these votes."""
         if self._owner is None:
             shared = self._shares.open(self._link, signed_in=self._signed_in)
             if votes_sha256 not in {shared.votes_sha256, *self._public}:
@@ -129,23 +129,23 @@ class SqlWorkspace:
         return self._owner
 
     def put_votes(self, votes: VoteMatrix) -> str:
-        """Keep votes by content; returns their SHA-256."""
+        """Store votes by content; return their SHA-256."""
         if self._owner is None:
             raise NotFound("a reader keeps no votes")
         self._archive.put_votes(votes)
         return votes.sha256
 
     def publish(self, votes: VoteMatrix) -> None:
-        """Let everybody work on these votes, readers too: a sample, kept once work on it begins."""
+        """Let all users and readers work on these votes: a sample, stored once work begins."""
         self._public.add(votes.sha256)
 
     def votes(self, sha256: str) -> VoteMatrix:
-        """The votes of this SHA-256, or NotFound."""
+        """Return the votes with this SHA-256, or raise NotFound."""
         self._require_access(sha256)
         return self._archive.votes(sha256)
 
     def create(self, loaded: Loaded, settings: Settings, name: str) -> Analysis:
-        """A new analysis of loaded votes."""
+        """Return a new analysis of loaded votes."""
         analysis = Analysis(
             id=new_id(),
             name=name,
@@ -161,26 +161,26 @@ class SqlWorkspace:
         return analysis
 
     def open(self, analysis_id: str) -> Analysis:
-        """The analysis of this id, or NotFound."""
+        """Return the analysis with this id, or raise NotFound."""
         return self._archive.open(analysis_id, self._mine)
 
     def with_settings(self, analysis: Analysis, settings: Settings) -> Analysis:
-        """The same votes under other settings, as a new analysis with its own link."""
+        """Return the same votes under other settings, as a new analysis with its own link."""
         own = self.open(analysis.id)
         changed = replace(own, id=new_id(), settings=settings, created=_now())
         self._archive.add(changed, self.votes(own.votes_sha256), self._mine)
         return changed
 
     def list(self) -> tuple[Analysis, ...]:
-        """All analyses, newest first."""
+        """Return all analyses, newest first."""
         return () if self._owner is None else self._archive.list(self._owner)
 
     def rename(self, analysis_id: str, name: str) -> Analysis:
-        """The analysis under another name, or NotFound."""
+        """Rename an analysis and return it, or raise NotFound."""
         return self._archive.rename(analysis_id, name, self._mine)
 
     def delete(self, analysis_id: str) -> None:
-        """Forget an analysis and all that no other analysis uses, or NotFound."""
+        """Delete an analysis and what no other analysis uses, or raise NotFound."""
         sha, gone = self._archive.delete(analysis_id, self._mine)
         for key in gone:
             for forget in (self._jobs.forget, self._results.forget, self._looks.forget):
@@ -190,45 +190,45 @@ class SqlWorkspace:
                 self._withdraw(key)
 
     def decide(self, analysis_id: str, what: str, by: str, why: str) -> Decision:
-        """Record a decision on an analysis, or NotFound."""
+        """Record a decision on an analysis, or raise NotFound."""
         return self._archive.decide(analysis_id, Decision(what, by, why, ""), self._mine)
 
     def decisions(self, analysis_id: str) -> tuple[Decision, ...]:
-        """The decisions on an analysis in their order, or NotFound."""
+        """Return the decisions on an analysis in order, or raise NotFound."""
         return self._archive.decisions(analysis_id, self._mine)
 
     def share(
         self, analysis_id: str, seconds: float | None = None, *, signed_in_only: bool = False
     ) -> str:
-        """A random token that lets others read an analysis for so long, or NotFound."""
+        """Return a random token with which others can read an analysis, or raise NotFound."""
         return self._shares.make(analysis_id, self._mine, seconds, signed_in_only=signed_in_only)
 
     def shares(self, analysis_id: str) -> tuple[Share, ...]:
-        """The live links of an analysis, newest first, or NotFound."""
+        """Return the live links of an analysis, newest first, or raise NotFound."""
         return self._shares.list(analysis_id, self._mine)
 
     def revoke(self, analysis_id: str, share_id: str) -> None:
-        """End a link of an analysis, or NotFound."""
+        """Revoke a link of an analysis, or raise NotFound."""
         self._shares.revoke(analysis_id, share_id, self._mine)
 
     def shared(self, token: str, *, signed_in: bool = False) -> Analysis:
-        """The analysis that a token opens, NotFound or SignInFirst."""
+        """Return the analysis that a token opens, or raise NotFound or SignInFirst."""
         return self._shares.open(token, signed_in=signed_in)
 
     def shared_decisions(self, token: str, *, signed_in: bool = False) -> tuple[Decision, ...]:
-        """The decisions on that analysis, NotFound or SignInFirst."""
+        """Return the decisions on that analysis, or raise NotFound or SignInFirst."""
         return self._shares.decisions(token, signed_in=signed_in)
 
     def submit(self, study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec) -> None:
-        """Want work, and start it unless it is stored or running already, here or elsewhere.
+        """Request work, and start it unless it is stored or running already, here or elsewhere.
 
-        Full where this user has too much under way, or all users have; NotFound where the votes
-        are neither a sample's nor kept, or no longer are.
+        Raises Full if this user, or all users together, have too much under way; NotFound if the
+        votes are neither a sample's nor stored, or no longer are.
         """
         self._require_access(votes.sha256)
         key = _key(study, votes.sha256, spec)
         with self._submitting:
-            # Running first: work that ends between the two questions has stored its result.
+            # Checked in this order: work that ends between the two checks has stored its result.
             who = self._who()
             job, party = self._jobs.state(str(key)), party_of(who)
             if job is not None and job.status == "running":
@@ -260,7 +260,7 @@ class SqlWorkspace:
             self._jobs.submit(str(key), study, votes, spec, record, who)
 
     def result(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Stored | None:
-        """The finished result of a spec, if there is one; of the newest engine that made one."""
+        """Return the finished result of a spec, if any, from the newest engine."""
         self._require_access(votes_sha256)
         key = _key(study, votes_sha256, spec)
         known = self._results.get(str(key))
@@ -272,16 +272,16 @@ class SqlWorkspace:
         return result
 
     def is_unreadable(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> bool:
-        """Whether a result of this spec is stored but cannot be read, so that there is none."""
+        """Return whether a result of this spec is stored but unreadable."""
         self._require_access(votes_sha256)
         key = _key(study, votes_sha256, spec)
         return self._archive.holds_result(key) and self.result(study, votes_sha256, spec) is None
 
     def partial(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Job | None:
-        """The state of work that this user wants, or has cancelled, or that has failed for them.
+        """Return the state of work that this user wants or cancelled, or that failed for them.
 
-        None as well for work whose server has died: who submits it goes on with it. Work that
-        others alone want is not told.
+        None also for work whose server has died: the next submission continues it. Work that only
+        others want is not reported.
         """
         self._require_access(votes_sha256)
         key, who = _key(study, votes_sha256, spec), self._who()
@@ -294,23 +294,23 @@ class SqlWorkspace:
         job = self._jobs.state(str(key), who)
         if job is not None and job.status == "running":
             return job
-        if before is not None and before.status == "running":  # It ended since the database spoke.
+        if before is not None and before.status == "running":  # It ended after the database query.
             return self.partial(study, votes_sha256, spec)
         if job is not None and job.status == "failed" and mine.holder == self._ledger.server:
-            return job  # The database could not be told.
+            return job  # The database could not be updated.
         alive = mine.work == "running" and mine.live
         return self._elsewhere(study, spec, key, mine) if alive else None
 
     def wait(
         self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec, seconds: float
     ) -> None:
-        """Return once running work has a first result or has ended, or after ``seconds``."""
+        """Wait until running work has a first result or has ended, at most ``seconds``."""
         self._jobs.wait(str(_key(study, votes_sha256, spec)), seconds)
 
     def cancel(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> None:
-        """Want running work no more; it stops after its current chunk if nobody else wants it.
+        """Withdraw from running work; it stops after its current chunk if nobody else wants it.
 
-        NotFound for who has no such votes.
+        Raises NotFound for users without access to the votes.
         """
         everyones = self._mine == LOCAL or votes_sha256 in self._public
         if not everyones and not self._archive.owns(self._mine, votes_sha256):
@@ -325,11 +325,11 @@ class SqlWorkspace:
             self._jobs.leave(str(key), who)
 
     def release(self) -> None:
-        """Leave all work to others without waiting for the parts under way, which are lost."""
+        """Release all work without waiting for unfinished chunks, which are lost."""
         self._ledger.let_go()
 
     def close(self) -> None:
-        """Stop all work; another server can go on with it."""
+        """Stop all work; another server can continue it."""
         self._ledger.stop()
         self._jobs.close()
         self._engine.dispose()
@@ -339,30 +339,30 @@ class SqlWorkspace:
         return stored is not None and stored.current
 
     def _elsewhere(self, study: Study[Any, Any, Any], spec: Spec, key: Key, mine: Interest) -> Job:
-        """The state of work that another server does."""
+        """Return the state of work on another server."""
         return _as_job("running", mine, self._so_far(study, spec, key, mine.done))
 
     def _finished(
         self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec, key: Key, who: str
     ) -> Job | None:
-        """The state of work that nobody wants any more because its result is stored."""
-        # Asked before the state: a job that ends in between forgets who wants it.
+        """Return the state of work that nobody wants any more because its result is stored."""
+        # Checked before the state: a job that ends in between removes its interests.
         is_mine = self._jobs.wants(str(key), who)
         job = self._jobs.state(str(key))
         if job is not None and job.status == "running" and is_mine:
-            return job  # Its result has just been stored, and the job is about to say so.
+            return job  # Its result has just been stored, and the job is about to report that.
         is_done = job is not None and job.status == "done"
         return job if is_done and self.result(study, votes_sha256, spec) is not None else None
 
     def _ended(self, study: Study[Any, Any, Any], spec: Spec, key: Key, mine: Interest) -> Job:
-        """The state of work that this user has cancelled, or that has failed, as it was then."""
+        """Return the state of work that this user cancelled, or that failed, as of then."""
         job = self._jobs.state(str(key))
         if job is not None and (job.status, job.done) == (mine.state, mine.done):
             return job
         name = f"{key} of {mine.done}"
         seen = self._looks.get(name)
         if seen is None:
-            # As many as there were: more of them would tell that others want this work.
+            # Limited to the count at that time: more would reveal that others want this work.
             pieces = self._ledger.pieces(key, study.plan(spec), study.partial)
             pieces = dict(sorted(pieces.items())[: mine.done])
             result = merged(study, self.votes(key.votes_sha256), spec, pieces)
@@ -371,7 +371,7 @@ class SqlWorkspace:
         return _as_job("failed" if mine.state == "failed" else "cancelled", mine, seen[2])
 
     def _so_far(self, study: Study[Any, Any, Any], spec: Spec, key: Key, n_done: int) -> Any:
-        """The result of the chunks that are kept; the last look at them unless it is old."""
+        """Return the result of the stored chunks, cached for a short time."""
         seen, when, result = self._looks.get(str(key)) or (0, 0.0, None)
         if seen == n_done or (seen and time.monotonic() - when < LOOK_SECONDS):
             return result
@@ -388,7 +388,7 @@ class SqlWorkspace:
 
 
 class _Record:
-    """Where one job leaves what it has done."""
+    """Storage of one job's progress."""
 
     def __init__(
         self, space: SqlWorkspace, study: Study[Any, Any, Any], spec: Spec, key: Key
@@ -400,7 +400,7 @@ class _Record:
         self._began = 0.0
 
     def finished_pieces(self) -> Mapping[int, Any]:
-        """Chunks that were finished before, here or elsewhere."""
+        """Return chunks that were finished before, here or elsewhere."""
         pieces = self._ledger.pieces(self._key, self._plan, self._partial)
         entry = self._ledger.find(self._key)
         self._done = len(pieces)
@@ -408,25 +408,25 @@ class _Record:
         return pieces
 
     def keep(self, chunk: Chunk, piece: Any, waited: float) -> bool:
-        """Keep a chunk and the lease."""
+        """Store a chunk and renew the lease."""
         self._done += 1
         elapsed = time.monotonic() - self._began - waited
         return self._ledger.keep(self._key, chunk, piece, self._done, elapsed)
 
     def finish(self, result: Any) -> None:
-        """Keep the result in place of its chunks."""
+        """Store the result and remove its chunks."""
         self._space._finish(self._spec, self._key, result)
 
     def end(self, status: Status, message: str) -> None:
-        """Keep that there is no result, and why."""
+        """Store that there is no result, and why."""
         self._ledger.end(self._key, status, message)
 
     def release(self) -> None:
-        """Leave the work to whoever asks for it next."""
+        """Release the work for the next server that requests it."""
         self._ledger.release(self._key)
 
     def leave(self, by: str) -> None:
-        """Forget that this user wants the work."""
+        """Remove this user's interest in the work."""
         self._space._interests.leave(self._key, party_of(by))
 
 

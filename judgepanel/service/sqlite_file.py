@@ -1,8 +1,8 @@
-"""Is the file of a SQLite database whole, and the one that was here before?
+"""Integrity and identity of a SQLite database's file.
 
-A database has a random number as its ``user_version``, and a file beside it states the same. An
-emptied, deleted or exchanged file is then noticed instead of being taken for a new database, at the
-start of a server and in every transaction.
+A database has a random number as its ``user_version``, and a file next to it contains the same
+number. An emptied, deleted or exchanged file is then noticed instead of being taken for a new
+database, at the start of a server and in every transaction.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ REPLACED = f"The file of the database is another one than before. {_WAY_ON}"
 
 
 def file_of(engine: Engine) -> Path | None:
-    """The file of a SQLite database that is named plainly; None for others."""
+    """Return the file of a SQLite database with a plain path; None for others."""
     url = engine.url
     plain = engine.dialect.name == "sqlite" and url.database and "uri" not in url.query
     return Path(str(url.database)) if plain else None
 
 
 def identity_file(file: Path) -> Path:
-    """Where the number of the database in this file is kept."""
+    """Return the path of the file with the database's number."""
     return file.with_name(file.name + SUFFIX)
 
 
 def expected_identity(file: Path) -> int | None:
-    """The number that the database in this file must have; None where none is known."""
+    """Return the number that the database in this file must have; None if unknown."""
     try:
         return int(identity_file(file).read_text("ascii"))
     except (OSError, ValueError):
@@ -48,7 +48,7 @@ def expected_identity(file: Path) -> int | None:
 
 
 def note_identity(file: Path, number: int) -> None:
-    """Keep the number of the database in this file; 0, a database without one, is none."""
+    """Store the number of the database in this file; 0, a database without one, stores nothing."""
     note = identity_file(file)
     if not number:
         note.unlink(missing_ok=True)
@@ -60,12 +60,12 @@ def note_identity(file: Path, number: int) -> None:
 
 
 def check_file(engine: Engine) -> None:
-    """See that the file is whole and no other than before, ahead of anything that writes to it.
+    """Check that the file is intact and the same as before, before anything writes to it.
 
     Raises
     ------
     DatabaseProblem
-        It is damaged, gone, empty or another one.
+        It is damaged, missing, empty or a different file.
     """
     file = file_of(engine)
     if file is None:
@@ -78,7 +78,7 @@ def check_file(engine: Engine) -> None:
 
 
 def check_connection(connection: Connection, expected: int | None) -> None:
-    """The same for an open database of SQLite: its number, and its pages by ``quick_check``."""
+    """Check an open SQLite database: its number, and its pages by ``quick_check``."""
     if expected is not None and _number(connection) != expected:
         raise DatabaseProblem(REPLACED)
     if connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok":
@@ -86,7 +86,7 @@ def check_connection(connection: Connection, expected: int | None) -> None:
 
 
 def adopt_file(engine: Engine) -> None:
-    """Give a database its number if it has none, keep it beside it, and mind it from now on."""
+    """Give a database a number if it has none, store it next to the file, and check it later."""
     file = file_of(engine)
     if file is None:
         return
@@ -116,7 +116,7 @@ def _number(connection: Connection) -> int:
 
 
 def _place(file: Path) -> tuple[int, int] | None:
-    """Which file stands under this name."""
+    """Return the identity of the file at this path."""
     try:
         status = file.stat()
     except OSError:

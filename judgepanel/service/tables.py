@@ -1,7 +1,7 @@
-"""The tables of the workspace. `migrations` makes them; a test holds the two together.
+"""Tables of the workspace. `migrations` creates them; a test checks that both agree.
 
-What users type is kept as JSON text that is ASCII only (`Text` columns below named so): no
-database has to know how to store a NUL or half of an emoji.
+User input is stored as ASCII-only JSON text (columns of type ``SafeText``), so a database need not
+support NUL or lone surrogates.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 LOCAL = ""
-"""The owner of everything where there is one user."""
+"""The owner of everything on a single-user installation."""
 
 
 class SafeText(TypeDecorator[str]):
-    """Any Python string, NUL and lone surrogates included, as ASCII."""
+    """Any Python string, including NUL and lone surrogates, as ASCII."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        """As a JSON string."""
+        """Return the value as a JSON string."""
         return None if value is None else json.dumps(value, ensure_ascii=True)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:
-        """From a JSON string; what is damaged reads as nothing."""
+        """Return the value of a JSON string; damaged values become None."""
         try:
             return None if value is None else str(json.loads(value))
         except ValueError:
@@ -83,7 +83,7 @@ def _votes_sha() -> Column[str]:
 
 
 def _work() -> tuple[Column[Any], ...]:
-    """What a result is found by, besides the votes."""
+    """Columns of a result's key besides the votes."""
     return (
         Column("study", String(64), primary_key=True),
         Column("spec_sha256", String(64), primary_key=True),
@@ -111,7 +111,7 @@ ANALYSES = Table(
     Index("ix_analyses_owner", "owner", "created"),
     Index("ix_analyses_votes_sha256", "votes_sha256"),
 )
-"""One row per analysis. ``content`` is all of it as JSON; ``draw`` its splits and seed."""
+"""One row per analysis. ``content`` is the whole analysis as JSON; ``draw`` its splits and seed."""
 
 RESULTS = Table(
     "results",
@@ -139,10 +139,10 @@ JOBS = Table(
     Column("message", SafeText, nullable=False),
     Column("changed", Double, nullable=False),
 )
-"""Work that is asked for and not finished: running, cancelled or failed.
+"""Requested and unfinished work: running, cancelled or failed.
 
 Running work belongs to the server that holds its lease, until ``lease_end`` by the database's
-clock; after that any other may take it over. ``cancel`` asks the holder to stop.
+clock; afterwards any other server may take it over. ``cancel`` asks the holder to stop.
 """
 
 PARTIALS = Table(
@@ -179,7 +179,7 @@ INTERESTS = Table(
         ondelete="CASCADE",
     ),
 )
-"""Who wants which work, by the SHA-256 of who it is: see :mod:`judgepanel.service.interests`."""
+"""Interests in work, by the SHA-256 of the party: see :mod:`judgepanel.service.interests`."""
 
 
 def _of_analysis() -> Column[str]:
@@ -197,7 +197,7 @@ SHARES = Table(
     Column("expires", Double),
     Column("revoked", Double),
 )
-"""Links to an analysis: of a token only its SHA-256. Times in seconds by the database's clock."""
+"""Links to an analysis, by the SHA-256 of the token. Times in seconds of the database's clock."""
 
 DECISIONS = Table(
     "decisions",
@@ -209,4 +209,4 @@ DECISIONS = Table(
     Column("why", SafeText, nullable=False),
     Column("made", Double, nullable=False),
 )
-"""What was decided on an analysis, by whom, why, and when by the database's clock."""
+"""Decisions on an analysis: by whom, why, and when by the database's clock."""

@@ -1,4 +1,4 @@
-"""The workspace contract: what a page may ask for, whatever keeps it."""
+"""The workspace contract: what pages may request, independent of storage."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ _ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
 
 
 class ServerProblem(Exception):
-    """What is wrong with this server or its settings, in a sentence for the reader of a page."""
+    """A problem with this server or its settings, as a sentence for users."""
 
 
 class NotFound(LookupError):
-    """There is no such analysis or vote matrix here."""
+    """There is no such analysis or vote matrix."""
 
 
 class Full(RuntimeError):
-    """There is no room for more work now, in one sentence."""
+    """There is no room for more work now, as one sentence."""
 
 
 class SignInFirst(LookupError):
-    """What is asked for is there only for those who have signed in."""
+    """Access requires signing in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """One upload under one set of shared settings, found by an opaque id.
+    """One upload under one set of shared settings, identified by an opaque id.
 
-    ``file`` is the uploaded file's name (untrusted text); ``columns`` are the options that read
-    it again on the command line; ``notes`` what was odd about it; ``created`` ISO 8601, UTC;
-    ``coverage`` what was read of judges' outputs, None where the file had votes.
+    ``file`` is the uploaded file's name (untrusted text); ``columns`` are the options that read it
+    again on the command line; ``notes`` are data warnings; ``created`` ISO 8601, UTC; ``coverage``
+    is that of judges' outputs, None if the file held votes.
     """
 
     id: str
@@ -58,7 +58,7 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided on an analysis, by whom and why: untrusted text; ``made`` ISO 8601, UTC."""
+    """A decision on an analysis, by whom and why: untrusted text; ``made`` ISO 8601, UTC."""
 
     what: str
     by: str
@@ -68,9 +68,9 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A live link to an analysis; ``created`` and ``expires`` ISO 8601, UTC, None: never.
+    """A live link to an analysis; ``created`` and ``expires`` ISO 8601, UTC; None never expires.
 
-    ``id`` revokes it and opens nothing: it is the SHA-256 of the token.
+    ``id``, the SHA-256 of the token, revokes the link but opens nothing.
     """
 
     id: str
@@ -81,7 +81,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
-    """A finished result; ``current`` is false when an older engine made it."""
+    """A finished result; ``current`` is false if an older engine made it."""
 
     result: Any
     engine: int
@@ -93,8 +93,8 @@ class Job:
     """Work on one result: chunks ``done`` of ``total``, seconds, and the result so far.
 
     ``result`` is None until the first chunk; ``message`` says why a job failed; ``ahead`` counts
-    the jobs that go before this one while it waits, and is 0 when it is its turn. ``elapsed`` is 0
-    until this run has finished a chunk, also where an earlier one has.
+    the jobs ahead of this one while it waits, and is 0 when it is its turn. ``elapsed`` is 0 until
+    this run has finished a chunk, even if an earlier run has.
     """
 
     status: Status
@@ -108,95 +108,95 @@ class Job:
 
 
 class Workspace(Protocol):
-    """All that pages use. Ids are checked before they reach storage."""
+    """All operations of pages. Ids are validated before they reach storage."""
 
     def for_readers(self, token: str, *, signed_in: bool = False) -> Workspace:
-        """The same for those who come by a link: what belongs to owners is :class:`NotFound`."""
+        """Return the workspace for readers of a link; everything else is :class:`NotFound`."""
 
     def put_votes(self, votes: VoteMatrix) -> str:
-        """Keep votes by content; returns their SHA-256."""
+        """Store votes by content; return their SHA-256."""
 
     def publish(self, votes: VoteMatrix) -> None:
-        """Let everybody work on these votes, readers too: a sample."""
+        """Let all users work on these votes, readers too: a sample."""
 
     def votes(self, sha256: str) -> VoteMatrix:
-        """The votes of this SHA-256, or :class:`NotFound`."""
+        """Return the votes with this SHA-256, or raise :class:`NotFound`."""
 
     def create(self, loaded: Loaded, settings: Settings, name: str) -> Analysis:
-        """A new analysis of loaded votes."""
+        """Return a new analysis of loaded votes."""
 
     def open(self, analysis_id: str) -> Analysis:
-        """The analysis of this id, or :class:`NotFound`."""
+        """Return the analysis with this id, or raise :class:`NotFound`."""
 
     def list(self) -> tuple[Analysis, ...]:
-        """All analyses, newest first."""
+        """Return all analyses, newest first."""
 
     def with_settings(self, analysis: Analysis, settings: Settings) -> Analysis:
-        """The same votes under other settings, as a new analysis with its own link."""
+        """Return the same votes under other settings, as a new analysis with its own link."""
 
     def rename(self, analysis_id: str, name: str) -> Analysis:
-        """The analysis under another name, or :class:`NotFound`."""
+        """Rename an analysis and return it, or raise :class:`NotFound`."""
 
     def delete(self, analysis_id: str) -> None:
-        """Forget an analysis and all that no other analysis uses, or :class:`NotFound`."""
+        """Delete an analysis and what no other analysis uses, or raise :class:`NotFound`."""
 
     def decide(self, analysis_id: str, what: str, by: str, why: str) -> Decision:
-        """Record a decision on an analysis, or :class:`NotFound`."""
+        """Record a decision on an analysis, or raise :class:`NotFound`."""
 
     def decisions(self, analysis_id: str) -> tuple[Decision, ...]:
-        """The decisions on an analysis in their order, or :class:`NotFound`."""
+        """Return the decisions on an analysis in order, or raise :class:`NotFound`."""
 
     def share(
         self, analysis_id: str, seconds: float | None = None, *, signed_in_only: bool = False
     ) -> str:
-        """A random token that lets others read an analysis for so long, or :class:`NotFound`."""
+        """Return a random token for reading an analysis, or raise :class:`NotFound`."""
 
     def shares(self, analysis_id: str) -> tuple[Share, ...]:
-        """The live links of an analysis, newest first, or :class:`NotFound`."""
+        """Return the live links of an analysis, newest first, or raise :class:`NotFound`."""
 
     def revoke(self, analysis_id: str, share_id: str) -> None:
-        """End a link of an analysis, or :class:`NotFound`."""
+        """Revoke a link of an analysis, or raise :class:`NotFound`."""
 
     def shared(self, token: str, *, signed_in: bool = False) -> Analysis:
-        """The analysis that a token opens, :class:`NotFound` or :class:`SignInFirst`."""
+        """Return the analysis a token opens, or raise :class:`NotFound` or :class:`SignInFirst`."""
 
     def shared_decisions(self, token: str, *, signed_in: bool = False) -> tuple[Decision, ...]:
-        """The decisions on that analysis, :class:`NotFound` or :class:`SignInFirst`."""
+        """Return decisions on that analysis, or raise :class:`NotFound` or :class:`SignInFirst`."""
 
     def submit(self, study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec) -> None:
-        """Start work unless its result is stored or it is already running, or :class:`Full`."""
+        """Start work unless its result is stored or it is running, or raise :class:`Full`."""
 
     def result(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Stored | None:
-        """The finished result of a spec, if there is one."""
+        """Return the finished result of a spec, if any."""
 
     def is_unreadable(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> bool:
-        """Whether a result of a spec is stored but cannot be read, so that there is none."""
+        """Return whether a result of a spec is stored but unreadable."""
 
     def partial(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Job | None:
-        """The state of running, cancelled or failed work, if there was any."""
+        """Return the state of running, cancelled or failed work, if any."""
 
     def wait(
         self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec, seconds: float
     ) -> None:
-        """Return once running work has a first result or has ended, or after ``seconds``."""
+        """Wait until running work has a first result or has ended, at most ``seconds``."""
 
     def cancel(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> None:
-        """Call running work off after its current chunk, or :class:`NotFound`."""
+        """Cancel running work after its current chunk, or raise :class:`NotFound`."""
 
 
 def new_id() -> str:
-    """An unguessable id of 128 bits, safe in URLs and file names."""
+    """Return an unguessable id of 128 bits, safe in URLs and file names."""
     return secrets.token_urlsafe(16)
 
 
 def checked_id(text: str) -> str:
-    """The id if it has the form of one; NotFound otherwise, before it reaches storage."""
+    """Return the id if it is well-formed; otherwise raise NotFound before it reaches storage."""
     if not _ID.fullmatch(text):
         raise NotFound("no such analysis")
     return text
 
 
 def default_home() -> Path:
-    """$JUDGEPANEL_HOME, else the platform's data folder."""
+    """Return $JUDGEPANEL_HOME, or the platform's data folder."""
     given = os.environ.get("JUDGEPANEL_HOME")
     return Path(given) if given else user_data_path("judgepanel", appauthor=False)

@@ -1,4 +1,4 @@
-"""The database's schema, brought up to date when a server starts."""
+"""Migration of the database's schema when a server starts."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from sqlalchemy import Connection, Engine, text
 from judgepanel.service.database import NEWER, DatabaseProblem, transaction
 
 _LOCK = 0x6A756467
-"""Of PostgreSQL: held by whoever migrates. SQLite's own lock of a write does the same."""
+"""Advisory lock of PostgreSQL during migration. In SQLite the write lock does the same."""
 
 
 def migrate(engine: Engine, revision: str = "head") -> None:
-    """Bring the schema to this revision, all of it or nothing; servers take turns.
+    """Migrate the schema to this revision, completely or not at all; servers take turns.
 
     Raises
     ------
     DatabaseProblem
-        A schema that a newer judgepanel has made, or a database that cannot be used.
+        A schema made by a newer judgepanel, or an unusable database.
     """
     with transaction(engine, write=False) as connection:
         if is_current(connection, revision):
@@ -35,7 +35,7 @@ def migrate(engine: Engine, revision: str = "head") -> None:
 
 
 def is_current(connection: Connection, revision: str) -> bool:
-    """Whether the schema is at this revision; DatabaseProblem where a newer judgepanel made it."""
+    """Whether the schema is at this revision; DatabaseProblem if a newer judgepanel made it."""
     scripts = ScriptDirectory.from_config(_config(connection))
     known = {script.revision for script in scripts.walk_revisions()}
     heads = MigrationContext.configure(connection).get_current_heads()

@@ -1,4 +1,4 @@
-"""What Alembic runs: the revisions, on the connection and in the transaction it is given."""
+"""Alembic's environment: runs the revisions on the given connection, in its transaction."""
 
 from alembic import context
 

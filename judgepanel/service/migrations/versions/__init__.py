@@ -1,1 +1,1 @@
-"""One module a revision of the schema, in order; what has been released is not changed."""
+"""Schema revisions, one module each, in order; released revisions do not change."""

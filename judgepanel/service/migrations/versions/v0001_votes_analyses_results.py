@@ -1,4 +1,4 @@
-"""Votes, analyses and results: what the folder of files held."""
+"""Votes, analyses and results, formerly in a folder of files."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Make the three tables."""
+    """Create the three tables."""
     op.create_table(
         "votes",
         sa.Column("sha256", sa.String(64), nullable=False),

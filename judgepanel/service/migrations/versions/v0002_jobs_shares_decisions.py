@@ -1,4 +1,4 @@
-"""Jobs with the chunks they have finished, shares and decisions."""
+"""Jobs with their finished chunks, shares and decisions."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -20,7 +20,7 @@ _KEY = ("votes_sha256", "study", "spec_sha256", "engine")
 
 
 def upgrade() -> None:
-    """Make the four tables."""
+    """Create the four tables."""
     op.create_table(
         "jobs",
         *_work(),

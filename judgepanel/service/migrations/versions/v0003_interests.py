@@ -1,4 +1,4 @@
-"""Who wants which work: it ends when nobody does any more."""
+"""Interests in work, which ends when the last one is withdrawn."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -9,7 +9,7 @@ _KEY = ("votes_sha256", "study", "spec_sha256", "engine")
 
 
 def upgrade() -> None:
-    """Make the table."""
+    """Create the table."""
     op.create_table(
         "interests",
         sa.Column("votes_sha256", sa.String(64), nullable=False),
