@@ -20,7 +20,7 @@ _POSTGRESQL = (
 
 
 def add_options(parser: argparse.ArgumentParser, name: str) -> None:
-    """What a command takes."""
+    """Add the options of a command."""
     if name == "backup":
         parser.add_argument("file", type=Path, metavar="FILE", help="the copy to write")
         parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
 
 
 def run_backup(options: argparse.Namespace) -> None:
-    """Run `backup`: copy the database that the environment names."""
+    """Run `backup`: copy the database configured in the environment."""
     target: Path = options.file
     _refuse_to_overwrite(target, options.force)
     database = _database()
@@ -50,7 +50,7 @@ def run_backup(options: argparse.Namespace) -> None:
 
 
 def run_restore(options: argparse.Namespace) -> None:
-    """Run `restore`: put a backup in the place of the database that the environment names."""
+    """Run `restore`: replace the database configured in the environment by a backup."""
     backup: Path = options.file
     if not backup.is_file():
         raise InputError("there is no such file", file=backup.name)
@@ -58,7 +58,7 @@ def run_restore(options: argparse.Namespace) -> None:
     if database.exists():
         if backup.samefile(database):
             raise InputError("this is the database itself", file=backup.name)
-        if database.stat().st_size:  # An emptied file is nothing to lose.
+        if database.stat().st_size:  # An emptied file holds nothing to lose.
             _refuse_to_overwrite(database, options.force)
     try:
         copied = restore(backup, database)
@@ -70,7 +70,7 @@ def run_restore(options: argparse.Namespace) -> None:
 
 
 def _database() -> Path:
-    """The file of the database; InputError where it is PostgreSQL or its address is wrong."""
+    """Return the database file; InputError if it is PostgreSQL or the address is wrong."""
     try:
         engine = connect(default_url(default_home()), make=False)
     except DatabaseProblem as error:

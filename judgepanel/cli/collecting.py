@@ -1,4 +1,4 @@
-"""`collect`: ask judges, keep every output, and make votes of them."""
+"""`collect`: query judges, store every output, and convert the outputs to votes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VOTES, JUDGES = "votes.csv", "judges.csv"
 
 
 def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
-    """What the command takes."""
+    """Add the options of the command."""
     parser.add_argument("pairs", type=Path, metavar="PAIRS", help="JSONL, CSV or Parquet")
     parser.add_argument("asked", type=Path, metavar="JUDGES", help="who, a .toml file")
     parser.add_argument(
@@ -48,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
 
 
 def run_collect(options: argparse.Namespace) -> int:
-    """Run the command; 0 when every call is finished, else 1."""
+    """Run the command; return 0 if all calls are finished, else 1."""
     cap = options.max_cost
     if cap is not None and not cap > 0:
         raise InputError("--max-cost must be positive", value=cap, allowed="dollars")
@@ -92,7 +92,7 @@ def _asked(pairs: Pairs, plan: Plan, journal: Journal, cap: float | None) -> Out
 
 
 def _write_votes(votes: VoteMatrix, folder: Path) -> None:
-    """Write the votes so that a full disk leaves the former file, and not half of a new one."""
+    """Write the votes atomically: a full disk leaves the previous file."""
     beside = folder / f".new.{VOTES}"
     try:
         write_votes(votes, beside)

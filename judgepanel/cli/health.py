@@ -1,4 +1,4 @@
-"""The command `health`: does the server answer, and is its database in order? Changes nothing."""
+"""`health`: checks, without changes, that the server answers and its database is in order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from judgepanel.service.migrations import is_current
 from judgepanel.service.sqlite_file import GONE, check_connection, expected_identity
 
 SERVED = "/_stcore/health"
-"""Where Streamlit says 'ok' while it takes browsers in, and answers 503 while it does not."""
+"""Streamlit's health endpoint: 'ok' while it accepts browsers, 503 otherwise."""
 WAIT_SECONDS = 5.0
 _KINDS = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 
@@ -28,7 +28,7 @@ _NO_FILE = "There is no SQLite database yet: the first page that is opened makes
 
 
 def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
-    """What the command takes."""
+    """Add the options of the command."""
     parser.add_argument(
         "--url", metavar="URL", help="where a dashboard is served, such as http://localhost:8501"
     )
@@ -36,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
 
 
 def run_health(options: argparse.Namespace) -> int:
-    """Run the command: one sentence on each; 0 where both are in order."""
+    """Run the command: print one sentence each; return 0 if both are in order."""
     states = [] if options.url is None else [server_state(options.url)]
     states.append(database_state())
     for _, sentence in states:
@@ -45,9 +45,9 @@ def run_health(options: argparse.Namespace) -> int:
 
 
 def server_state(url: str) -> tuple[bool, str]:
-    """Whether a dashboard answers at this address; and that as a sentence without the address.
+    """Return whether a dashboard answers at this address, and a sentence without the address.
 
-    It is this address that is asked: no proxy of the environment, no redirect.
+    Requests go to this address directly: no proxies from the environment, no redirects.
     """
     try:
         parts = urlsplit(url)
@@ -79,9 +79,10 @@ def _asked(parts: SplitResult, host: str, port: int | None) -> tuple[int, bytes]
 
 
 def database_state() -> tuple[bool, str]:
-    """Whether the database that the environment names can be used; and that as a sentence.
+    """Return whether the database configured in the environment is usable, and a sentence.
 
-    One that is not there yet, or has older tables, is in order: the dashboard sees to it.
+    A database that does not exist yet, or has older tables, is in order: the dashboard creates or
+    migrates it.
     """
     address, file = _address()
     expected = None if file is None else expected_identity(file)
@@ -90,7 +91,7 @@ def database_state() -> tuple[bool, str]:
     try:
         engine = connect(address)
         try:
-            # SQLite's address says the same; PostgreSQL is told.
+            # SQLite's address already says so; PostgreSQL needs the option.
             reading = engine.execution_options(postgresql_readonly=True)
             with transaction(reading, write=False) as connection:
                 if file is not None:
@@ -107,9 +108,9 @@ def database_state() -> tuple[bool, str]:
 
 
 def _address() -> tuple[str | None, Path | None]:
-    """The address for readers, and the file of SQLite where it is one.
+    """Return the read-only address, and the file if it is SQLite.
 
-    No address while that file is missing where it can be made.
+    No address while a file that can be created is missing.
     """
     given = os.environ.get(VARIABLE, "").strip()
     file = default_home().absolute() / FILE
@@ -119,7 +120,7 @@ def _address() -> tuple[str | None, Path | None]:
         try:
             url = make_url(given)
         except (ArgumentError, ValueError):
-            return given, None  # Whoever connects says what is wrong with it.
+            return given, None  # The connection reports any problem with it.
         named = url.drivername == "sqlite" and url.database not in (None, "", ":memory:")
         if not named or "uri" in url.query:
             return given, None

@@ -1,4 +1,4 @@
-"""`import`: what a benchmark or an evaluation tool wrote, ready to be read as votes."""
+"""`import`: converts output of benchmarks and evaluation tools to votes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from judgepanel.words.terminal import printable
 
 
 def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
-    """What the command takes."""
+    """Add the options of the command."""
     parser.add_argument("kind", choices=tuple(KINDS), metavar="KIND", help=", ".join(KINDS))
     parser.add_argument("path", type=Path, metavar="PATH", help="a folder, a .zip, or a file")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .jsonl file")
@@ -27,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
 
 
 def run_import(options: argparse.Namespace) -> None:
-    """Run the command: read, write, and say what was read and what was not."""
+    """Run the command: read, write, and report what was read and what was not."""
     check_out(options, ".jsonl")
     outcome = read_kind(source_of(options.path), options.kind, options.task)
     lines = outcome.lines(options.path.name)

@@ -1,4 +1,4 @@
-"""`inspect`: what a file holds, and its checks."""
+"""`inspect`: prints the contents of a file, and its checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from judgepanel.words.terminal import printable
 
 
 def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
-    """What the command takes."""
+    """Add the options of the command."""
     reading_options(parser)
     parser.add_argument("--orientation", choices=POLICIES, default="auto")
     grouping_option(parser)

@@ -1,6 +1,7 @@
-"""Every command by name: what it is for, and the module that has its options and runs it.
+"""All commands by name: purpose, and the module with the options and the implementation.
 
-That module is imported when its command is asked for, so that none waits for what others need.
+The module is imported when its command is used, so that commands do not wait for each other's
+imports.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ _COMMANDS = {
 
 
 def read_options(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """Options of one command: ``command`` runs it, ``notes`` are to be printed at its end.
+    """Return the options of one command: ``command`` runs it, ``notes`` are printed at the end.
 
-    Raises InputError for an option that the command does not take, SystemExit (status 2, one line
-    on stderr) where argparse itself refuses.
+    Raises InputError for an option that the command does not accept, SystemExit (status 2, one line
+    on stderr) if argparse itself refuses.
     """
     words = sys.argv[1:] if argv is None else argv
     if words[:1] == ["study"] and words[1:] and not words[1].startswith("-"):
@@ -52,7 +53,7 @@ def read_options(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def _take_all(options: argparse.Namespace, unknown: Sequence[str]) -> None:
-    """Refuse an option that this command does not take, with its value."""
+    """Refuse an option that this command does not accept, with its value."""
     if not unknown:
         return
     if "handed_on" in options:
@@ -70,7 +71,7 @@ def _module(command: str) -> ModuleType:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Argument errors in one line, as every other error; options are added when they are needed."""
+    """Parser that reports argument errors in one line, and adds options on demand."""
 
     add_options: Callable[[argparse.ArgumentParser], None] | None = None
 
@@ -89,7 +90,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def command_parser(*, complete: bool = False) -> argparse.ArgumentParser:
-    """The parser of the whole command line; ``complete`` with the options of every command."""
+    """Return the parser of the command line; ``complete`` adds the options of every command."""
     parser = _Parser(prog="judgepanel", allow_abbrev=False, description=_ABOUT)
     version = f"judgepanel {__version__} (engine {ENGINE})"
     parser.add_argument("--version", action="version", version=version)

@@ -1,4 +1,4 @@
-"""What commands share that read votes: their options, the votes, and where results may go."""
+"""Helpers of commands that read votes: their options, loading, and checks of output paths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from judgepanel.words.output import check_output
 
 
 def reading_options(parser: argparse.ArgumentParser) -> None:
-    """The file of votes, and what its columns are."""
+    """Add options for the file of votes and the roles of its columns."""
     parser.add_argument(
         "votes",
         type=Path,
@@ -59,12 +59,12 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _names(text: str) -> list[str]:
-    """Names separated by commas; a name with a comma stands in quotation marks."""
+    """Return names separated by commas; names with a comma are quoted."""
     return [name.strip() for row in csv.reader([text]) for name in row if name.strip()]
 
 
 def grouping_option(parser: argparse.ArgumentParser) -> None:
-    """Whether items that repeat each other are kept together."""
+    """Add the option that keeps copies of items together."""
     parser.add_argument(
         "--group-duplicates",
         action="store_true",
@@ -73,7 +73,7 @@ def grouping_option(parser: argparse.ArgumentParser) -> None:
 
 
 def load(options: argparse.Namespace, *, need_labels: bool = True) -> Votes:
-    """Read the votes that the options name; what is odd about them is noted."""
+    """Return the votes selected by the options; warnings become notes."""
     given = {
         "task": options.task,
         "id_column": options.id_column,
@@ -95,7 +95,7 @@ def load(options: argparse.Namespace, *, need_labels: bool = True) -> Votes:
 
 
 def check_out(options: argparse.Namespace, *kinds: str, option: str = "out") -> None:
-    """Refuse a place for results before anything is computed."""
+    """Refuse an invalid output path before anything is computed."""
     path = getattr(options, option)
     if path is not None:
         read = ("votes", "labels", "roles", "judge_table", "judges", "panel")

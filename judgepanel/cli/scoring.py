@@ -1,4 +1,4 @@
-"""`score`: probabilities of new votes by an exported panel."""
+"""`score`: probabilities of new votes from an exported panel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from judgepanel.words.terminal import printable
 
 
 def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
-    """What the command takes."""
+    """Add the options of the command."""
     parser.add_argument("panel", type=Path, metavar="panel.json")
     reading_options(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")

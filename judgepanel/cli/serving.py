@@ -16,7 +16,7 @@ _PORTS = range(65536)
 
 
 def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
-    """What the command takes; options of Streamlit are handed on."""
+    """Add the options of the command; Streamlit options are passed through."""
     parser.add_argument("--port", type=int, metavar="N", help="default: 8501")
     parser.add_argument("--address", metavar="HOST", help="default: localhost, this machine only")
     parser.add_argument(
@@ -26,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
 
 
 def run_app(options: argparse.Namespace) -> int:
-    """Run the command: Streamlit takes the place of this process."""
+    """Run the command: Streamlit replaces this process."""
     words = [sys.executable, "-m", "streamlit", "run", "app.py"]
     if options.port is not None:
         if options.port not in _PORTS:
@@ -37,7 +37,7 @@ def run_app(options: argparse.Namespace) -> int:
     if options.home is not None:
         os.environ[HOME] = str(options.home.absolute())
     words += options.handed_on
-    os.chdir(APP_FOLDER)  # Streamlit reads the configuration of the folder it is started in.
-    if os.name == "nt":  # There a process that replaces itself looks to its shell as if it ended.
+    os.chdir(APP_FOLDER)  # Streamlit reads the configuration in its working directory.
+    if os.name == "nt":  # A process that replaces itself appears to have ended to its shell there.
         return subprocess.run(words, check=False).returncode
     os.execv(sys.executable, words)  # noqa: S606

@@ -1,4 +1,4 @@
-"""`simulate`: write a simulated panel."""
+"""`simulate`: writes a simulated panel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OPTION_TYPES = {int: int, float: float}
 
 
 def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
-    """What the command takes: a sample, or every field of a simulation."""
+    """Add the options of the command: a sample, or all fields of a simulation."""
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
     parser.add_argument("--sample", choices=[sample.name for sample in SIMULATED])
     defaults = SimulationSpec()
@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
 
 
 def run_simulate(options: argparse.Namespace) -> None:
-    """Run the command: simulate, write whole files, and print."""
+    """Run the command: simulate, write complete files, and print."""
     check_out(options)
     spec_options = {
         option.name: getattr(options, option.name)

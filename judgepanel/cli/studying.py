@@ -1,4 +1,4 @@
-"""`study`, `curve`, `recommend` and `report`: what computes studies."""
+"""`study`, `curve`, `recommend` and `report`: the commands that compute studies."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _METAVARS = {False: "X", True: "X,Y"}
 
 
 def add_options(parser: argparse.ArgumentParser, name: str) -> None:
-    """What a command takes."""
+    """Add the options of a command."""
     _ADDERS[name](parser)
 
 
@@ -116,7 +116,7 @@ def _dictionary(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
 def _studying_one(
     parser: argparse.ArgumentParser, study: Study[Any, Any, Any], out: str = _STUDY_OUT
 ) -> None:
-    """Options of a study: what all share, and the options of its spec."""
+    """Add the options of a study: the shared ones, and those of its spec."""
     _settings_options(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help=out)
     parser.set_defaults(study=study, taken=f"the study {study.name}")
@@ -156,7 +156,7 @@ def run_recommend(options: argparse.Namespace) -> None:
 
 
 def run_report(options: argparse.Namespace) -> None:
-    """Compute studies, and write what they say to one file."""
+    """Compute studies, and write their report to one file."""
     check_out(options, *DOCUMENTS)
     settings = _settings(options)
     names, workers = report_studies(options.studies), _workers(options)
@@ -175,7 +175,7 @@ def run_report(options: argparse.Namespace) -> None:
 
 @contextmanager
 def _one_line() -> Iterator[None]:
-    """Workers that die again and again are a refusal in one line."""
+    """Turn repeatedly dying workers into a one-line refusal."""
     try:
         yield
     except WorkersEnded as error:
@@ -183,7 +183,7 @@ def _one_line() -> Iterator[None]:
 
 
 def spec_of(options: argparse.Namespace) -> Any:
-    """The spec of a study from its options."""
+    """Return the spec of a study from its options."""
     given = {
         name.removeprefix("option_"): text
         for name, text in vars(options).items()
@@ -205,7 +205,7 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 
 def _judges(options: argparse.Namespace) -> tuple[str, ...] | None:
-    """Judges of the file, then those named one by one; None where neither is given."""
+    """Return judges from the file, then those named one by one; None if neither is given."""
     if options.judges is None and options.judge is None:
         return None
     names = list(options.judge or ())
@@ -218,7 +218,7 @@ def _judges(options: argparse.Namespace) -> tuple[str, ...] | None:
 
 
 def _workers(options: argparse.Namespace) -> Workers:
-    """What computes; a scheduler's address alone means the backend dask."""
+    """Return the workers; a scheduler's address alone implies the backend dask."""
     backend, scheduler = options.backend, options.scheduler
     if backend in (None, DASK):
         scheduler = scheduler or (os.environ.get(SCHEDULER) if backend == DASK else None)

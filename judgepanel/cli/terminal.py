@@ -1,4 +1,4 @@
-"""What every command does with a terminal: output that never fails, and one-line refusals."""
+"""Terminal behaviour of all commands: printing that never fails, and one-line refusals."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _LONGEST_MESSAGE = 1000
 
 
 def never_fail_to_print() -> None:
-    """A terminal that lacks a character gets its code instead of a traceback."""
+    """Print escape codes for characters that the terminal lacks, instead of a traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def refuse(message: str, prog: str = "judgepanel") -> int:
-    """One line on stderr; returns the exit status."""
+    """Print one line on stderr; return the exit status."""
     print(f"{prog}: {one_line(message, _LONGEST_MESSAGE)}", file=sys.stderr)
     return 2
