@@ -23,13 +23,17 @@ def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
     parser.add_argument(
         "--task", choices=TASKS, help="what is read of a folder with pairs and single responses"
     )
+    parser.add_argument(
+        "--strict", action="store_true", help="stop at the first file that cannot be read"
+    )
     parser.set_defaults(command=run_import)
 
 
 def run_import(options: argparse.Namespace) -> None:
     """Run the command: read, write, and report what was read and what was not."""
     check_out(options, ".jsonl")
-    outcome = read_kind(source_of(options.path), options.kind, options.task)
+    source = source_of(options.path)
+    outcome = read_kind(source, options.kind, options.task, strict=options.strict)
     lines = outcome.lines(options.path.name)
     write_whole(options.out, lines)
     rows = counted(lines.count(b"\n"), "row")

@@ -84,6 +84,43 @@ REWARDBENCH = json.dumps(
         "scores_rejected": [1.5, 3, 0],
     }
 ).encode()
+REWARDBENCH_2 = json.dumps(
+    {
+        "model": "org/reward",
+        "id": [1, 2],
+        "subset": ["Math", "Ties"],
+        "results": [1, 0.5],
+        "num_correct": [1, 2],
+        "scores": [[2.5, 1, 3, 0], [1, 2, 3]],
+    }
+).encode()
+ARENA = json.dumps(
+    [
+        {"question_id": 1, "model_a": "x", "model_b": "y", "winner": winner, "judge": judge}
+        for winner, judge in (("model_a", "expert_1"), ("tie", ["gpt-4", "pair-v2"]))
+    ]
+).encode()
+ALPACAEVAL = json.dumps(
+    [
+        {"instruction": "?", "output_1": "x", "output_2": "y", "preference": 1.2, "annotator": "a"},
+        {
+            "instruction": "?",
+            "output_1": "x",
+            "output_2": "y",
+            "preference": 2,
+            "annotator_index": 3,
+        },
+    ]
+).encode()
+OPENAI_EVALS = (
+    b'{"spec": {"completion_fns": ["m", "g"], "eval_name": "e.dev.v0"}}\n'
+    b'{"sample_id": "e.dev.0", "type": "metrics", "data": {"choice": "Y", "metascore": true}}\n'
+)
+EXPORTS = {
+    "TruLens": b"record_id,input,f,f_calls\nr1,q,0.9,[]\nr2,q,0.1,[]\n",
+    "Langfuse": b"trace_id,name,value,source\nt1,f,1,EVAL\nt1,g,0,ANNOTATION\n",
+    "LangSmith": b"id,example_id,error,feedback.f\nr1,e,,True\nr2,e,,False\n",
+}
 _TOOLS = Path(__file__).parents[1] / "votes" / "imports" / "data"
 
 
@@ -188,7 +225,13 @@ TARGETS: MappingProxyType[str, Target] = MappingProxyType(
             _file("dataset=judgebench,response_model=x,judge_name=arena_hard,judge_model=m.jsonl"),
             (JUDGEBENCH,),
         ),
-        "RewardBench": Target(_member("eval-set-scores/org/reward.json"), (REWARDBENCH,)),
+        "RewardBench": Target(
+            _member("eval-set-scores/org/reward.json"), (REWARDBENCH, REWARDBENCH_2)
+        ),
+        "arena": Target(_file("v.json"), (ARENA,)),
+        "AlpacaEval": Target(_file("v.json"), (ALPACAEVAL,)),
+        "OpenAI Evals": Target(_file("v.jsonl"), (OPENAI_EVALS,)),
+        "exports": Target(_file("v.csv"), tuple(EXPORTS.values())),
         "unnamed": Target(open_table, (WIDE, LINES, _parquet())),
         "gzip": Target(unzip, (gzip.compress(WIDE) + gzip.compress(b""),)),
         "verdict": Target(

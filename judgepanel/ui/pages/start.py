@@ -96,8 +96,9 @@ def fresh() -> None:
             help="One row per item with an id, a label (0 or 1) and one column per judge; or one "
             "row per vote with item, judge, verdict; or one row per output with item, judge, text, "
             "order. Missing votes are blank. Logs of Inspect AI (.eval, .json), results of "
-            "promptfoo and what LLMBar, JudgeBench and RewardBench publish are taken as they are; "
-            "put several files into one .zip.",
+            "promptfoo, OpenAI Evals, TruLens, Langfuse and LangSmith, and what LLMBar, "
+            "JudgeBench, RewardBench, MT-bench and AlpacaEval publish are taken as they "
+            "are; put several files into one .zip.",
         )
         with st.expander("Labels in another file"):
             labels = st.file_uploader(

@@ -9,14 +9,31 @@ from typing import Any
 
 from judgepanel.votes.errors import InputError, TooLarge
 from judgepanel.votes.from_excel import is_workbook
-from judgepanel.votes.imports import inspect_logs, judgebench, llmbar, promptfoo, rewardbench
-from judgepanel.votes.imports.document import Document, documents, opened
+from judgepanel.votes.imports import (
+    alpacaeval,
+    arena,
+    inspect_logs,
+    judgebench,
+    langfuse,
+    langsmith,
+    llmbar,
+    openai_evals,
+    promptfoo,
+    rewardbench,
+    trulens,
+)
+from judgepanel.votes.imports.document import (
+    BUILT_OTHERWISE,
+    Document,
+    documents,
+    glimpsed,
+    opened,
+)
 from judgepanel.votes.imports.rows import OTHERS, ImportedRows, LeftOut
 from judgepanel.votes.imports.source import (
     ZIP,
     Archive,
     Source,
-    json_lines,
     member,
     source_in,
     source_of,
@@ -51,18 +68,26 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "llmbar": _kind("outputs of LLMBar's evaluators", llmbar),
         "judgebench": _kind("outputs of JudgeBench's judges", judgebench),
         "rewardbench": _kind("results of RewardBench on each prompt", rewardbench),
+        "arena": _kind("judgments of MT-bench and Chatbot Arena", arena),
+        "alpacaeval": _kind("annotations of AlpacaEval", alpacaeval),
+        "openai-evals": _kind("logs of OpenAI Evals", openai_evals),
+        "trulens": _kind("records of TruLens", trulens),
+        "langfuse": _kind("scores of Langfuse", langfuse),
+        "langsmith": _kind("experiments of LangSmith", langsmith),
     }
 )
 """Layouts by name, see docs/transcripts.md."""
 
-_BUILT_OTHERWISE = (KeyError, TypeError, AttributeError, ValueError, IndexError)
-"""What a reader runs into where a file has the layout's marks, and something else inside."""
+_LOOKED_INTO = (ZIP, b"{", b"[", b"\xef\xbb\xbf{", b"\xef\xbb\xbf[", b"PAR1")
 
 
-def read_kind(source: Source, kind: str, task: Task | None = None) -> ImportedRows:
+def read_kind(
+    source: Source, kind: str, task: Task | None = None, *, strict: bool = False
+) -> ImportedRows:
     """What a layout of this name holds; files that cannot be read are left out and named.
 
-    ``task`` chooses where some files hold pairs and others single responses.
+    ``task`` chooses where some files hold pairs and others single responses. ``strict`` stops at
+    the first file that cannot be read.
 
     Raises
     ------
@@ -84,17 +109,19 @@ def read_kind(source: Source, kind: str, task: Task | None = None) -> ImportedRo
             raise
         except InputError as error:
             problems.append(error)
-        except _BUILT_OTHERWISE:
+        except BUILT_OTHERWISE:
             problems.append(_damaged(layout, member(source, path)))
         else:
             left_out.update(counted)
+        if strict and problems:
+            raise problems[0]
     if not files:
         raise _nothing(source, layout, problems)
     left_out.unreadable += [str(error) for error in problems]
     try:
         together = layout.together(files, left_out, task)
         return replace(together, rows=list(together.rows))
-    except _BUILT_OTHERWISE:
+    except BUILT_OTHERWISE:
         raise _damaged(layout, source.name) from None
 
 
@@ -121,10 +148,11 @@ def recognised(data: bytes, name: str, task: Task | None = None) -> tuple[str, I
 
     ``task`` as in :func:`read_kind`.
 
-    Only an archive or a file that begins as a JSON object is looked into. Raises InputError for
-    one that is damaged, and for an archive with results of no known tool, or of two.
+    Only an archive, JSON, Parquet and a table called .csv or .tsv are looked into. Raises
+    InputError for one that is damaged, and for an archive with results of no known tool, or of two.
     """
-    if not data.startswith((ZIP, b"{", b"\xef\xbb\xbf{")) or is_workbook(data):
+    looked_into = data.startswith(_LOOKED_INTO) or name.lower().endswith((".csv", ".tsv"))
+    if not looked_into or is_workbook(data):
         return None
     try:
         source = source_in(name, data)
@@ -172,14 +200,11 @@ def _kinds_of(document: Document | None) -> list[str]:
 
 
 def _glimpse(source: Source, data: bytes) -> Document | None:
-    """A single file, of JSON Lines the first alone: there may be many of them."""
+    """A single file; of one with records the first alone."""
     (path,) = source.names
-    end = data.find(b"\n")
-    try:
-        start = Document(path, path, lines=tuple(json_lines(data if end < 0 else data[:end], path)))
-    except InputError:
-        start = None
-    if path.lower().endswith((".jsonl", ".ndjson")):
+    start = glimpsed(path, data)
+    of_records = path.lower().endswith((".jsonl", ".ndjson", ".csv", ".tsv", ".parquet"))
+    if of_records or data.startswith((b"[", b"\xef\xbb\xbf[")):
         return start
     try:
         return opened(source, path)
@@ -190,4 +215,4 @@ def _glimpse(source: Source, data: bytes) -> Document | None:
         raise
 
 
-__all__ = ["KINDS", "Found", "Kind", "read_kind", "recognised", "source_of"]
+__all__ = ["KINDS", "Kind", "read_kind", "recognised", "source_of"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections import Counter
@@ -29,6 +30,7 @@ OF_ANOTHER_TASK: Mapping[Task, str] = {
 OTHERS = "files that are something else"
 FEW, FILES_NAMED = 3, 10
 """So many files are named that hold no results, and for one reason where room is short."""
+HALF = 0.5
 _LONGEST_PATH = 200
 _LONGEST_FEATURE = 60
 _MOST_VALUES = 50
@@ -121,6 +123,11 @@ def pair_row(item: str, judge: str, displayed: Any, fields: Mapping[str, Any], t
     return {"item_id": item, "judge": judge, "label": label, "order": order, "text": text}
 
 
+def turned(item: str) -> bool:
+    """Whether an item's two responses change places: a coin that depends on its id alone."""
+    return hashlib.sha256(item.encode("utf-8", "backslashreplace")).digest()[0] % 2 == 1
+
+
 def graded_row(
     item: str, label: int | None, group: str | None, grades: Row, left_out: LeftOut
 ) -> Row:
@@ -203,6 +210,31 @@ def grade_of(value: Any) -> int | None:
         code = verdict_of(word)
         return code if code in (0, 1) else None
     return None
+
+
+def cut_shares(items: Iterable[Row]) -> None:
+    """Cut at .5 what judges gave as shares: the grades of a judge that has all of them in [0, 1].
+
+    ``items`` are grades by judge. .5 itself is a tie, and no vote.
+    """
+    items = list(items)
+    for judge in dict.fromkeys(chain.from_iterable(items)):
+        grades = {id(item): share_of(item[judge]) for item in items if judge in item}
+        numbers = [grade for grade in grades.values() if grade is not None]
+        if not numbers or not all(0 <= number <= 1 for number in numbers):
+            continue
+        for item in items:
+            grade = grades.get(id(item))
+            if grade is not None:
+                item[judge] = None if grade == HALF else int(grade > HALF)
+
+
+def share_of(value: Any) -> float | None:
+    """A grade as a number, whatever its scale; None for words."""
+    if isinstance(value, bool):
+        return float(value)
+    word = str(value).strip()
+    return float(word) if is_number(word.lower()) else None
 
 
 def features_of(about: Mapping[str, Mapping[str, Any]]) -> dict[str, Row]:

@@ -10,7 +10,7 @@ import pytest
 from judgepanel.cli import main
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.imports import KINDS, read_kind, source_of
-from judgepanel.votes.imports.rewardbench import turned
+from judgepanel.votes.imports.rows import turned
 
 
 def entry(text: str) -> dict:
@@ -157,6 +157,18 @@ def test_a_damaged_llmbar_file_is_left_out_and_named_and_the_others_are_read(
     assert "Not read: Natural/evaluators/GPT-4/Vanilla/result.json: " + sentence in printed
 
 
+def test_strict_stops_at_the_first_file_that_cannot_be_read(tmp_path: Path, capsys) -> None:
+    data = llmbar(tmp_path / "data")
+    out = tmp_path / "outputs.jsonl"
+    command = ["import", "llmbar", str(data), "--out", str(out), "--strict"]
+    assert main(command) == 0
+    (data / "Natural/evaluators/GPT-4/Vanilla/result.json").write_text("not json")
+    out.unlink()
+    assert main(command) == 2
+    assert "GPT-4/Vanilla/result.json: is not JSON" in capsys.readouterr().err
+    assert not out.exists()
+
+
 def test_an_llmbar_folder_without_a_readable_file_is_refused(tmp_path: Path) -> None:
     data = llmbar(tmp_path)
     for path in data.rglob("result.json"):
@@ -259,3 +271,46 @@ def test_rewardbench_lists_of_different_length_are_left_out(tmp_path: Path) -> N
     assert {row["judge"] for row in files.rows} == {"org/writer"}
     (sentence,) = files.left_out.unreadable
     assert "not as RewardBench writes them; allowed: lists of one" in sentence
+
+
+def rewardbench_2(folder: Path) -> Path:
+    """Four responses of which one is right, and prompts with two right ones; a judge of each."""
+    n = 20
+    about = {"id": list(range(n)), "subset": ["Math"] * 15 + ["Ties"] * 5}
+    scores = [[3.0, 1.0, 2.0, 3.5 if k == 4 else 0.0] for k in range(15)]
+    scores += [[5.0, 4.0, 1.0, 4.5, 3.0] for _ in range(5)]
+    scored = {
+        "model": "org/reward",
+        "results": [1.0] * n,
+        "num_correct": [1] * 15 + [2] * 5,
+        "scores": scores,
+    }
+    chooser = {"model": "org/writer", "results": [0.25] * n, "num_correct": [1] * n}
+    chooser["scores"] = [None] * n
+    for name, result in (("reward", scored), ("writer", chooser)):
+        (folder / f"{name}.json").write_text(json.dumps({**about, **result}))
+    return folder
+
+
+def test_each_wrong_response_of_rewardbench_2_is_a_pair_with_a_right_one(tmp_path: Path) -> None:
+    outcome = read_kind(source_of(rewardbench_2(tmp_path)), "rewardbench")
+    assert outcome.left_out["prompts whose responses have no scores"] == 20
+    votes = load_votes(outcome.lines("outputs"), name="outputs.jsonl").votes
+    assert (votes.n_items, votes.judges) == (15 * 3 + 5 * 3, ("org/reward",))
+    assert votes.groups is not None
+    assert len(set(votes.groups)) == 20
+    assert 0.25 < votes.labels.mean() < 0.75
+    wrong = [
+        item
+        for item, vote, label in zip(votes.item_ids, votes.votes[:, 0], votes.labels, strict=True)
+        if vote != label
+    ]
+    # Of the prompts with two right responses the second wrong one is held against the second.
+    assert sorted(wrong) == sorted(["Math-4/3", *(f"Ties-{k}/2" for k in range(15, 20))])
+
+
+def test_both_rewardbenches_in_one_folder_have_their_groups(tmp_path: Path) -> None:
+    rewardbench(rewardbench_2(tmp_path))
+    rows = list(read_kind(source_of(tmp_path), "rewardbench").rows)
+    assert all(row.keys() == rows[0].keys() for row in rows)
+    assert {row["group_id"] for row in rows if row["item_id"] == "chat-3"} == {"chat-3"}
