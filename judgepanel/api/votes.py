@@ -21,6 +21,7 @@ from judgepanel.votes.build import check_labels
 from judgepanel.votes.checks import Check, item_checks
 from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.from_frame import read_frame
+from judgepanel.votes.grades import Thresholds
 from judgepanel.votes.orientation import Oriented, Policy, orient
 from judgepanel.votes.role_file import with_roles
 from judgepanel.votes.transcripts import transcribed
@@ -97,6 +98,7 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     judges: Sequence[str] = (),
     features: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    thresholds: Thresholds = None,
     roles: Source | None = None,
     labels: Source | pd.DataFrame | None = None,
     judge_table: Source | pd.DataFrame | None = None,
@@ -117,6 +119,9 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     judges, features, ignore : sequence of str
         Columns of the judges (then no other column is a judge), columns that describe the items,
         and columns to leave out (``--judge-columns``, ``--feature-column`` and ``--ignore``).
+    thresholds : float or mapping of str to float, optional
+        Where scores are cut into votes, for all judges that give scores or by judge; higher scores
+        are for label 1 (``--threshold``). Probabilities, and differences of ratings, need none.
     roles : str or Path, optional
         A TOML file with any of the above but ``path``, by the same names (``--roles``). Arguments
         given here take precedence.
@@ -152,6 +157,7 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
         "judge_columns": judges,
         "features": features,
         "ignore": ignore,
+        "thresholds": thresholds,
     }
     return _warned(
         load_votes(
@@ -173,6 +179,7 @@ def from_frame(  # noqa: PLR0913 - as of a file
     groups: str | None = None,
     judges: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    thresholds: Thresholds = None,
     task: Task | None = None,
     labels: Source | pd.DataFrame | None = None,
     judge_table: Source | pd.DataFrame | None = None,
@@ -191,6 +198,8 @@ def from_frame(  # noqa: PLR0913 - as of a file
         content, as in a file.
     judges, ignore : sequence of str
         Columns of the judges (then no other column is a judge), and columns to leave out.
+    thresholds : float or mapping of str to float, optional
+        Where scores are cut into votes, for all judges that give scores or by judge.
     task : {"pairwise", "pointwise"}, optional
         Kind of item; pairwise by default.
     labels : str, Path or DataFrame, optional
@@ -227,6 +236,7 @@ def from_frame(  # noqa: PLR0913 - as of a file
             group_column=groups,
             judge_columns=judges,
             ignore=ignore,
+            thresholds=thresholds,
             labels=_table_source(labels, "the label table"),
             judge_table=_table_source(judge_table, "the judge table"),
             need_labels=need_labels,

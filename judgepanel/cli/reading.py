@@ -7,7 +7,7 @@ import csv
 from pathlib import Path
 
 from judgepanel.api.votes import Votes
-from judgepanel.votes import TASKS, load_votes
+from judgepanel.votes import TASKS, InputError, load_votes
 from judgepanel.votes.role_file import with_roles
 from judgepanel.words.output import check_output
 
@@ -50,6 +50,15 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
         help="a column to leave out; can be given repeatedly",
     )
     parser.add_argument(
+        "--threshold",
+        action="append",
+        type=_threshold,
+        default=[],
+        metavar="[JUDGE=]NUMBER",
+        help="where scores, the higher for label 1, are cut into votes: those of all judges with "
+        "scores, or of one judge",
+    )
+    parser.add_argument(
         "--roles",
         type=Path,
         metavar="FILE",
@@ -61,6 +70,25 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
 def _names(text: str) -> list[str]:
     """Return names separated by commas; names with a comma are quoted."""
     return [name.strip() for row in csv.reader([text]) for name in row if name.strip()]
+
+
+def _threshold(text: str) -> tuple[str, float]:
+    """A judge, empty for all, and a number."""
+    judge, _, number = text.rpartition("=")
+    return judge, float(number)
+
+
+def _thresholds(pairs: list[tuple[str, float]]) -> float | dict[str, float] | None:
+    """What ``load_votes`` takes; InputError where one number is for all and others are not."""
+    by_judge = dict(pairs)
+    if "" not in by_judge:
+        return by_judge or None
+    if len(pairs) > 1:
+        raise InputError(
+            "--threshold is given for all judges, and again",
+            allowed="one number for all, or JUDGE=NUMBER for each",
+        )
+    return by_judge[""]
 
 
 def grouping_option(parser: argparse.ArgumentParser) -> None:
@@ -82,6 +110,7 @@ def load(options: argparse.Namespace, *, need_labels: bool = True) -> Votes:
         "judge_columns": options.judge_columns,
         "features": options.feature_column,
         "ignore": options.ignore,
+        "thresholds": _thresholds(options.threshold),
     }
     loaded = load_votes(
         options.votes,

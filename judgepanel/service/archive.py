@@ -202,7 +202,7 @@ class Archive:
 
     def result(self, study: Study[Any, Any, Any], key: Key) -> Stored | None:
         """Return the readable result of the newest engine up to this one."""
-        shape_of(study.result)  # An invalid result type is not damaged data.
+        shape_of(study.result)  # A result type that no data fit is no damage.
         wanted = select(RESULTS.c.engine, RESULTS.c.content).where(_up_to(key))
         with transaction(self._engine, write=False) as connection:
             rows = connection.execute(wanted.order_by(RESULTS.c.engine.desc())).all()
@@ -298,7 +298,10 @@ def votes_of(content: bytes) -> VoteMatrix:
 
 
 def _migrated_votes(content: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Older versions named arrays after their fields without mentioning them in the JSON."""
+    """Arrays once went by the names of their fields, and the JSON beside them had no word of it;
+    older versions read no grades.
+    """
+    content = {"grades": None, "thresholds": None} | content
     if "votes" in content:
         return content
     return {"ties": None} | content | {name: {"array": name} for name in names if name != "text"}

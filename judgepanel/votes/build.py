@@ -20,6 +20,7 @@ from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.data_warnings import label_warnings, vote_warnings
 from judgepanel.votes.errors import InputError, listed
 from judgepanel.votes.forms import forms_sentence, in_plain_words, verdict_columns
+from judgepanel.votes.grades import Thresholds, grade_notes, scales_of
 from judgepanel.votes.judge_table import match_judges
 from judgepanel.votes.layouts import Verdicts, read_verdicts
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
@@ -32,12 +33,12 @@ from judgepanel.votes.words import abstentions_in, distinct, ties_in
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
-    """A vote matrix, how its file was read, and warnings about it (full sentences).
+    """A vote matrix, how its file was read, and what is odd about it (full sentences).
 
-    ``judge_file`` is the file name of the judge table, None if there is none; ``labels`` is where
-    the labels were read from, None if they are in the votes file; ``coverage`` is what was read
-    from the judges' outputs, None if the file holds votes. ``forms`` says how verdicts are written:
-    ``A/B``, ``yes/no``, ...
+    ``judge_file`` is the name of the judge table's file, None without one; ``labels`` is where the
+    labels were read from, None where they are with the votes; ``coverage`` is what
+    was read of the judges' outputs, None where the file had votes. ``forms`` says how verdicts are
+    written: ``A/B``, ``yes/no``, ...; ``thresholds`` are those that were given.
     """
 
     votes: VoteMatrix
@@ -48,6 +49,7 @@ class Loaded:
     coverage: Coverage | None = None
     forms: str = "0/1"
     labels: LabelSource | None = None
+    thresholds: Thresholds = None
 
 
 def build_votes(
@@ -57,12 +59,14 @@ def build_votes(
     task: Task = "pairwise",
     judge_table: RawTable | None = None,
     need_labels: bool = True,
+    thresholds: Thresholds = None,
 ) -> Loaded:
-    """Return the vote matrix of a file whose column roles are known.
+    """The vote matrix of a file whose columns are known.
 
-    ``judge_table`` has a ``judge`` column and is matched to the judges by name. ``need_labels``
-    refuses votes whose labels do not allow any study: no labels, a class with a single item, or, in
-    a pointwise task, a single class.
+    ``judge_table`` has a ``judge`` column and is matched to the judges by name. ``thresholds`` say
+    where scores are cut into votes, for all judges or by judge. ``need_labels``
+    refuses votes that cannot be studied for want of labels: none at all, a class with one item
+    only, and in a pointwise task one class only.
 
     Raises
     ------
@@ -71,10 +75,11 @@ def build_votes(
     """
     try:
         check_mapping(table, mapping, need_label=need_labels)
-        forms = forms_sentence(table, mapping)
         table, once = without_repeated_rows(table, mapping)
-        table, rewritten = in_plain_words(table, mapping, task)
-        verdicts = read_verdicts(table, mapping)
+        scales = scales_of(table, mapping, task, thresholds)
+        forms = forms_sentence(table, mapping, scales)
+        table, rewritten = in_plain_words(table, mapping, task, scales)
+        verdicts = read_verdicts(table, mapping, scales)
         labels = _labels(table, mapping.label_column, verdicts)
         groups = None
         if mapping.group_column is not None:
@@ -95,6 +100,8 @@ def build_votes(
             features=features,
             judge_table=None if matched is None else matched.frame,
             ties=verdicts.ties,
+            grades=verdicts.grades,
+            thresholds=verdicts.thresholds,
         )
     except InputError as error:
         raise (error if error.file is not None else error.in_file(table.name)) from None
@@ -104,6 +111,7 @@ def build_votes(
         *read,
         *once,
         *rewritten,
+        *grade_notes(scales),
         *vote_warnings(votes),
         *(label_warnings(votes) if need_labels else ()),
     ]
@@ -119,6 +127,7 @@ def build_votes(
         table.coverage,
         forms,
         table.labels,
+        thresholds,
     )
 
 

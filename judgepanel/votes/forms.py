@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping as Named
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 
-from judgepanel.votes.columns import Mapping
+from judgepanel.votes.cells import unshield
+from judgepanel.votes.columns import Mapping, is_role_name
 from judgepanel.votes.errors import InputError, listed
+from judgepanel.votes.grades import Scale
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.roles import model_columns
 from judgepanel.votes.table import RawTable, text_column
 from judgepanel.votes.words import (
+    decimal_of,
     distinct,
     form_of,
     is_good_or_bad,
@@ -21,6 +26,9 @@ from judgepanel.votes.words import (
     verdict_of,
 )
 
+Scales = Named[str, Scale]
+_NO_SCALES: Scales = MappingProxyType({})
+_HALVES = frozenset(("0.5", ".5", "0.50", "0.500"))
 _ONES, _TWOS = frozenset(("1", "1.0", "1,0")), frozenset(("2", "2.0", "2,0"))
 
 
@@ -32,19 +40,23 @@ def verdict_columns(mapping: Mapping) -> tuple[str, ...]:
     return (*label, *mapping.judge_columns)
 
 
-def in_plain_words(table: RawTable, mapping: Mapping, task: Task) -> tuple[RawTable, list[str]]:
-    """Return the table with every verdict as an unambiguous word, and notes on what was rewritten.
+def in_plain_words(
+    table: RawTable, mapping: Mapping, task: Task, scales: Scales = _NO_SCALES
+) -> tuple[RawTable, list[str]]:
+    """The table with every verdict as a word of its own, and notes on what was rewritten.
 
-    Model names become A and B according to the columns that name the authors of the first and
-    second response. 1 and 2 become A and B if no label or verdict is 0.
+    Names of models become A and B, by the columns that say who wrote the first and the second
+    response. 1 and 2 become A and B where no label or verdict is 0. .5 beside 0 and 1 becomes a
+    tie. Columns with grades (``scales``) stay as they are.
 
     Raises
     ------
     InputError
-        Words for which response is better mixed with words for whether a response is good.
+        Words about which response is better beside words about whether it is good.
     """
-    columns = verdict_columns(mapping)
+    columns = tuple(name for name in verdict_columns(mapping) if not _graded(name, mapping, scales))
     table, named = _without_models(table, columns)
+    table, halves = _without_halves(table, columns, mapping.label_column)
     table, numbered = _without_twos(table, columns) if task == "pairwise" else (table, [])
     _refuse_mixed(table, columns)
     notes = []
@@ -54,6 +66,8 @@ def in_plain_words(table: RawTable, mapping: Mapping, task: Task) -> tuple[RawTa
         )
     if numbered:
         notes.append(f"1 is read as the first response and 2 as the second: {_list(numbered)}.")
+    if halves:
+        notes.append(f"0.5 is read as a tie: {_list(halves)}.")
     return table, notes
 
 
@@ -69,15 +83,26 @@ def implied_task(table: RawTable, mapping: Mapping) -> Task | None:
     return "pointwise" if any(map(is_good_or_bad, words)) else None
 
 
-def forms_sentence(table: RawTable, mapping: Mapping) -> str:
+def forms_sentence(table: RawTable, mapping: Mapping, scales: Scales = _NO_SCALES) -> str:
     """Return how the verdicts of a file are written, by groups of columns with the same form."""
     by_form: dict[str, list[str]] = {}
     for column in verdict_columns(mapping):
-        by_form.setdefault(form_of(distinct(table.frame[column])[1]), []).append(column)
+        graded = _graded(column, mapping, scales)
+        forms = [str(scale) for scale in graded] or [form_of(distinct(table.frame[column])[1])]
+        for form in forms:
+            by_form.setdefault(form, []).append(column)
     return "; ".join(
         form if len(by_form) == 1 else f"{form} in {_list(columns)}"
         for form, columns in by_form.items()
     )
+
+
+def _graded(column: str, mapping: Mapping, scales: Scales) -> tuple[Scale, ...]:
+    """The scales of the grades in a column, () where it holds verdicts."""
+    if mapping.layout == "long":
+        return tuple(dict.fromkeys(scales.values())) if column == mapping.verdict_column else ()
+    scale = scales.get(unshield(column, is_role_name)) if column != mapping.label_column else None
+    return () if scale is None else (scale,)
 
 
 def _list(columns: list[str]) -> str:
@@ -120,6 +145,22 @@ def _without_twos(table: RawTable, columns: tuple[str, ...]) -> tuple[RawTable, 
         if not all(is_verdict(word) or word.strip() in _TWOS for word in words_of):
             return table, []
         texts = ["B" if word.strip() in _TWOS else word for word in words_of]
+        changed[column] = text_column(np.asarray(codes), texts)
+    return _replaced(table, changed), list(changed)
+
+
+def _without_halves(
+    table: RawTable, columns: tuple[str, ...], label: str | None
+) -> tuple[RawTable, list[str]]:
+    """Columns of 0, 1 and .5, where .5 is a tie."""
+    changed: dict[str, pd.Categorical] = {}
+    for column in columns:
+        codes, words = distinct(table.frame[column])
+        half = [decimal_of(word.strip()) in _HALVES for word in words]
+        plain = [word for word, is_half in zip(words, half, strict=True) if not is_half]
+        if column == label or not any(half) or form_of(plain) != "0/1":
+            continue
+        texts = ["tie" if is_half else word for word, is_half in zip(words, half, strict=True)]
         changed[column] = text_column(np.asarray(codes), texts)
     return _replaced(table, changed), list(changed)
 

@@ -9,23 +9,33 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.votes.attributes import names_in, refuse_unknown, unique_ids
-from judgepanel.votes.cells import unshield
+from judgepanel.votes.cells import is_number, unshield
 from judgepanel.votes.columns import Mapping, is_role_name
 from judgepanel.votes.errors import InputError, quote_value
+from judgepanel.votes.grades import Scale, grades_of
 from judgepanel.votes.matrix import MISSING
-from judgepanel.votes.remedies import CORRECT_CELL, JUDGE_OR_NOT, REMOVE_ROW, RENAME_COLUMN
+from judgepanel.votes.remedies import (
+    CORRECT_CELL,
+    JUDGE_OR_NOT,
+    REMOVE_ROW,
+    RENAME_COLUMN,
+    SCORES_OR_NOT,
+)
 from judgepanel.votes.table import RawTable, check_size
-from judgepanel.votes.words import ALLOWED_VERDICTS, ties_in, verdicts_of
+from judgepanel.votes.words import ALLOWED_VERDICTS, UNKNOWN, ties_in, verdicts_of
 
 _PROBLEM = "not a verdict"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdicts:
-    """Votes int8 (n_items, n_judges) in {0, 1, -1}, and the item of each row of the file.
+    """Votes int8 (n_items, n_judges) in {0, 1, -1}, and which item each row of the file is about.
 
-    ``ties`` bool (n_items, n_judges) marks missing votes that were given as ties. ``items``
-    (n_rows,) are positions in ``item_ids`` for a long file, None for a wide one (row i is item i).
+    ``ties`` bool (n_items, n_judges) marks missing votes that were given as ties. ``grades``
+    float64 (n_items, n_judges) and ``thresholds`` (n_judges,) are NaN where there are none, and
+    None where no judge gives any.
+    ``items`` is (n_rows,) positions in ``item_ids`` for a long file, None for a wide one (row i is
+    item i).
     """
 
     votes: NDArray[np.int8]
@@ -33,28 +43,67 @@ class Verdicts:
     item_ids: tuple[str, ...]
     judges: tuple[str, ...]
     items: NDArray[np.intp] | None = None
+    grades: NDArray[np.float64] | None = None
+    thresholds: NDArray[np.float64] | None = None
 
 
-def read_verdicts(table: RawTable, mapping: Mapping) -> Verdicts:
-    """Return all votes of a file.
+Scales = dict[str, Scale]
+
+
+def read_verdicts(table: RawTable, mapping: Mapping, scales: Scales | None = None) -> Verdicts:
+    """All votes of a file; ``scales`` say which judges give grades (:mod:`votes.grades`).
 
     Raises InputError for an unknown verdict word, an empty or repeated item id, an empty or
-    repeated judge name, and two votes of one judge on one item.
+    repeated judge name, and for two votes of one judge on one item.
     """
-    return _wide(table, mapping) if mapping.layout == "wide" else _long(table, mapping)
+    read = _wide if mapping.layout == "wide" else _long
+    return read(table, mapping, scales or {})
 
 
-def _wide(table: RawTable, mapping: Mapping) -> Verdicts:
+def _wide(table: RawTable, mapping: Mapping, scales: Scales) -> Verdicts:
     judges = _judge_names(table, mapping.judge_columns)
     item_ids = unique_ids(table, mapping.id_column)
     votes = np.empty((table.n_rows, len(judges)), dtype=np.int8, order="F")
     ties = np.zeros(votes.shape, dtype=bool, order="F")
-    for position, column in enumerate(mapping.judge_columns):
-        codes = verdicts_of(table.frame[column])
-        refuse_unknown(table, column, codes, _PROBLEM, ALLOWED_VERDICTS, JUDGE_OR_NOT)
+    grades = np.full(votes.shape, np.nan, order="F") if scales else None
+    for position, (column, judge) in enumerate(zip(mapping.judge_columns, judges, strict=True)):
+        codes, ties[:, position] = verdicts_of(table.frame[column]), ties_in(table.frame[column])
+        scale = scales.get(judge)
+        if scale is not None and grades is not None:
+            values = grades_of(table.frame[column])
+            codes, ties[:, position] = _cut(values, scale.threshold, codes, ties[:, position])
+            grades[:, position] = values
+        _refuse_unknown(table, column, codes)
         votes[:, position] = codes
-        ties[:, position] = ties_in(table.frame[column])
-    return Verdicts(votes, ties, item_ids, judges)
+    return Verdicts(votes, ties, item_ids, judges, None, grades, _thresholds(judges, scales))
+
+
+def _cut(
+    values: NDArray[np.float64],
+    threshold: float | NDArray[np.float64],
+    codes: NDArray[np.int8],
+    ties: NDArray[np.bool_],
+) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """Votes and ties (n,) of grades, NaN where a cell is a word; other verdicts are unknown."""
+    word = np.isnan(values)
+    cut = np.where(values == threshold, MISSING, values > threshold)
+    cut = np.where(word, np.where(codes == MISSING, MISSING, UNKNOWN), cut)
+    return cut.astype(np.int8), np.where(word, ties, values == threshold)
+
+
+def _thresholds(judges: tuple[str, ...], scales: Scales) -> NDArray[np.float64] | None:
+    if not scales:
+        return None
+    return np.array([scales[judge].threshold if judge in scales else np.nan for judge in judges])
+
+
+def _refuse_unknown(
+    table: RawTable, column: str, codes: NDArray[np.int8], remedy: str = JUDGE_OR_NOT
+) -> None:
+    unknown = codes == UNKNOWN
+    if unknown.any() and is_number(str(table.frame[column].iloc[int(np.argmax(unknown))]).strip()):
+        remedy = f"{SCORES_OR_NOT}; {remedy}"
+    refuse_unknown(table, column, codes, _PROBLEM, ALLOWED_VERDICTS, remedy)
 
 
 def _judge_names(table: RawTable, columns: tuple[str, ...]) -> tuple[str, ...]:
@@ -74,7 +123,7 @@ def _judge_names(table: RawTable, columns: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _long(table: RawTable, mapping: Mapping) -> Verdicts:
+def _long(table: RawTable, mapping: Mapping, scales: Scales) -> Verdicts:
     item_column, judge_column, verdict_column = (
         str(mapping.item_column),
         str(mapping.judge_column),
@@ -83,8 +132,15 @@ def _long(table: RawTable, mapping: Mapping) -> Verdicts:
     items, item_ids = _in_order(*names_in(table, item_column, "item id"))
     raters, judges = _in_order(*names_in(table, judge_column, "judge name", is_role_name))
     check_size(len(item_ids), len(judges))
-    codes = verdicts_of(table.frame[verdict_column])
-    refuse_unknown(table, verdict_column, codes, _PROBLEM, ALLOWED_VERDICTS, CORRECT_CELL)
+    codes, tied = verdicts_of(table.frame[verdict_column]), ties_in(table.frame[verdict_column])
+    thresholds, values = _thresholds(judges, scales), None
+    if thresholds is not None:
+        values = grades_of(table.frame[verdict_column])
+        graded = ~np.isnan(thresholds[raters])
+        cut, on_it = _cut(values, thresholds[raters], codes, tied)
+        codes, tied = np.where(graded, cut, codes), np.where(graded, on_it, tied)
+        values = np.where(graded, values, np.nan)
+    _refuse_unknown(table, verdict_column, codes, CORRECT_CELL)
     cells = items * len(judges) + raters
     twice = pd.Series(cells).duplicated().to_numpy()
     if twice.any():
@@ -104,9 +160,15 @@ def _long(table: RawTable, mapping: Mapping) -> Verdicts:
     votes = np.full(len(item_ids) * len(judges), MISSING, dtype=np.int8)
     votes[cells] = codes
     ties = np.zeros(len(votes), dtype=bool)
-    ties[cells] = ties_in(table.frame[verdict_column])
+    ties[cells] = tied
+    grades = None
     shape = (len(item_ids), len(judges))
-    return Verdicts(votes.reshape(shape), ties.reshape(shape), item_ids, judges, items)
+    if values is not None:
+        grades = np.full(shape, np.nan)
+        grades.ravel()[cells] = values
+    return Verdicts(
+        votes.reshape(shape), ties.reshape(shape), item_ids, judges, items, grades, thresholds
+    )
 
 
 def _in_order(

@@ -25,7 +25,7 @@ Returned = TypeVar("Returned")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VoteMatrix:
-    """Votes of ``n_judges`` judges on ``n_items`` items; equal if all their contents are equal.
+    """Votes of ``n_judges`` judges on ``n_items`` items; equal where all that they hold is equal.
 
     Attributes
     ----------
@@ -37,13 +37,20 @@ class VoteMatrix:
     groups : n_items strings, or None; items of one group never straddle a split.
     features : DataFrame of n_items rows in item order (``feat_`` prefix removed), or None.
     judge_table : DataFrame of n_judges rows in judge order (family, cost, ...), or None.
-    ties : bool (n_items, n_judges), missing votes that were given as ties; None if there are none.
-        Distinguishes a tied verdict from no verdict; all scores treat a tie as a missing vote.
+    ties : bool (n_items, n_judges), where a missing vote was given as a tie; None where none was.
+        It tells a verdict that takes no side from no verdict; for every score a tie is a missing
+        vote.
+    grades : float64 (n_items, n_judges), scores, probabilities or differences, the higher the more
+        they speak for label 1; NaN where there is none. None where no judge gave any.
+    thresholds : float64 (n_judges,), where the grades of a judge are cut into votes; NaN for a
+        judge without grades. A grade above is vote 1, one below vote 0, and one on it a tie. A
+        judge with a threshold has a grade for each of its votes.
 
     Raises
     ------
     InputError
-        Shapes that do not fit, values outside the sets above, duplicate or empty names.
+        Shapes that do not fit, values outside the sets above, duplicate or empty names, votes that
+        are not their grades cut at the threshold.
     """
 
     votes: NDArray[np.int8]
@@ -55,6 +62,8 @@ class VoteMatrix:
     features: pd.DataFrame | None = None
     judge_table: pd.DataFrame | None = None
     ties: NDArray[np.bool_] | None = None
+    grades: NDArray[np.float64] | None = None
+    thresholds: NDArray[np.float64] | None = None
     sha256: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -72,6 +81,9 @@ class VoteMatrix:
             _check_length("groups", len(self.groups), n_items)
         if self.ties is not None:
             object.__setattr__(self, "ties", _frozen_ties(self.ties, votes))
+        grades, thresholds = _frozen_grades(self.grades, self.thresholds, votes, self.ties)
+        object.__setattr__(self, "grades", grades)
+        object.__setattr__(self, "thresholds", thresholds)
         if self.features is not None:
             _check_length("features", len(self.features), n_items)
         if self.judge_table is not None:
@@ -115,6 +127,18 @@ class VoteMatrix:
         return np.asarray((self.votes != MISSING).sum(axis=1), dtype=np.int64)
 
     @property
+    def margins(self) -> NDArray[np.float64] | None:
+        """float (n_items, n_judges): how far a grade is from its judge's threshold, at least 0.
+
+        0 where there is no grade; None without grades. It is rounded to 12 decimals, so that .3 is
+        as far from .5 as .7.
+        """
+        if self.grades is None or self.thresholds is None:
+            return None
+        margins: NDArray[np.float64] = np.abs(self.grades - self.thresholds)
+        return np.asarray(np.nan_to_num(np.round(margins, 12)))
+
+    @property
     def minority_share(self) -> float:
         """Share of the rarer label among labelled items, in [0, .5]; nan without labels."""
         known = self.labels[self.labelled]
@@ -136,6 +160,8 @@ class VoteMatrix:
             judges=tuple(judges),
             judge_table=_selected(self.judge_table, columns),
             ties=None if self.ties is None else self.ties[:, columns],
+            grades=None if self.grades is None else self.grades[:, columns],
+            thresholds=None if self.thresholds is None else self.thresholds[columns],
         )
 
     def with_items(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> VoteMatrix:
@@ -149,6 +175,7 @@ class VoteMatrix:
             groups=None if self.groups is None else tuple(self.groups[i] for i in index),
             features=_selected(self.features, index),
             ties=None if self.ties is None else self.ties[index],
+            grades=None if self.grades is None else self.grades[index],
         )
 
     def with_task(self, task: Task) -> VoteMatrix:
@@ -199,6 +226,47 @@ def _frozen_ties(values: NDArray[np.bool_], votes: NDArray[np.int8]) -> NDArray[
     return ties if ties.any() else None
 
 
+def _frozen_grades(
+    values: NDArray[np.float64] | None,
+    thresholds: NDArray[np.float64] | None,
+    votes: NDArray[np.int8],
+    ties: NDArray[np.bool_] | None,
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Grades and thresholds, each zero and each NaN written one way; None without a grade."""
+    if values is None and thresholds is None:
+        return None, None
+    if values is None or thresholds is None:
+        raise InputError("grades and thresholds need each other", allowed="both or none of them")
+    # A NaN has many patterns of bits and 0 has two; one of each tells equal matrices equal.
+    grades, cuts = (
+        np.where(np.isnan(array), np.nan, array) + 0.0
+        for array in (np.asarray(values, np.float64), np.asarray(thresholds, np.float64))
+    )
+    if grades.shape != votes.shape or cuts.shape != votes.shape[1:]:
+        raise InputError(
+            f"grades and thresholds have shapes {grades.shape} and {cuts.shape} where "
+            f"{votes.shape} and {votes.shape[1:]} are needed"
+        )
+    if np.isinf(grades).any() or np.isinf(cuts).any():
+        raise InputError("a grade or a threshold is infinite", allowed="finite numbers")
+    given, tied = ~np.isnan(grades), np.zeros(votes.shape, bool) if ties is None else ties
+    cut = np.where(given & (grades != cuts), grades > cuts, MISSING)
+    wrong = ~np.isnan(cuts) & ((cut != votes) | ((grades == cuts) & ~tied))
+    wrong |= np.isnan(cuts) & given
+    if wrong.any():
+        place = tuple(int(i) for i in np.argwhere(wrong)[0])
+        raise InputError(
+            f"a vote is not its grade cut at the judge's threshold at position {place}",
+            value=grades[place],
+            allowed="1 above the threshold, 0 below, a tie on it",
+        )
+    if not given.any():
+        return None, None
+    for array in (grades, cuts):
+        array.flags.writeable = False
+    return np.ascontiguousarray(grades), cuts
+
+
 def _check_length(name: str, length: int, expected: int) -> None:
     if length != expected:
         raise InputError(f"{name} has {length} entries where {expected} are needed")
@@ -230,8 +298,12 @@ def _fingerprint(matrix: VoteMatrix) -> str:
     for table in (matrix.features, matrix.judge_table):
         text = "null" if table is None else table.to_json(orient="split", index=False)
         digest.update(str(text).encode())
-    # Votes without ties keep the hash that they had before ties were stored.
+    # Votes without ties or grades have the hash that they had before those were read.
     if matrix.ties is not None:
         digest.update(b"ties")
         digest.update(matrix.ties.tobytes())
+    if matrix.grades is not None and matrix.thresholds is not None:
+        digest.update(b"grades")
+        digest.update(matrix.grades.tobytes())
+        digest.update(matrix.thresholds.tobytes())
     return digest.hexdigest()

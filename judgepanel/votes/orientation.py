@@ -250,7 +250,17 @@ def _flipped(votes: VoteMatrix, seed: int) -> VoteMatrix:
         votes,
         votes=_swapped(votes.votes, flip),
         labels=np.where(flip, 1 - votes.labels, votes.labels).astype(np.int8),
+        grades=turned_grades(votes, flip),
     )
+
+
+def turned_grades(votes: VoteMatrix, flip: NDArray[np.bool_]) -> NDArray[np.float64] | None:
+    """Grades with the rows in ``flip`` (n_items,) about the swapped pair, as far on the other side
+    of the threshold.
+    """
+    if votes.grades is None or votes.thresholds is None:
+        return None
+    return np.where(flip[:, None], 2.0 * votes.thresholds - votes.grades, votes.grades)
 
 
 def _swapped(votes: NDArray[np.int8], flip: NDArray[np.bool_]) -> NDArray[np.int8]:

@@ -14,6 +14,10 @@ JUDGE_OR_NOT = (
     "correct the cell; or, if this column is not a judge, name it with --ignore, --feature-column, "
     f"--id-column, --label-column or --group-column, {_IN_THE_APP}"
 )
+SCORES_OR_NOT = (
+    "if these are scores, the higher for label 1, say where they are cut into "
+    f"votes with --threshold, {_IN_THE_APP}"
+)
 ONE_ROLE_EACH = (
     "name a different column with each of --id-column, --label-column and --group-column, "
     f"{_IN_THE_APP}"

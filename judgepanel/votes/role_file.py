@@ -16,7 +16,8 @@ from judgepanel.votes.matrix import TASKS
 ROLES_FILE = "roles.toml"
 _ONE = {"item_id": "id_column", "label": "label_column", "groups": "group_column"}
 _SEVERAL = {"judges": "judge_columns", "features": "features", "ignore": "ignore"}
-_PARAMETERS = {"task": "task", **_ONE, **_SEVERAL}
+_THRESHOLDS = "thresholds"
+_PARAMETERS = {"task": "task", **_ONE, **_SEVERAL, _THRESHOLDS: _THRESHOLDS}
 _LARGEST = 1 << 20
 
 
@@ -49,7 +50,11 @@ def read_roles(path: str | Path) -> dict[str, Any]:
 def with_roles(path: str | Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments of ``load_votes``: those of the file, overridden by ``given``."""
     roles = {} if path is None else read_roles(path)
-    return roles | {name: value for name, value in given.items() if value or name not in roles}
+    return roles | {
+        name: value
+        for name, value in given.items()
+        if value not in (None, (), []) or name not in roles
+    }
 
 
 def _parameter(key: str) -> str:
@@ -67,11 +72,29 @@ def _checked(key: str, value: object) -> object:
                 allowed=f'{key} = ["a", "b"]',
             )
         return tuple(value)
+    if key == _THRESHOLDS:
+        return _checked_thresholds(value)
     if not isinstance(value, str):
         raise InputError(f"{key} is not a text", value=value, allowed=f'{key} = "..."')
     if key == "task" and value not in TASKS:
         raise InputError("there is no such task", value=value, allowed=", ".join(TASKS))
     return value
+
+
+def _checked_thresholds(value: object) -> float | dict[str, float]:
+    by_judge: dict[str, object] = value if isinstance(value, dict) else {"": value}
+    cuts: dict[str, float] = {
+        judge: cut
+        for judge, cut in by_judge.items()
+        if isinstance(cut, float | int) and not isinstance(cut, bool)
+    }
+    if len(cuts) < len(by_judge):
+        raise InputError(
+            "thresholds are not numbers",
+            value=value,
+            allowed='thresholds = 3, or below [thresholds] lines such as "a" = 3',
+        )
+    return cuts if isinstance(value, dict) else cuts[""]
 
 
 def roles_text(loaded: Loaded) -> str:
@@ -93,6 +116,11 @@ def roles_text(loaded: Loaded) -> str:
     for key, names in several.items():
         if names:
             lines += [f"{key} = [", *(f"    {_quoted(name)}," for name in names), "]"]
+    if isinstance(loaded.thresholds, Mapping):
+        lines.append(f"[{_THRESHOLDS}]")
+        lines += [f"{_quoted(judge)} = {cut!r}" for judge, cut in loaded.thresholds.items()]
+    elif loaded.thresholds is not None:
+        lines.append(f"{_THRESHOLDS} = {loaded.thresholds!r}")
     return "\n".join((*lines, ""))
 
 

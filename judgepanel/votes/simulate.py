@@ -15,6 +15,7 @@ from scipy.special import expit, logit, ndtr
 
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.matrix import MISSING, VoteMatrix
+from judgepanel.votes.orientation import turned_grades
 from judgepanel.votes.simulation_spec import SimulationSpec
 
 __all__ = ["Simulated", "SimulationSpec", "one_class", "simulate", "simulate_with_truth"]
@@ -145,6 +146,7 @@ def one_class(votes: VoteMatrix) -> VoteMatrix:
         votes,
         votes=np.where(swapped, 1 - votes.votes, votes.votes),
         labels=np.where(votes.labels == 0, np.int8(1), votes.labels),
+        grades=turned_grades(votes, votes.labels == 0),
     )
 
 

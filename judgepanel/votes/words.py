@@ -62,13 +62,17 @@ def verdict_of(word: str) -> int:
     code = _CODES.get(plain)
     if code is not None:
         return code
-    if _DECIMAL_COMMA.fullmatch(plain):
-        plain = plain.replace(",", ".")
+    plain = decimal_of(plain)
     if is_number(plain):
         number = float(plain)
         if number in (0.0, 1.0, -1.0):
             return int(number)
     return UNKNOWN
+
+
+def decimal_of(text: str) -> str:
+    """The text with a decimal point where it is a number with a decimal comma."""
+    return text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text
 
 
 def is_verdict(word: str) -> bool:

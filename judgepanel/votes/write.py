@@ -40,20 +40,31 @@ class _Column:
 def write_votes(votes: VoteMatrix, path: str | Path) -> None:
     """Write a wide file: item_id, label, group_id, feat_*, one column per judge.
 
-    The extension sets the format: .csv, .csv.gz, .parquet or .jsonl. ``load_votes`` with the same
-    task gives the same SHA-256, ties included, if features are floats (nan for missing) or texts,
-    as the readers produce them; ``write_judges`` writes the judge table to a separate file. Names
+    The format follows the name: .csv, .csv.gz, .parquet or .jsonl. ``load_votes`` with the same
+    task and the same thresholds of grades (those that are not guessed) gives the same SHA-256, ties
+    and grades included, if features are floats (nan for missing) or texts,
+    as the readers make them; the judge table goes to a file of its own (``write_judges``). Names
     and texts that a spreadsheet would run as a formula, or that would be read as something else,
-    get a leading apostrophe, which the readers remove (``judgepanel.votes.cells``).
+    get an apostrophe in front, which the readers take away (``judgepanel.votes.cells``).
 
     Raises
     ------
     InputError
-        An unsupported extension, or a text or number that no file can hold (NUL, infinity).
+        Another extension, or a text or number that no file can hold (NUL, infinity).
     """
     names = [_checked(shield(judge, is_role_name)) for judge in votes.judges]
     cells = votes.votes if votes.ties is None else np.where(votes.ties, _TIE, votes.votes)
-    _write(_item_columns(votes), names, cells, Path(path))
+    _write(_item_columns(votes), names, _with_grades(cells, votes), Path(path))
+
+
+def _with_grades(cells: np.ndarray, votes: VoteMatrix) -> np.ndarray:
+    """The cells, with grades in place of the votes and ties that were cut from them."""
+    if votes.grades is None:
+        return cells
+    graded = ~np.isnan(votes.grades)
+    mixed = cells.astype(object)
+    mixed[graded] = votes.grades[graded]
+    return mixed
 
 
 def write_judges(votes: VoteMatrix, path: str | Path) -> None:
@@ -130,10 +141,14 @@ def _csv(columns: list[_Column], names: list[str], votes: np.ndarray) -> bytes:
 
 
 def _csv_rows(columns: list[_Column], votes: np.ndarray) -> Iterator[str]:
-    word = _WORDS.__getitem__
     fronts = zip(*(column.values for column in columns), strict=True)
     for front, row in zip(fronts, votes, strict=True):
-        yield ",".join((*map(_quoted, front), *map(word, row.tolist())))
+        yield ",".join((*map(_quoted, front), *map(_word, row.tolist())))
+
+
+def _word(cell: float) -> str:
+    """The text of a vote, a tie or a grade; grades are floats, also those equal to a vote."""
+    return repr(cell) if isinstance(cell, float) else _WORDS[cell]
 
 
 def _quoted(value: Value) -> str:
@@ -153,8 +168,8 @@ def _parquet(columns: list[_Column], names: list[str], votes: np.ndarray) -> byt
     arrays = [pa.array(column.values, column.kind) for column in columns]
     for position in range(len(names)):
         cells = np.ascontiguousarray(votes[:, position])
-        if (cells == _TIE).any():
-            arrays.append(pa.array([_WORDS[cell] for cell in cells.tolist()], pa.string()))
+        if cells.dtype == object or (cells == _TIE).any():
+            arrays.append(_texts_or_numbers(cells.tolist()))
         else:
             arrays.append(pa.array(cells, pa.int8(), mask=cells == MISSING))
     table = pa.Table.from_arrays(arrays, names=[*(column.name for column in columns), *names])
@@ -163,9 +178,21 @@ def _parquet(columns: list[_Column], names: list[str], votes: np.ndarray) -> byt
     return bytes(sink.getvalue())
 
 
+def _texts_or_numbers(cells: list[int | float]) -> pa.Array:
+    """A judge's column: numbers where it has grades and no tie without one, else texts."""
+    if any(isinstance(cell, float) for cell in cells) and _TIE not in cells:
+        numbers = [cell if isinstance(cell, float) else None for cell in cells]
+        return pa.array(numbers, pa.float64())
+    return pa.array([_word(cell) for cell in cells], pa.string())
+
+
 def _jsonl(columns: list[_Column], names: list[str], votes: np.ndarray) -> bytes:
     keys = [*(column.name for column in columns), *names]
-    word = {0: 0, 1: 1, MISSING: None, _TIE: _WORDS[_TIE]}.__getitem__
+    words = {0: 0, 1: 1, MISSING: None, _TIE: _WORDS[_TIE]}
+
+    def word(cell: float) -> float | str | None:
+        return cell if isinstance(cell, float) else words[cell]
+
     fronts = zip(*(column.values for column in columns), strict=True)
     lines = (
         json.dumps(

@@ -8,6 +8,7 @@ written as ``$'\xHH'``: the shell restores them, and the terminal does not inter
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from judgepanel.studies.contract import Spec
@@ -73,6 +74,11 @@ def column_options(loaded: Loaded) -> tuple[str, ...]:
     for option, column in mapping.chosen:
         value = _in_list(column) if option == "--judge-columns" else column
         written.append((option, value))
+    cuts = loaded.thresholds
+    if isinstance(cuts, Mapping):
+        written += [("--threshold", f"{judge}={cut!r}") for judge, cut in cuts.items()]
+    elif cuts is not None:
+        written.append(("--threshold", repr(cuts)))
     return tuple(part for pair in written for part in pair)
 
 

@@ -205,7 +205,16 @@ def _uploaded(
         label_table = None if labels is None else read_upload(labels.getvalue(), labels.name)
         judge_table = None if judges is None else read_upload(judges.getvalue(), judges.name)
         table, mapping, shown = _columns(raw, guessed, label_table)
-        loaded = build_votes(table, mapping, task=task, judge_table=judge_table)
+        threshold = shown.number_input(
+            "Threshold of scores",
+            value=None,
+            key="threshold",
+            placeholder="guessed",
+            help="Where scores are cut into votes; higher scores are for label 1.",
+        )
+        loaded = build_votes(
+            table, mapping, task=task, judge_table=judge_table, thresholds=threshold
+        )
     except InputError as error:
         problem(str(error))
         return

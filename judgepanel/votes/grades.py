@@ -1,0 +1,181 @@
+"""Which judges give grades (probabilities, differences, scores), and where those become votes.
+
+A grade says more for label 1 the higher it is. It is read without being asked for where a guess is
+safe: where all judges give probabilities, or all give differences of a pair's ratings. Any other
+numbers need a threshold from the user, who says with it that higher is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.votes.attributes import names_in
+from judgepanel.votes.cells import is_number, unshield
+from judgepanel.votes.columns import Mapping as Columns
+from judgepanel.votes.columns import is_role_name
+from judgepanel.votes.errors import InputError, listed
+from judgepanel.votes.matrix import MISSING, Task
+from judgepanel.votes.table import RawTable
+from judgepanel.votes.words import decimal_of, distinct, verdict_of
+
+Floats = NDArray[np.float64]
+Thresholds = float | Mapping[str, float] | None
+"""Where grades are cut: for all judges with grades, or by judge; None guesses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How a judge's grades are read: what they are, and the threshold that cuts them."""
+
+    kind: str
+    threshold: float
+
+    def __str__(self) -> str:
+        return f"{self.kind} cut at {self.threshold:g}, higher for label 1"
+
+
+def scales_of(
+    table: RawTable, mapping: Columns, task: Task, thresholds: Thresholds = None
+) -> dict[str, Scale]:
+    """The judges of a file that give grades, by name; empty where all give verdicts.
+
+    Raises
+    ------
+    InputError
+        A threshold that is not finite or of a judge that the file does not have, or -1 where it may
+        be a grade or a missing vote.
+    """
+    named, of_all = ({}, thresholds) if isinstance(thresholds, float | int) else (thresholds, None)
+    named = dict(named or {})
+    if not named and _only_verdicts(table, mapping):
+        return {}
+    words = dict(_words_by_judge(table, mapping))
+    for judge, threshold in (*named.items(), *((j, of_all) for j in words if of_all is not None)):
+        if judge not in words:
+            raise InputError(
+                "there is no such judge",
+                file=table.name,
+                value=judge,
+                allowed=listed(list(words), 8),
+                remedy="name a judge of the file with --threshold JUDGE=NUMBER",
+            )
+        if not np.isfinite(threshold):
+            raise InputError("a threshold is not finite", value=threshold, allowed="a number")
+    scales = {judge: Scale("scores", float(threshold)) for judge, threshold in named.items()}
+    rest = {judge: counts for judge, counts in words.items() if judge not in scales}
+    numbers = {judge: _numbers(counts) for judge, counts in rest.items()}
+    if of_all is not None:
+        graded = [judge for judge, values in numbers.items() if _has_grades(values)]
+        scales |= {judge: Scale("scores", float(of_all)) for judge in graded}
+        _refuse_minus_one(table, {j: v for j, v in numbers.items() if j not in scales})
+        return scales
+    voting = [values for values in numbers.values() if values is None or len(values)]
+    for scale in _GUESSES if voting else ():
+        if all(values is not None and _fits(scale, values, task) for values in voting):
+            some = (judge for judge, values in numbers.items() if values is not None)
+            return scales | dict.fromkeys(some, scale)
+    return scales
+
+
+def grades_of(cells: pd.Series) -> Floats:
+    """The numbers (n,) in a column of grades; NaN where a cell holds none."""
+    codes, words = distinct(cells)
+    return np.array([_grade(word) for word in words] or [np.nan])[codes]
+
+
+def grade_notes(scales: Mapping[str, Scale]) -> list[str]:
+    """How grades were read, in full sentences."""
+    by_scale: dict[str, list[str]] = {}
+    for judge, scale in scales.items():
+        by_scale.setdefault(str(scale), []).append(judge)
+    return [f"Read as {scale}: {listed(judges)}." for scale, judges in by_scale.items()]
+
+
+PROBABILITIES = Scale("probabilities", 0.5)
+DIFFERENCES = Scale("differences of ratings", 0.0)
+_GUESSES = (PROBABILITIES, DIFFERENCES)
+_VERDICTS = (-1.0, 0.0, 1.0)
+
+
+def _only_verdicts(table: RawTable, mapping: Columns) -> bool:
+    columns = mapping.judge_columns
+    if mapping.layout == "long":
+        columns = (str(mapping.verdict_column),)
+    words = (word for column in columns for word in distinct(table.frame[column])[1])
+    return all(verdict_of(word) >= MISSING for word in words)
+
+
+def _words_by_judge(table: RawTable, mapping: Columns) -> Iterator[tuple[str, dict[str, int]]]:
+    """The words of every judge, and in how many cells each is."""
+    if mapping.layout == "wide":
+        for column in mapping.judge_columns:
+            codes, words = distinct(table.frame[column])
+            counts = np.bincount(codes, minlength=len(words))
+            yield unshield(column, is_role_name), dict(zip(words, counts.tolist(), strict=True))
+        return
+    raters, names = names_in(table, str(mapping.judge_column), "judge name", is_role_name)
+    codes, words = distinct(table.frame[str(mapping.verdict_column)])
+    pairs, counts = np.unique(raters * len(words) + codes, return_counts=True)
+    of = pairs // max(len(words), 1)
+    for place, name in enumerate(names):
+        own = of == place
+        chosen = (words[code] for code in (pairs[own] % len(words)).tolist())
+        yield name, dict(zip(chosen, counts[own].tolist(), strict=True))
+
+
+def _grade(word: str) -> float:
+    text = decimal_of(word.strip())
+    return float(text) if is_number(text) else np.nan
+
+
+def _numbers(counts: Mapping[str, int]) -> Floats | None:
+    """The numbers in a judge's cells, with repeats, ascending; None where a cell is another
+    verdict or unknown.
+    """
+    values: list[float] = []
+    repeats: list[int] = []
+    for word, count in counts.items():
+        grade = _grade(word)
+        if np.isnan(grade):
+            if verdict_of(word) != MISSING:
+                return None
+        elif count:
+            values.append(grade)
+            repeats.append(count)
+    return np.sort(np.repeat(values, repeats)) if values else np.zeros(0)
+
+
+def _has_grades(values: Floats | None) -> bool:
+    return values is not None and not np.isin(values, _VERDICTS).all()
+
+
+def _fits(scale: Scale, values: Floats, task: Task) -> bool:
+    """Whether numbers can be nothing else: probabilities most of which are inside (0, 1) and not
+    all .5 there; differences on both sides of 0, with more on each than the -1 of a missing vote.
+    """
+    distinct_values = np.unique(values)
+    if scale is PROBABILITIES:
+        inside = (values > 0.0) & (values < 1.0)
+        within = bool((values >= 0.0).all() and (values <= 1.0).all())
+        return within and inside.mean() > 0.5 and bool((values[inside] != 0.5).any())
+    sides = min(int((distinct_values > 0.0).sum()), int((distinct_values < 0.0).sum()))
+    return task == "pairwise" and sides > 1
+
+
+def _refuse_minus_one(table: RawTable, numbers: Mapping[str, Floats | None]) -> None:
+    """Refuse judges without other numbers than 0, 1 and -1 in a file whose others give grades."""
+    for judge, values in numbers.items():
+        if values is not None and (values == -1.0).any():
+            raise InputError(
+                "-1 may be a grade or a missing vote",
+                file=table.name,
+                column=judge,
+                allowed="a blank cell for a missing vote",
+                remedy="leave missing votes blank, or say with --threshold JUDGE=NUMBER that this "
+                "judge gives grades",
+            )

@@ -1,0 +1,211 @@
+"""Grades: read where a guess is safe or a threshold is given, cut into votes, written and kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import judgepanel as jp
+from judgepanel.service.archive import _migrated_votes, votes_of
+from judgepanel.studies.codec import pack
+from judgepanel.votes import InputError, VoteMatrix, load_votes, write_votes
+from judgepanel.votes.orientation import orient
+from judgepanel.votes.role_file import roles_text, with_roles
+from judgepanel.votes.simulate import one_class
+from judgepanel.words.commands import column_options
+from tests.helpers import make_votes
+
+LABELS = ["1", "0", "1", "0", "1", "0"]
+PROBABILITIES = {
+    "ann": ["0.9", "0.2", "0.5", "0.01", "", "0.7"],
+    "bob": ["0,8", "1.0", "0.6", "tie", "NA", "0.3"],
+}
+DIFFERENCES = {"ann": ["3", "-2", "0", "-1", "", "1.5"], "bob": ["-4", "-1", "2", "9", "tie", "1"]}
+SCORES = {"ann": ["5", "1", "3", "2", "", "4"], "bob": ["1", "2", "3", "4", "5", "1"]}
+
+
+def wide(judges: dict[str, list[str]]) -> bytes:
+    rows = [["label", *judges], *zip(LABELS, *judges.values(), strict=True)]
+    return "\n".join(";".join(row) for row in rows).encode()
+
+
+def long(judges: dict[str, list[str]]) -> bytes:
+    rows = [
+        (f"{item}", judge, cell, LABELS[item])
+        for judge, cells in judges.items()
+        for item, cell in enumerate(cells)
+    ]
+    return "\n".join(";".join(row) for row in [("item", "judge", "score", "label"), *rows]).encode()
+
+
+@pytest.mark.parametrize("layout", [wide, long])
+@pytest.mark.parametrize(
+    ("cells", "thresholds", "cut", "form"),
+    [
+        (PROBABILITIES, None, 0.5, "probabilities cut at 0.5"),
+        (DIFFERENCES, None, 0.0, "differences of ratings cut at 0"),
+        (SCORES, 3, 3.0, "scores cut at 3"),
+        (SCORES, {"ann": 3, "bob": 3.0}, 3.0, "scores cut at 3"),
+    ],
+    ids=["probabilities", "differences", "scores", "scores by judge"],
+)
+def test_a_vote_is_a_grade_cut_at_the_threshold(layout, cells, thresholds, cut, form) -> None:
+    loaded = load_votes(layout(cells), name="v.csv", thresholds=thresholds)
+    votes = loaded.votes
+    for position, judge in enumerate(votes.judges):
+        for row, cell in enumerate(cells[judge]):
+            here = (row, position)
+            if cell in ("", "NA", "tie"):
+                assert np.isnan(votes.grades[here])
+                assert votes.votes[here] == -1
+                assert (votes.ties is not None and votes.ties[here]) == (cell == "tie")
+                continue
+            grade = float(cell.replace(",", "."))
+            assert votes.grades[here] == grade
+            assert votes.votes[here] == (-1 if grade == cut else grade > cut)
+            assert (votes.ties is not None and votes.ties[here]) == (grade == cut)
+    assert votes.thresholds.tolist() == [cut, cut]
+    assert form in loaded.forms
+    assert any(note.startswith(f"Read as {form}, higher for label 1") for note in loaded.warnings)
+
+
+def test_a_frame_is_read_as_a_file_is() -> None:
+    cells = {"label": [1, 0, 1, 0], "ann": [0.9, 0.2, np.nan, 0.5], "b": [0.1, 0.6] * 2}
+    frame = pd.DataFrame({name: column * 5 for name, column in cells.items()})
+    with pytest.warns(jp.DataWarning, match="Read as probabilities"):
+        votes = jp.from_frame(frame).matrix
+    assert votes.votes[:4].tolist() == [[1, 0], [0, 1], [-1, 0], [-1, 1]]
+    with pytest.warns(jp.DataWarning, match="Read as scores cut at 0.3"):
+        cut = jp.from_frame(frame, thresholds=0.3).matrix
+    assert cut.votes[:4].tolist() == [[1, 0], [0, 1], [-1, 0], [1, 1]]
+    file = frame.to_csv(index=False).encode()
+    assert load_votes(file, name="v.csv", task="pairwise").votes.sha256 == votes.sha256
+
+
+def test_one_judge_gives_grades_and_another_verdicts() -> None:
+    cells = {"ann": SCORES["ann"], "bob": ["A", "B", "tie", "", "A", "B"], "cy": list("101010")}
+    loaded = load_votes(wide(cells), name="v.csv", thresholds=2.5)
+    assert loaded.votes.votes[:, 1].tolist() == [1, 0, -1, -1, 1, 0]
+    assert loaded.votes.thresholds.tolist()[0] == 2.5
+    assert np.isnan(loaded.votes.thresholds[1:]).all()
+    assert loaded.votes.grades[:, 1:].size == np.isnan(loaded.votes.grades[:, 1:]).sum()
+    assert load_votes(long(cells), name="v.csv", thresholds=2.5).votes == replace(
+        loaded.votes, item_ids=tuple("012345")
+    )
+
+
+@pytest.mark.parametrize(
+    ("cells", "thresholds", "problem"),
+    [
+        (SCORES, None, r"column 'ann'.*not a verdict \(found '5'\).*--threshold"),
+        (PROBABILITIES | {"cy": list("101010")}, None, "not a verdict.*--threshold"),
+        (PROBABILITIES | {"cy": ["1", "0", "0.3", "1", "1", "1"]}, None, "not a verdict"),
+        (PROBABILITIES | {"cy": ["-1", *["0.3"] * 5]}, None, "not a verdict"),
+        (SCORES | {"cy": ["-1", *"23451"]}, None, "not a verdict"),
+        (SCORES | {"cy": ["A", *"23451"]}, 3, r"'cy'.*not a verdict \(found '2'\)"),
+        (SCORES | {"cy": ["-1", *"10101"]}, 3, "'cy': -1 may be a grade or a missing vote"),
+        (SCORES, {"zoe": 3}, r"no such judge \(found 'zoe'\); allowed: 'ann', 'bob'"),
+        (SCORES, float("nan"), "a threshold is not finite"),
+        ({"ann": ["A", *"010101"[1:]]}, {"ann": 0.5}, r"row 2, column 'ann': not a verdict"),
+    ],
+)
+def test_numbers_that_would_be_a_guess_are_refused(cells, thresholds, problem) -> None:
+    with pytest.raises(InputError, match=problem):
+        load_votes(wide(cells), name="v.csv", thresholds=thresholds)
+
+
+def test_a_half_beside_0_and_1_is_a_tie() -> None:
+    loaded = load_votes(wide({"ann": ["1", "0", "0.5", "0,5", "", "1"]}), name="v.csv")
+    assert loaded.votes.votes[:, 0].tolist() == [1, 0, -1, -1, -1, 1]
+    assert loaded.votes.ties[:, 0].tolist() == [False, False, True, True, False, False]
+    assert loaded.votes.grades is None
+    assert "0.5 is read as a tie: 'ann'." in loaded.warnings
+
+
+@pytest.mark.parametrize("name", ["v.csv", "v.csv.gz", "v.parquet", "v.jsonl"])
+@pytest.mark.parametrize(
+    ("cells", "cut"), [(PROBABILITIES, None), (DIFFERENCES, None), (SCORES, 3)]
+)
+def test_what_is_written_is_read_back_bit_for_bit(cells, cut, name: str, tmp_path: Path) -> None:
+    votes = load_votes(wide(cells | {"cy": cells["ann"]}), name="v.csv", thresholds=cut).votes
+    write_votes(votes, tmp_path / name)
+    assert load_votes(tmp_path / name, thresholds=cut).votes.sha256 == votes.sha256
+
+
+@pytest.mark.parametrize("thresholds", [3, {"ann": 3, "bob": 2.5}])
+def test_roles_and_command_read_the_same_grades_again(thresholds, tmp_path: Path) -> None:
+    loaded = load_votes(wide(SCORES), name="v.csv", thresholds=thresholds)
+    path = tmp_path / "roles.toml"
+    path.write_text(roles_text(loaded))
+    again = load_votes(wide(SCORES), name="v.csv", **with_roles(path, {"thresholds": None}))
+    assert again.votes.sha256 == loaded.votes.sha256
+    assert with_roles(path, {"thresholds": 0.0})["thresholds"] == 0.0
+    options = column_options(loaded)
+    assert options[options.index("--threshold") + 1] in ("3", "ann=3")
+    path.write_text('thresholds = "3"')
+    with pytest.raises(InputError, match="thresholds are not numbers"):
+        with_roles(path, {})
+
+
+def graded() -> VoteMatrix:
+    return load_votes(wide(PROBABILITIES), name="v.csv").votes
+
+
+def test_grades_follow_items_and_judges_and_enter_the_hash() -> None:
+    votes = graded()
+    assert votes.with_judges(["bob"]).thresholds.tolist() == [0.5]
+    some = votes.with_items(np.array([3, 0])).with_judges(["ann"])
+    assert some.grades.tolist() == [[0.01], [0.9]]
+    assert some.margins.tolist() == [[0.49], [0.4]]
+    plain = replace(votes, grades=None, thresholds=None)
+    farther = replace(votes, grades=np.where(votes.grades == 0.9, 0.8, votes.grades))
+    assert len({votes.sha256, plain.sha256, farther.sha256}) == 3
+    nothing = np.full(votes.votes.shape, np.nan)
+    assert replace(plain, grades=nothing, thresholds=nothing[0]).sha256 == plain.sha256
+
+
+def test_votes_stored_before_grades_were_read_are_read() -> None:
+    votes = graded()
+    again = votes_of(pack(votes))
+    assert again.sha256 == votes.sha256
+    assert np.array_equal(again.grades, votes.grades, equal_nan=True)
+    before = _migrated_votes({"votes": {}, "ties": None}, ())
+    assert before == {"votes": {}, "ties": None, "grades": None, "thresholds": None}
+
+
+def test_a_swapped_pair_has_its_grade_on_the_other_side() -> None:
+    votes = graded()
+    turned = orient(votes, "randomized", seed=3).votes
+    for ours, theirs in ((votes, turned), (votes, one_class(votes))):
+        flipped = ours.labels != theirs.labels
+        assert flipped.any()
+        assert np.array_equal(ours.margins, theirs.margins)
+        kept, given = ours.grades[~flipped], theirs.grades[~flipped]
+        assert np.array_equal(kept, given, equal_nan=True)
+        both = ours.grades[flipped] + theirs.grades[flipped]
+        assert np.allclose(both[~np.isnan(both)], 1.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"thresholds": None}, "grades and thresholds need each other"),
+        ({"grades": np.zeros((2, 2))}, "have shapes"),
+        ({"grades": np.full((6, 2), np.inf)}, "infinite"),
+        ({"grades": np.full((6, 2), 0.7)}, "not its grade cut at the judge's threshold"),
+        ({"thresholds": np.array([0.5, np.nan])}, "not its grade cut"),
+        ({"ties": None}, "not its grade cut"),
+    ],
+)
+def test_votes_that_are_not_their_grades_are_refused(change, problem) -> None:
+    with pytest.raises(InputError, match=problem):
+        replace(graded(), **change)
+
+
+def test_votes_without_grades_keep_their_hash() -> None:
+    assert make_votes(1, 10, 3).grades is None
+    assert make_votes(1, 10, 3).margins is None
