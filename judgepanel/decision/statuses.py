@@ -30,16 +30,18 @@ MOST_LABELS = 20
 
 @dataclass(frozen=True, slots=True)
 class JudgeStatus:
-    """A judge's status and one sentence with the reason.
+    """A judge's status and one sentence why.
 
-    ``labels`` is the number of labelled items that would settle an unsettled judge, with the same
-    number calibrating as now; None for other judges, and if no number can be given.
+    ``labels`` is how many labelled items would settle an unsettled judge, with as many of them
+    calibrating as now; None for the others, and where no number can be said. ``failed``: it fails
+    a scope check.
     """
 
     judge: str
     status: Status
     reason: str
     labels: int | None
+    failed: bool = False
 
 
 def statuses(result: Value, failures: Mapping[str, str] = NO_FAILURES) -> tuple[JudgeStatus, ...]:
@@ -126,7 +128,7 @@ def _unsettled(judge: JudgeValue, result: Value, value: str, labels: int | None)
 
 
 def _failed(judge: str, why: str) -> JudgeStatus:
-    return JudgeStatus(judge, "could go", f"It fails the checks: {why}.", None)
+    return JudgeStatus(judge, "could go", f"It fails the checks: {why}.", None, failed=True)
 
 
 def _together(result: Value) -> str:

@@ -26,14 +26,14 @@ from judgepanel.present.blocks import (
     Row,
     Table,
 )
-from judgepanel.present.decide.candidate_rows import candidate_name
+from judgepanel.present.decide.candidate_rows import candidate_name, same_panel
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.numbers import counted, fixed, interval, sig, with_interval
 from judgepanel.words.text import plain
 
 _FIGURE_SHARE = 0.52
 _FIGURE_FONT = 10
-NAME_LINES = 80
+NAME_LINES = 100
 """Lines of names that fit, over all columns and lists."""
 _NAME_LINE = 20
 """Characters of a name per line of a column."""
@@ -138,10 +138,14 @@ def _numbers(result: Recommendation) -> Iterator[tuple[str, str]]:
         "Against all judges, one-coin + beta",
         f"{with_interval(*result.delta, sign=True)} NLL",
     )
-    rival = result.runner_up
-    if rival.name != result.chosen.name:
-        change = with_interval(*rival.behind, sign=True)
-        yield "Runner-up", f"{candidate_name(rival)}, {change} NLL against the panel above"
+    opposite = "Fewer judges, at best" if result.keeps_all else "All judges, at best"
+    rivals = {"Runner-up": result.runner_up, opposite: result.best(everyone=not result.keeps_all)}
+    if rivals[opposite] == result.runner_up:
+        del rivals[opposite]
+    for title, row in rivals.items():
+        if row is not None and not same_panel(result, row):
+            change = with_interval(*row.behind, sign=True)
+            yield title, f"{candidate_name(row)}, {change} NLL against the panel above"
     yield (
         "Splits",
         f"{result.n_splits:,}; in each {result.n_calibration:,.0f} labels calibrate and "
@@ -166,7 +170,8 @@ def _identity(votes: VoteMatrix, *, seed: int) -> Iterator[tuple[str, str]]:
     """Yield the votes, seed and version of the decision."""
     labelled = int(votes.labelled.sum())
     judges = counted(votes.n_judges, "judge")
-    yield "Votes", f"{judges} on {counted(votes.n_items, 'item')}, {labelled:,} of them labelled"
+    known = "all labelled" if labelled == votes.n_items else f"{labelled:,} of them labelled"
+    yield "Votes", f"{judges} on {counted(votes.n_items, 'item')}, {known}"
     yield "SHA-256 of the votes", votes.sha256
     yield "Seed and version", f"{seed}; judgepanel {__version__}, engine {ENGINE}"
 

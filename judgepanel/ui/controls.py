@@ -43,6 +43,11 @@ def _of(key: str) -> str:
     return f"{key}-default"
 
 
+def folded(label: str = "Another pipeline or view") -> DeltaGenerator:
+    """Where controls are that few change, so that the answer is on the first screen."""
+    return st.expander(label)
+
+
 def score_control(where: DeltaGenerator, *, key: str, help: str) -> str:
     """The score to draw."""
     return str(

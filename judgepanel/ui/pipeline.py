@@ -164,6 +164,8 @@ def pipeline_note(
             "every figure is a fit of its own."
         )
     if result is None:
+        if short and _spec(context) is not None:
+            words += " What is recommended is worked out next, from other pipelines too."
         st.caption(words)
         return
     other = _other(result, aggregator, calibrator, average=average)

@@ -177,7 +177,7 @@ def _draw(block: Block, key: str, skip: Collection[str]) -> None:
 def _several(block: Row | Box, key: str, skip: Collection[str]) -> None:
     """Draw blocks in columns or in a box; a box about one-class coding gets a class of its own."""
     if isinstance(block, Row):
-        columns = st.columns(len(block.blocks))
+        columns = st.columns([6 if isinstance(part, Table) else 5 for part in block.blocks])
         for i, (column, part) in enumerate(zip(columns, block.blocks, strict=True)):
             with column:
                 _draw(part, f"{key}-{i}", skip)

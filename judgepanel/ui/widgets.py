@@ -42,7 +42,8 @@ def check_card(check: Check, below: Callable[[], None] | None = None) -> None:
             f'<p class="jp-note"><b>{in_html(check.title)}: {CHECK_MARKS[check.outcome]}.</b> '
             f"{in_html(check.why, 1000)} {in_html(check.advice, 1000)}</p>"
         )
-        st.html(f'<p class="jp-note">{in_html(check_numbers(check), 1000)}</p>')
+        with st.expander("What was counted"):
+            st.html(f'<p class="jp-note">{in_html(check_numbers(check), 1000)}</p>')
         if below is not None:
             below()
 

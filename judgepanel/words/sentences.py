@@ -49,7 +49,7 @@ AGGREGATOR_NAMES = {
     "joint": "joint",
     "stacking_monotone": "monotone stacking",
     "joint_monotone": "monotone joint",
-    "average": "the recommended average",
+    "average": "the recommended panel",
 }
 EVEN_SHARE = 0.4
 """Minority share from which labels count as balanced in the sentence on votes."""

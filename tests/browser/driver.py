@@ -122,6 +122,11 @@ def finished_comparison(page: Page) -> None:
     expect(page.get_by_test_id("stProgress")).to_have_count(0)
 
 
+def unfold(page: Page) -> None:
+    """Open the controls that are folded away above the answer."""
+    page.get_by_test_id("stExpander").first.locator("summary").click()
+
+
 def pick(page: Page, label: str, option: str) -> None:
     """Take an option of a list; one that opens while the page still scrolls closes again."""
     wanted = page.get_by_role("option", name=option, exact=True)

@@ -9,7 +9,15 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.axe import SIDEWAYS
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import CONFIDENCE, address, answer, finished_confidence, idle, pick
+from tests.browser.driver import (
+    CONFIDENCE,
+    address,
+    answer,
+    finished_confidence,
+    idle,
+    pick,
+    unfold,
+)
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
@@ -21,7 +29,8 @@ def test_controls_move_the_address_and_the_link_shows_the_same_again(
     page.goto(address(server, CONFIDENCE, prepared(server.home, "clean_pairwise", splits=4)))
     finished_confidence(page)
     expect(answer(page)).to_contain_text("When it says")
-    expect(page.get_by_text("This page shows the recommended panel itself")).to_be_visible()
+    expect(page.get_by_text("This page shows the recommended panel.")).to_be_visible()
+    unfold(page)
     pick(page, "Aggregator", "one-coin")
     page.get_by_role("radio", name="top-5").click()
     page.get_by_role("radio", name="15", exact=True).click()

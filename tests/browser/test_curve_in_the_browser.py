@@ -10,14 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Guard, Server, ServerFactory
-from tests.browser.driver import (
-    CURVE,
-    address,
-    analysis_in,
-    answer,
-    finished_curve,
-    upload,
-)
+from tests.browser.driver import CURVE, address, analysis_in, answer, finished_curve, unfold, upload
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
@@ -72,6 +65,7 @@ def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
     expect(answer(page)).to_have_text(sentence)
     assert analysis_in(page) == analysis
 
+    unfold(page)
     page.locator("label, button").get_by_text("temperature", exact=True).click()
     expect(page).to_have_url(re.compile("calibrator=temperature"))
     page.get_by_text("Brier", exact=True).first.click()

@@ -16,13 +16,7 @@ from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
 from judgepanel.words.tables import csv_text
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import (
-    BUDGET,
-    address,
-    answer,
-    downloaded,
-    finished_budget,
-)
+from tests.browser.driver import BUDGET, address, answer, downloaded, finished_budget, unfold
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
@@ -34,7 +28,7 @@ def test_the_page_is_in_the_menu_and_its_table_is_the_studys(
     page.goto(address(server, "", prepared(server.home, "clean_pairwise", splits=4)))
     page.get_by_test_id("stSidebar").get_by_role("link", name="Label budget").click()
     finished_budget(page)
-    expect(answer(page)).to_contain_text("of what 150 labels give, on average over panels (NLL 0.")
+    expect(answer(page)).to_contain_text("of what 150 labels give; you have")
     expect(page.get_by_text("That is extrapolated")).to_be_visible()
     expect(
         page.get_by_text("This page shows uncalibrated joint, the main pipeline")
@@ -50,6 +44,7 @@ def test_views_are_in_the_address_and_a_link_shows_them_again(
 ) -> None:
     page.goto(address(server, BUDGET, prepared(server.home, "one_class", splits=4)))
     finished_budget(page)
+    unfold(page)
     page.get_by_role("radio", name="top-3").click()
     page.get_by_role("radio", name="beta").click()
     mine = page.get_by_role("spinbutton", name="Your number of labels")

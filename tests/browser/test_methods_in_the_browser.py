@@ -31,6 +31,7 @@ from tests.browser.driver import (
     finished_methods,
     idle,
     pick,
+    unfold,
 )
 from tests.browser.service import prepared, prepared_votes
 
@@ -99,6 +100,7 @@ def test_form_score_and_aggregator_live_in_the_url_and_reach_another_visitor(
     page.goto(address(server, METHODS, analysis))
     finished_methods(page)
     sentence, cells = answer(page).inner_text(), values(page)
+    unfold(page)
     choice(page, "Brier").click()
     expect(page).to_have_url(re.compile("score=Brier"))
     expect(page.get_by_text("the darkest cell is the best")).to_be_visible()
@@ -203,6 +205,7 @@ def test_the_panel_curve_takes_an_aggregator_that_is_fitted_anew_for_every_size(
 ) -> None:
     page.goto(address(server, CURVE, analysis, aggregator="joint"))
     finished_curve(page)
+    unfold(page)
     expect(page.get_by_role("combobox", name="Aggregator")).to_have_value("joint")
     page.get_by_text("How this was computed").click()
     expect(page.get_by_text(re.compile(r"so \d+ sizes are shown"))).to_be_visible()

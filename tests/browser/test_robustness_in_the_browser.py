@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import address, answer, idle
+from tests.browser.driver import address, answer, idle, unfold
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
@@ -28,6 +28,7 @@ def test_the_matrix_is_shown_other_views_are_in_the_address_and_a_reload_keeps_t
     finished(page)
     expect(page.locator(".js-plotly-plot .annotation").first).to_contain_text("base rate 0.6")
     expect(answer(page)).to_contain_text("NLL")
+    unfold(page)
     page.get_by_role("radio", name="stratified").click()
     expect(page).to_have_url(re.compile("method=stratified"))
     page.get_by_role("radio", name="Platt").click()
@@ -36,6 +37,7 @@ def test_the_matrix_is_shown_other_views_are_in_the_address_and_a_reload_keeps_t
     page.reload()
     finished(page)
     idle(page)
+    unfold(page)
     expect(page.get_by_role("radio", name="Platt")).to_be_checked()
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

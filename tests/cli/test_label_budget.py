@@ -19,8 +19,8 @@ FEW = ("--splits", 2, "--jobs", 1)
 def test_the_answer_and_a_row_a_budget_are_printed(cli, clean):
     ran = cli("study", "label_budget", clean, *FEW, "--budgets", "20,60", "--calibrators", "beta")
     assert ran.status == 0
-    assert "of what 150 labels give, on average over panels (NLL 0." in ran.out
-    assert "base rate 0.69" in ran.out
+    assert "of what 150 labels give; you have" in ran.out
+    assert "Base rate alone: 0.69" in ran.out
     assert "top-5 against all 24:" in ran.out
     assert "nan" not in ran.out.lower()
 

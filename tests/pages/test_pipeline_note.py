@@ -30,7 +30,7 @@ PIPELINED = (BUDGET, CONFIDENCE, SCOPE, ROBUSTNESS)
 ASKED, NOT_ASKED = 41, 43
 """Seeds of analyses with and without a recommendation: equal votes and settings share results."""
 DEFAULT = "This page shows one-coin + beta."
-AVERAGE = "This page shows the recommended panel itself: Keep all 24 judges with an average of "
+AVERAGE = "This page shows the recommended panel. Keep all 24 judges with an average of "
 MAIN = r"This page shows uncalibrated joint, the main pipeline of the recommended average \(\d+ %"
 
 
@@ -67,7 +67,7 @@ def test_pages_show_the_recommended_pipeline_and_make_the_recommendation_first(p
     (note,) = notes(checked(app))
     assert note.startswith("This page shows one-coin + beta, which is not the recommended pipeline")
     assert "Recommended panel: " in note
-    recommended = "the recommended average" if averages else "uncalibrated joint"
+    recommended = "the recommended panel" if averages else "uncalibrated joint"
     assert app.button(key="other_pipeline").label == f"Show {recommended}"
 
 

@@ -166,7 +166,7 @@ def test_escalation_claims_nothing_where_nothing_can_be():
 
 
 def test_escalation_on_the_terminal():
-    assert "an optimism of" in promise_sentence(escalated())
+    assert "a selection bias of" in promise_sentence(escalated())
     table = escalation_table(escalated())
     assert table["ask all below"].texts() == ["never (0.5)", "0.800", "always (1)", "chosen"]
     assert table["verdict"].texts()[2] == "reference"

@@ -96,7 +96,7 @@ def test_the_table_has_a_row_a_curator_and_marks_the_oracle():
     assert table.loc["all judges", "verdict"] == "reference"
     assert table.loc["oracle k", "verdict"] == "not deployable"
     assert table.loc["oracle k", "NLL where it chose"] == "n/a"
-    assert table.loc["greedy forward", "optimism"][0] in "+-"
+    assert table.loc["greedy forward", "selection bias"][0] in "+-"
     assert Table(chosen_table(result())).n_rows == 6
 
 

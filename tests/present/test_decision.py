@@ -13,7 +13,7 @@ from judgepanel.present.decide.decision import (
     other_way_sentence,
     pipeline_sentence,
 )
-from judgepanel.present.decide.recommend import rival_sentence
+from judgepanel.present.decide.recommend import advice_sentence, rival_sentence
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.studies.confidence.reliability import ReliabilitySpec
 from judgepanel.studies.robustness.difficulty_transfer import DifficultyTransferSpec
@@ -45,10 +45,13 @@ def test_the_main_pipeline_of_an_average_is_said_to_be_that_with_its_weight():
     outcome = result()
     main = outcome.model.main
     sentence = pipeline_sentence(outcome, main.aggregator, main.calibrator)
+    alone = with_interval(*outcome.members[0].behind, sign=True)
     assert "the main pipeline of the recommended average (" in sentence
+    assert f": alone, its NLL differs by {alone}. Recommended: " in sentence
+    assert sentence.endswith(advice_sentence(outcome))
     alone = replace(outcome, model=mixture_of([main], [1.0]))
     sentence = pipeline_sentence(alone, main.aggregator, main.calibrator)
-    assert sentence.endswith(", the recommended pipeline.")
+    assert f", the recommended pipeline. Recommended: {advice_sentence(alone)}" in sentence
 
 
 @pytest.mark.parametrize("fewer", [False, True])

@@ -31,6 +31,7 @@ from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.budget.readings import read
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.words.numbers import level
 from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
@@ -56,20 +57,16 @@ def test_the_answer_says_how_many_labels_reach_what_and_how_many_there_are():
     sentence = budget_sentence(
         needing((31.6, 20.0, 50.4), at_start=False, extrapolated=False), "beta"
     )
-    level = f"{result().nll.value[0, -1, -1]:.3f} ["
-    assert sentence.startswith(
-        "32 labels [20, 50] reach within 5 % of what 60 labels give, on average over panels (NLL "
+    assert sentence == (
+        "32 labels [20, 50] bring all 9 within 5 % of what 60 labels give; you have 120."
     )
-    assert level in sentence
-    assert f"base rate {result().null_nll[-1]:.3f})" in sentence
-    assert sentence.endswith("you have 120.")
 
 
 def test_where_the_smallest_budget_does_it_that_is_an_upper_bound():
     sure = budget_sentence(needing((20.0, 20.0, 20.0), at_start=True), "beta")
-    assert sure.startswith("20 labels or fewer reach within")
+    assert sure.startswith("20 labels or fewer bring all 9 within")
     open_ = budget_sentence(needing((20.0, 20.0, 41.0), at_start=True), "beta")
-    assert open_.startswith("20 labels, perhaps up to 41, reach within")
+    assert open_.startswith("20 labels, perhaps up to 41, bring all 9 within")
 
 
 @pytest.mark.parametrize("at_start", [False, True])
@@ -78,7 +75,7 @@ def test_few_splits_quote_the_upper_end_in_sentence_table_figure_and_json(at_sta
     exact = needing((31.6, 20.0, 50.4), at_start=at_start, extrapolated=False)
     few = replace(exact, n_splits=20)
     assert budget_sentence(few, "beta").startswith(
-        "50 labels, the upper end of [20, 50] after 20 splits, reach within"
+        "50 labels, the upper end of [20, 50], bring all 9 within"
     )
     assert "up to 50" in needed_table(few)["labels"].texts()
     for budget, place in ((few, 50.4), (exact, 31.6)):
@@ -236,8 +233,8 @@ def texts_of(blocks):
 
 def test_by_default_every_calibrator_and_panel_is_presented():
     blocks = present(result(), SPEC)
-    for calibrator in ("beta", "temperature"):
-        assert Answer(budget_sentence(result(), calibrator)) in blocks
+    for calibrator, under in (("beta", ""), ("temperature", "Under one-coin + temperature, ")):
+        assert Answer(under + budget_sentence(result(), calibrator)) in blocks
         assert joint_sentence(result(), calibrator, "top-3") in texts_of(blocks)
     captions = [block.caption for block in blocks if isinstance(block, Table)]
     assert captions.count("Every budget.") == 2
@@ -260,6 +257,10 @@ def test_the_figure_is_read_with_its_yardsticks():
     (_, _, reading, *_) = present(result(), SPEC)
     null = result().null_nll
     assert reading.quiet
-    assert f"NLL {null[-1]:.3f} with 60 labels, {null[0]:.3f} with 20." in reading.text
+    assert reading.text.startswith(
+        f"NLL of all 9 with 60 labels, on average over panels: {level(*result().nll[0, -1, -1])}. "
+        f"Base rate alone: {null[-1]:.3f}; with 20 labels {null[0]:.3f}."
+    )
     assert "right of the last marker, are extrapolated" in reading.text
-    assert reading.text.endswith("near the plateau, the upper end of their interval.")
+    assert "near the plateau, the upper end of their interval: the estimate" in reading.text
+    assert reading.text.endswith(f" is too low after {result().n_splits} splits.")

@@ -73,7 +73,7 @@ def tied(*rows: str) -> MethodGrid:
 def test_every_pair_has_a_name_of_its_own_that_reads_within_a_sentence() -> None:
     names = {pair_name(a, c) for a, c in product(AGGREGATORS, CALIBRATORS)}
     assert len(names) == len(AGGREGATORS) * len(CALIBRATORS)
-    assert "joint with no calibrator" in names
+    assert "uncalibrated joint" in names
     assert "one-coin with temperature scaling" in names
     assert not any("_" in name for name in names)
 
@@ -93,7 +93,7 @@ def test_the_answer_names_the_lowest_pair_its_interval_the_base_rate_and_the_tie
     rows: tuple[str, ...], ending: str
 ) -> None:
     sentence = grid_sentence(tied(*rows))
-    start = "Majority vote with no calibrator has the lowest NLL, 0.290 [0.240, 0.340] (base rate:"
+    start = "Uncalibrated majority vote has the lowest NLL, 0.290 [0.240, 0.340] (base rate:"
     assert sentence.startswith(start)
     assert sentence.endswith(ending)
 
@@ -101,7 +101,7 @@ def test_the_answer_names_the_lowest_pair_its_interval_the_base_rate_and_the_tie
 def test_what_is_not_shown_to_beat_the_base_rate_is_not_called_lowest_without_saying_so() -> None:
     sentence = grid_sentence(replace(tied("x...", "...."), null_nll=0.33))
     assert sentence.startswith("Nothing here is shown to beat the base rate (NLL 0.330).")
-    assert "The lowest is majority vote with no calibrator, 0.290 [0.240, 0.340]" in sentence
+    assert "The lowest is uncalibrated majority vote, 0.290 [0.240, 0.340]" in sentence
 
 
 def test_figures_that_measure_the_coding_say_so() -> None:

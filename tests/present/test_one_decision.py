@@ -12,10 +12,12 @@ import pytest
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
 from judgepanel.present.blocks import Answer, Paragraph
-from judgepanel.present.decide.decision import decision_sentence
+from judgepanel.present.decide.candidate_rows import candidate_name
+from judgepanel.present.decide.decision import decision_sentence, pipeline_sentence
 from judgepanel.present.decide.panel_curve import PanelCurveView
 from judgepanel.present.decide.recommend import (
     RecommendationView,
+    advice_sentence,
     recommendation_sentence,
     rival_sentence,
 )
@@ -24,6 +26,7 @@ from judgepanel.present.study import study_blocks
 from judgepanel.present.trust.scope import ScopeView
 from judgepanel.render.markdown import markdown_text
 from judgepanel.render.terminal import terminal_text
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.scope import SCOPE
@@ -32,9 +35,11 @@ from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_votes
 from judgepanel.votes.simulate import one_class, simulate
 from judgepanel.votes.simulation_spec import SimulationSpec
+from judgepanel.words.numbers import percent, with_interval
 from tests.helpers import larger
 
 ADVICE = re.compile(r"^(?:Under .+?, )?([Kk]eep (?:all|the best))")
+PAPERS_DEFAULT = ("one_coin", "beta")
 KINDS = (
     {},
     {"n_families": 2, "family_rho": 0.7},
@@ -104,6 +109,11 @@ def check(votes, splits=2):
     for page in (curve, scope):
         assert any(text.startswith(decision_sentence(decided)) for text in texts(page))
     assert decision in plain(report)
+    _notes_of_pages_say_the_decision(decided)
+    _one_figure_for_one_thing(decided, results[PANEL_CURVE.name].result, results[SCOPE.name].result)
+    _what_beats_or_loses_to_the_panel_is_the_same_on_page_sheet_and_terminal(
+        decided, texts(panel), plain(report), terminal_text(panel)
+    )
     _advice_is_the_decision_or_names_its_pipeline(texts(curve), decided)
     _a_better_row_is_explained(decided)
     _a_check_that_drops_judges_knows_of_the_decision(results[SCOPE.name].result, scope, decided)
@@ -111,6 +121,47 @@ def check(votes, splits=2):
 
 def plain(markdown):
     return html.unescape(markdown).replace("\\", "")
+
+
+def _notes_of_pages_say_the_decision(decided):
+    """What stands above the answers of Confidence, Label budget, Scope and Robustness."""
+    decision, main = recommendation_sentence(decided), decided.model.main
+    assert pipeline_sentence(decided, AVERAGE, "none").endswith(decision)
+    other = pipeline_sentence(decided, "majority", "isotonic")
+    assert decision in other
+    heaviest = pipeline_sentence(decided, main.aggregator, main.calibrator)
+    advice = advice_sentence(decided)
+    assert heaviest.endswith(advice)
+    assert advice.rstrip(".").split(";")[0] in decision[:1].lower() + decision[1:].replace("O", "o")
+    if decided.averages:
+        weight = percent(decided.model.members[0].weight)
+        assert f"the main pipeline of the recommended average ({weight} of the weight" in heaviest
+        assert weight in decision
+    else:
+        assert "the recommended pipeline" in heaviest
+
+
+def _one_figure_for_one_thing(decided, curve, scope):
+    """The base rate, and all judges under the paper's default, wherever they are shown."""
+    assert curve.null_nll == pytest.approx(decided.null_nll, abs=1e-12)
+    assert scope.null_nll == pytest.approx(decided.null_nll, abs=1e-12)
+    everyone = float(curve.nll.value[curve.row("beta"), -1])
+    assert everyone == pytest.approx(float(decided.reference.nll.value), abs=1e-9)
+    if scope.saturation is not None and (scope.aggregator, scope.calibrator) == PAPERS_DEFAULT:
+        assert float(scope.saturation.nll.value[-1]) == pytest.approx(everyone, abs=1e-9)
+
+
+def _what_beats_or_loses_to_the_panel_is_the_same_on_page_sheet_and_terminal(
+    decided, page, report, terminal
+):
+    reference, rival = decided.delta, decided.runner_up
+    claims = [f"{with_interval(*reference, sign=True)} NLL"]
+    if rival.name != decided.chosen.name:
+        claims += [candidate_name(rival), with_interval(*rival.behind, sign=True)]
+    for claim in claims:
+        assert any(claim in text for text in page)
+        assert claim in report
+        assert claim in terminal
 
 
 def _advice_is_the_decision_or_names_its_pipeline(sentences, decided):

@@ -164,7 +164,7 @@ def test_the_optimism_of_the_chosen_k_is_shown(curve):
     arm = curve.comparison("beta", "best k")
     text = optimism_sentence(curve, "beta")
     assert f"median {arm.k}, mostly {arm.k_lo} to {arm.k_hi}" in text
-    assert text.endswith("on untouched items: an optimism of " + text.rpartition(" of ")[2])
+    assert text.endswith("on untouched items: a selection bias of " + text.rpartition(" of ")[2])
 
 
 def test_all_judges_come_first_as_the_reference(curve):
@@ -192,7 +192,7 @@ def test_a_chosen_k_that_is_always_all_judges_gets_no_interval(curve):
 
 
 def test_only_the_chosen_k_has_an_optimism(curve):
-    optimism = comparison_table(curve, "beta")["optimism"].texts()
+    optimism = comparison_table(curve, "beta")["selection bias"].texts()
     assert optimism[:4] == ["", "", "", ""]
     assert optimism[4][0] in "+-0"
 

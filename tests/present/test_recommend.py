@@ -280,10 +280,14 @@ def test_judges_are_counted_by_what_becomes_of_them():
 
     some = (status("a", "helps"), status("b", "helps"))
     some += (status("c", "could go"), status("d", "unsettled"))
+    failed = JudgeStatus("e", "could go", "It fails the checks: always 1.", None, failed=True)
     sentence = statuses_sentence(some)
-    assert sentence.startswith("Judge by judge, 2 judges are shown to help; 1 could go (")
+    assert sentence.startswith("Judge by judge, 2 judges are shown to help; 1 could go, ")
     assert "for 1 neither is settled." in sentence
     assert sentence.endswith("is safe, not better: it saves their price.")
+    assert statuses_sentence((*some[:2], failed)) == (
+        "Judge by judge, 2 judges are shown to help; 1 fails a check (see Scope)."
+    )
     assert statuses_sentence(some[:1]) == "Judge by judge, 1 judge is shown to help."
     assert statuses_sentence(()) == ""
 
@@ -340,7 +344,7 @@ def test_a_recommendation_says_how_sure_it_is(recommendation, verdict):
     text = certainty_sentence(replace(recommendation, verdict=verdict))
     assert text.startswith("Out of sample, ")
     assert "all judges under one-coin + beta" in text
-    assert "optimism" in text
+    assert "(selection bias " in text
     assert "the base rate alone gives" in text
 
 

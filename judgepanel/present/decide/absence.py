@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from judgepanel.decision.absence import GroupAbsence
 from judgepanel.decision.absence_figures import AbsenceFigures
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.scoring.interval import Interval
@@ -17,11 +18,11 @@ def absence_words(result: Recommendation) -> tuple[str, ...]:
     """Describe the worst measured absence and the fallback's purpose; empty if not measured."""
     if result.absence is None:
         return ()
-    name, worst = max(_absences(result), key=lambda row: float(row[1].delta.value))
+    name, worst = worst_absence(result)
     nll, base = _level(result, worst), result.null_nll
     against = "worse than" if nll > base else "against"
     sentences = [
-        f"The worst absence that was measured is {name}: the NLL changes by "
+        f"The worst absence that was measured is {_named(result, name)}: the NLL changes by "
         f"{with_interval(*worst.delta, sign=True)}, to about {fixed(nll, 3)}, "
         f"{against} {fixed(base, 3)} of the base rate alone."
     ]
@@ -34,6 +35,32 @@ def absence_words(result: Recommendation) -> tuple[str, ...]:
             f"that are there. Without it that absence would leave {without}."
         )
     return tuple(sentences)
+
+
+def absent_sentence(result: Recommendation) -> str:
+    """What the worst absence does to the panel, as an answer; nothing if none was measured."""
+    if result.absence is None:
+        return ""
+    name, worst = worst_absence(result)
+    return (
+        f"Absent judges break it: without {_named(result, name)} NLL changes by "
+        f"{with_interval(*worst.delta, sign=True)}, to {fixed(_level(result, worst), 3)} "
+        f"(base rate {fixed(result.null_nll, 3)})."
+    )
+
+
+def worst_absence(result: Recommendation) -> tuple[str, AbsenceFigures]:
+    """The absence that raises the NLL most, and what it is called."""
+    return max(_absences(result), key=lambda row: float(row[1].delta.value))
+
+
+def _named(result: Recommendation, name: str) -> str:
+    """An absence within a sentence: a cluster, which only has a number, by one of its judges."""
+    for row in () if result.absence is None else result.absence.groups:
+        if row.kind == "cluster" and name == _group_name(row):
+            judge = quote_value(result.model.judges[row.judges[0]])
+            return f"{name} ({judge} and {len(row.judges) - 1} more)"
+    return name
 
 
 def absence_table(result: Recommendation) -> dict[str, Column]:
@@ -56,7 +83,7 @@ def _absences(result: Recommendation) -> list[tuple[str, AbsenceFigures]]:
     measured = result.absence
     if measured is None:
         return []
-    groups = [(f"{row.kind} {quote_value(row.name)}", row.figures) for row in measured.groups]
+    groups = [(_group_name(row), row.figures) for row in measured.groups]
     several = [(f"{counted(row.n_absent, 'judge')} at random", row) for row in measured.several]
     single = [
         (plain(name, _WIDTH), figures)
@@ -67,6 +94,10 @@ def _absences(result: Recommendation) -> list[tuple[str, AbsenceFigures]]:
         for part in (groups, several, single)
     )
     return [row for part in parts for row in part]
+
+
+def _group_name(row: GroupAbsence) -> str:
+    return f"{row.kind} {quote_value(row.name)}"
 
 
 def _level(result: Recommendation, figures: AbsenceFigures) -> float:

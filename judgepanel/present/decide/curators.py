@@ -106,7 +106,7 @@ def looked_best_sentence(result: Curators) -> str:
     return (
         f"What looked best (in {percent(often.looked_best_share)} of the splits {often.title}) "
         f"promised NLL {fixed(row.seen, 3)} where it was chosen and has "
-        f"{level(*row.nll)} on new items: an optimism of {signed(float(row.optimism.value))}."
+        f"{level(*row.nll)} on new items: a selection bias of {signed(float(row.optimism.value))}."
     )
 
 
@@ -164,7 +164,7 @@ def curators_table(result: Curators) -> dict[str, Column]:
             seen, "number", dict.fromkeys(np.flatnonzero(np.isnan(seen)).tolist(), "n/a")
         ),
         "NLL on new items": levels(Interval.stacked(row.nll for row in rows), of="nll"),
-        "optimism": numbers([row.optimism.value for row in rows], "signed"),
+        "selection bias": numbers([row.optimism.value for row in rows], "signed"),
         "skill": numbers([row.skill for row in rows], "share"),
         "against all judges": differences(
             Interval.stacked(row.delta for row in rows), {**ties, 0: "reference"}, of="delta"

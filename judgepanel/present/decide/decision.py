@@ -6,7 +6,7 @@ from typing import Any
 
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.present.decide.candidate_rows import candidate_name
-from judgepanel.present.decide.recommend import recommendation_sentence
+from judgepanel.present.decide.recommend import advice_sentence, recommendation_sentence
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.words.numbers import level, percent, sig, with_interval
@@ -23,12 +23,12 @@ def pipeline_sentence(result: Recommendation, aggregator: str, calibrator: str) 
     here = pipeline_name(aggregator, calibrator)
     if aggregator == AVERAGE:
         return (
-            f"This page shows the recommended panel itself: {so_far(result)}"
-            f"{recommendation_sentence(result)} The choice is made again in every split, on its "
-            "calibration items alone."
+            f"This page shows the recommended panel. {so_far(result)}"
+            f"{recommendation_sentence(result)}"
         )
     if is_recommended(result, aggregator, calibrator):
-        return f"This page shows {here}, {_role(result)}."
+        advice = f"{so_far(result) or 'Recommended: '}{advice_sentence(result)}"
+        return f"This page shows {here}, {_role(result)}. {advice}"
     return (
         f"This page shows {here}, which is not the recommended pipeline. "
         f"{decision_sentence(result)} "
@@ -62,10 +62,17 @@ def is_recommended(result: Recommendation, aggregator: str, calibrator: str) -> 
 
 
 def _role(result: Recommendation) -> str:
+    """What the heaviest pipeline is to the recommended panel, and how far alone it is from it."""
     if not result.averages:
         return "the recommended pipeline"
+    size, n = len(result.model.main.judges), result.n_judges
+    on = "" if size == n else f", on {size} of {n} judges"
     weight = percent(result.model.members[0].weight)
-    return f"the main pipeline of the recommended average ({weight} of the weight)"
+    alone = with_interval(*result.members[0].behind, sign=True)
+    return (
+        f"the main pipeline of the recommended average ({weight} of the weight{on}): alone, its "
+        f"NLL differs by {alone}"
+    )
 
 
 def other_way_sentence(result: Recommendation) -> str:

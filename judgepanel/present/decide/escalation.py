@@ -111,7 +111,7 @@ def promise_sentence(result: Escalation) -> str:
         f"The threshold was chosen on calibration rows in every split (mostly "
         f"{sig(float(result.threshold.lo))} to {sig(float(result.threshold.hi))}): there it lost "
         f"{signed(delta - result.optimism)} NLL against all judges, on new items "
-        f"{signed(delta)}, an optimism of {signed(result.optimism)}."
+        f"{signed(delta)}, a selection bias of {signed(result.optimism)}."
     )
 
 

@@ -146,8 +146,8 @@ def optimism_sentence(curve: PanelCurve, calibrator: str) -> str:
     nll = sig(float(arm.nll.value))
     return (
         f"Choosing k on calibration rows (median {arm.k}, mostly {arm.k_lo} to {arm.k_hi}) "
-        f"promised NLL {sig(arm.chosen_on)} and gave {nll} on untouched items: an "
-        f"optimism of {signed(arm.optimism)}."
+        f"promised NLL {sig(arm.chosen_on)} and gave {nll} on untouched items: a "
+        f"selection bias of {signed(arm.optimism)}."
     )
 
 
@@ -180,7 +180,7 @@ def comparison_table(curve: PanelCurve, calibrator: str) -> dict[str, Column]:
         "all rows together": ends(against("band"), sign=True),
         "p": column("p", "p"),
         "verdict": text(["reference", *(arm.verdict for arm in arms)]),
-        "optimism": column("optimism", "signed"),
+        "selection bias": column("optimism", "signed"),
         "paper's median": numbers(paper.value, "signed"),
         "paper's interval": ends(paper, sign=True),
         "paper's p": column("paper_p", "p"),

@@ -38,7 +38,7 @@ from judgepanel.studies.judges.judge_table import judge_table
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import repeats_sentence
-from judgepanel.words.numbers import counted, fixed, interval, sig, signed, with_interval
+from judgepanel.words.numbers import capital, counted, fixed, interval, sig, signed, with_interval
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
     CALIBRATOR_NAMES,
@@ -56,10 +56,7 @@ def recommendation_sentence(result: Recommendation) -> str:
 def _answer(result: Recommendation) -> str:
     if result.instead_of is not None:
         return " ".join([instead_sentence(result), *reservations(result)])
-    size, total = len(result.model.judges), result.n_judges
-    who = f"Keep all {total} judges" if result.keeps_all else f"Keep {size} of {total} judges"
-    if total == 1:
-        who = "Keep the one judge"
+    size, total, who = len(result.model.judges), result.n_judges, _who(result)
     pipeline = panel_pipelines(result.model)
     nll, lo, hi = result.nll
     expected = f"expected NLL {sig(nll)} {interval(lo, hi, 3)} on new items"
@@ -67,14 +64,34 @@ def _answer(result: Recommendation) -> str:
     if not beats_null(result):
         return (
             f"No panel is shown to beat the base rate (NLL {fixed(result.null_nll, 3)}). The best "
-            f"panel: {who[0].lower()}{who[1:]} with {pipeline}; {expected}.{coding}"
+            f"panel: {who} with {pipeline}; {expected}.{coding}"
         )
     if size < total and not curating_is_safe(result):
         return (
             f"Undecided, leaning to {size} of {total} judges with {pipeline}: not shown to "
             f"be as good as keeping all; {expected}.{coding}"
         )
-    return f"{who} with {pipeline}; {expected}.{coding}"
+    return f"{capital(who)} with {pipeline}; {expected}.{coding}"
+
+
+def advice_sentence(result: Recommendation) -> str:
+    """Which judges to keep, in a few words: the start of the decision, beside another answer."""
+    size, total, who = len(result.model.judges), result.n_judges, _who(result)
+    if not beats_null(result):
+        text = f"no panel is shown to beat the base rate; the best one would {who}."
+    elif size < total and not curating_is_safe(result):
+        text = f"undecided, leaning to {size} of {total} judges."
+    else:
+        text = f"{who}."
+    condition = "only if no judge prefers a position: " if explained_by_position(result) else ""
+    return f"{condition}{text}"
+
+
+def _who(result: Recommendation) -> str:
+    size, total = len(result.model.judges), result.n_judges
+    if total == 1:
+        return "keep the one judge"
+    return f"keep all {total} judges" if result.keeps_all else f"keep {size} of {total} judges"
 
 
 def instead_sentence(result: Recommendation) -> str:
@@ -135,22 +152,22 @@ def beats_null(result: Recommendation) -> bool:
 
 def certainty_sentence(result: Recommendation) -> str:
     """Compare the choice with the paper's default, with its uncertainty."""
-    delta, lo, hi = result.delta
-    better = f"{signed(delta)} NLL {interval(lo, hi, sign=True)}"
-    against = "all judges under one-coin + beta"
+    better = f"{with_interval(*result.delta, sign=True)} NLL"
+    panel, against = "the recommended panel", "all judges under one-coin + beta"
     outcome = {
-        "keep all": f"{against} is better than choosing this way",
-        "curate": f"choosing this way is better than {against}",
-        "no loss from keeping": f"{against} loses nothing against choosing this way",
-        "no loss from curating": f"choosing this way loses nothing against {against}",
-        "undecided": f"whether that beats {against} is undecided",
-        "tie": f"it never differed from {against}",
+        "keep all": f"{against} are better than {panel}",
+        "curate": f"{panel} is better than {against}",
+        "no loss from keeping": f"{against} lose at most 2 % against {panel}",
+        "no loss from curating": f"{panel} loses at most 2 % against {against}",
+        "undecided": f"whether {panel} beats {against} is undecided",
+        "tie": f"{panel} never differed from {against}",
     }[result.verdict]
     return (
-        f"Out of sample, {outcome}: {better}. Panels were chosen and fitted on "
-        f"{result.n_calibration:,.0f} labels: the choice saw NLL {sig(result.chosen_on)} and got "
-        f"{sig(float(result.nll.value))} (optimism {signed(result.optimism)}); the base rate alone "
-        f"gives {fixed(result.null_nll, 3)}."
+        f"Out of sample, {outcome}: {better}; the base rate alone gives "
+        f"{fixed(result.null_nll, 3)}. In every split the panel is chosen and fitted on "
+        f"{result.n_calibration:,.0f} labels: on them it promised NLL {sig(result.chosen_on)}, on "
+        f"the other items it gave {sig(float(result.nll.value))} (selection bias "
+        f"{signed(result.optimism)})."
     )
 
 
@@ -219,15 +236,15 @@ def statuses_sentence(statuses: tuple[JudgeStatus, ...]) -> str:
     given = [judge.status for judge in statuses]
     helps, spare, open_ones = (given.count(status) for status in STATUSES)
     parts = [f"{counted(helps, 'judge')} {'is' if helps == 1 else 'are'} shown to help"]
-    if spare:
-        parts.append(
-            f"{spare} could go (failing a check, worth less than nothing, or able to go together "
-            "without a loss that could be seen)"
-        )
+    failed = sum(judge.failed for judge in statuses)
+    if failed:
+        parts.append(f"{failed} {'fails' if failed == 1 else 'fail'} a check (see Scope)")
+    if spare > failed:
+        parts.append(f"{spare - failed} could go, alone or together, without a loss that is seen")
     if open_ones:
         parts.append(f"for {open_ones} neither is settled")
     sentence = f"Judge by judge, {'; '.join(parts)}."
-    if spare:
+    if spare > failed:
         sentence += " Leaving out those that could go is safe, not better: it saves their price."
     return sentence
 
@@ -291,9 +308,9 @@ def present(
         Answer(recommendation_sentence(result)),
         _evidence(result, view),
         *paragraphs(
-            way_sentence(result),
-            statuses_sentence(view.statuses),
             *_certainty(result),
+            statuses_sentence(view.statuses),
+            way_sentence(result),
         ),
         Heading("The panel", 3),
         *([] if view.votes is None else [_judges(result, view.votes)]),

@@ -74,7 +74,8 @@ def removal_sentence(result: Value) -> str:
     if not math.isfinite(result.removal[0].band.lo):
         return "Not enough splits yet to say how many can go."
     if result.droppable == 0:
-        text = f"That any can go without losing more than {limit} is not shown."
+        text = f"No judge is shown to be spare: without the one worth least more than {limit} may "
+        text += "be lost."
     else:
         row = next(row for row in result.removal if row.m == result.droppable)
         change = with_interval(*row.delta, sign=True)

@@ -118,9 +118,8 @@ def difficulty_sentence(result: DifficultyTransfer, calibrator: str) -> str:
     nll = [fixed(float(cell.nll.value), 3) for cell in (easy, hard)]
     what = "that the judges agree on" if result.by == "disagreement" else "called easy"
     return (
-        f"Here easy is not what it says: on the items {what} the panel of all items is right "
-        f"{right[0]} of the time (NLL {nll[0]}), on the others {right[1]} (NLL {nll[1]}). Read "
-        "easy as agreed and hard as contested."
+        f"Read easy as agreed and hard as contested: on the items {what} the panel of all items is "
+        f"right {right[0]} of the time (NLL {nll[0]}), on the others {right[1]} (NLL {nll[1]})."
     )
 
 
@@ -133,7 +132,7 @@ def remedy_sentence(result: DifficultyTransfer, calibrator: str) -> str:
         if not math.isfinite(cell.gain.lo):
             return ""
         if not any(cell.gain):
-            parts.append(f"{METHOD_NAMES[method]} calibration comes to the plain one")
+            parts.append(f"{METHOD_NAMES[method]} calibration gives what the plain one gives")
             continue
         verdict = "changes nothing that can be shown"
         if cell.gain.below():

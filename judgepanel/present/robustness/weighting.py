@@ -47,22 +47,25 @@ def weighting_sentence(result: ReliabilityWeighting) -> str:
     """Return the effect of weighting comparisons on the NLL."""
     n = len(result.signals)
     same = result.absolute.count("equivalent")
-    answer = (
-        f"{same} of {counted(n, 'weighting')} of the comparisons {'is' if same == 1 else 'are'} "
-        f"shown to make no difference (below {result.margin:g} NLL; unweighted "
-        f"{level(*result.base_nll)}, base rate {fixed(result.null_nll, 3)})."
-    )
+    parts = []
     helps, hurts = result.band.below(), result.band.above()
     for word, clear, size in (("lowers", helps, -result.band), ("raises", hurts, result.band)):
         places = np.flatnonzero(clear)
         if len(places):
             best = int(places[np.argmax(size.value[places])])
-            answer += f" To let {signal_name(result, best)} count for more {word} it by "
-            answer += with_interval(*size[best])
-            answer += f", the largest of {len(places)} such effects." if len(places) > 1 else "."
-    if not (helps | hurts).any():
-        answer += " None is shown to change it at all."
-    return f"{answer} {CODING}" if result.measures_coding else answer
+            effect = f"Giving more weight to {signal_name(result, best)} {word} NLL by "
+            effect += with_interval(*size[best])
+            parts.append(
+                f"{effect}, the most of {len(places)}." if len(places) > 1 else f"{effect}."
+            )
+    if not parts:
+        parts.append("No weighting of the comparisons is shown to change the NLL.")
+    parts.append(
+        f"{same} of {counted(n, 'weighting')} {'is' if same == 1 else 'are'} shown to change it by "
+        f"less than {result.margin:g} (unweighted {level(*result.base_nll)}, base rate "
+        f"{fixed(result.null_nll, 3)})."
+    )
+    return " ".join([*parts, CODING] if result.measures_coding else parts)
 
 
 def weighting_table(result: ReliabilityWeighting) -> dict[str, Column]:

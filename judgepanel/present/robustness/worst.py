@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.present.decide.absence import absent_sentence, worst_absence
 from judgepanel.present.robustness.permutation import ALPHA, permutation_sentence
 from judgepanel.present.robustness.slices import slice_sentence, worst_slice
 from judgepanel.present.robustness.transfer import abroad, fails, transfer_sentence
@@ -25,17 +27,19 @@ def worst_finding(
     calibrator: str,
     slices: SliceTransfer | None = None,
     permutation: Permutation | None = None,
+    recommendation: Recommendation | None = None,
 ) -> Finding:
-    """Return the worst of the findings so far.
+    """The worst of what is known so far.
 
-    A failed check of permuted labels comes first, since it invalidates everything else; then the
-    transfer shown to cost most, in nats.
+    A check of permuted labels that fails comes first, since nothing else can be believed then;
+    after it the transfer, or the absence of judges of the recommended panel, that is shown to cost
+    most, in nats.
     """
     if permutation is not None and permutation.leaks:
         return Finding(permutation_sentence(permutation), "curate")
     if permutation is not None and (permutation.identical or permutation.p >= ALPHA):
         return Finding(permutation_sentence(permutation), "open")
-    losses = _losses(transfer, calibrator, slices)
+    losses = [*_losses(transfer, calibrator, slices), *_absent(recommendation)]
     if losses:
         coded = any(study.measures_coding for study in (transfer, slices) if study is not None)
         return Finding(max(losses)[1], "open" if coded else "curate")
@@ -56,6 +60,15 @@ def _unbroken(
     if permutation is not None:
         return permutation_sentence(permutation)
     return "Nothing that could be tried here says yet what would break it."
+
+
+def _absent(recommendation: Recommendation | None) -> list[tuple[float, str]]:
+    if recommendation is None or recommendation.absence is None:
+        return []
+    _, worst = worst_absence(recommendation)
+    if not worst.delta.above():
+        return []
+    return [(float(worst.delta.value), absent_sentence(recommendation))]
 
 
 def _losses(

@@ -91,9 +91,9 @@ def _needed_answer(result: LabelBudget, calibrator: str) -> str:
         )
     if len(result.labels) == 1:
         return f"There is one budget only, {most} ({reached}): too few labels for a curve."
-    near = f"within {_share(result)} of what {most} give, on average over panels ({reached})"
     enough = f"{_still_falls(result, c)}{_enough(result, needed)}"
-    return f"{enough} reach {near}; you have {result.have:,}."
+    near = f"bring {result.arms[-1]} within {_share(result)} of what {most} give"
+    return f"{enough} {near}; you have {result.have:,}."
 
 
 def _enough(result: LabelBudget, needed: LabelsNeeded) -> str:
@@ -102,7 +102,7 @@ def _enough(result: LabelBudget, needed: LabelsNeeded) -> str:
     if needed.at_start and hi == n:
         return f"{_count(n)} or fewer"
     if not result.settled:
-        return f"{_count(hi)}, the upper end of {_span(needed)} after {_splits(result)},"
+        return f"{_count(hi)}, the upper end of {_span(needed)},"
     if needed.at_start:
         return f"{_count(n)}, perhaps up to {round(hi):,},"
     return f"{_count(n)} {_span(needed)}"
@@ -326,7 +326,7 @@ def present(
     for calibrator in result.calibrators if view.calibrator is None else ():
         if calibrator != first:
             blocks.append(Heading(capital(CALIBRATED[calibrator]), 3))
-            blocks += _curve(result, calibrator, arms)
+            blocks += _curve(result, calibrator, arms, first=False)
             for arm in arms:
                 blocks.append(Paragraph(joint_sentence(result, calibrator, arm)))
                 blocks.append(_budgets_table(result, calibrator, arm))
@@ -344,9 +344,15 @@ def _arms(result: LabelBudget, panel: int | None) -> list[str]:
     return [*smaller, *second]
 
 
-def _curve(result: LabelBudget, calibrator: str, arms: list[str]) -> list[Block]:
+def _curve(
+    result: LabelBudget, calibrator: str, arms: list[str], *, first: bool = True
+) -> list[Block]:
+    sentence = budget_sentence(result, calibrator)
+    if not first:
+        under = pipeline_name(result.aggregator, calibrator)
+        sentence = f"Under {under}, {sentence[0].lower()}{sentence[1:]}"
     blocks: list[Block] = [
-        Answer(budget_sentence(result, calibrator)),
+        Answer(sentence),
         drawing(
             "panels on more and more labels", label_budget, result, calibrator, _drawn(result, arms)
         ),
@@ -392,15 +398,22 @@ def _joint(result: LabelBudget, calibrator: str) -> list[Block]:
 def _reading(result: LabelBudget, calibrator: str) -> str:
     null = float(result.null_nll[-1])
     constant = float(result.constant_nll[result.row(calibrator), -1])
+    nll = result.nll[result.row(calibrator), -1, -1]
     text = (
-        f"Base rate alone: NLL {fixed(null, 3)} with {result.labels[-1]:,.0f} labels, "
-        f"{fixed(float(result.null_nll[0]), 3)} with {result.labels[0]:,.0f}."
+        f"NLL of {result.arms[-1]} with {result.labels[-1]:,.0f} labels, on average over panels: "
+        f"{level(*nll)}. Base rate alone: {fixed(null, 3)}; with {result.labels[0]:,.0f} labels "
+        f"{fixed(float(result.null_nll[0]), 3)}."
     )
     if abs(constant - null) > 0.001:
         text += f" A constant score through the same calibrator: {fixed(constant, 3)}."
     text += " Dotted lines on grey, right of the last marker, are extrapolated."
     if result.needed_for(calibrator, result.arms[-1]) is not None:
-        end = "" if result.settled else ", the upper end of their interval"
+        end = ""
+        if not result.settled:
+            end = (
+                ", the upper end of their interval: the estimate itself is too low after "
+                f"{_splits(result)}"
+            )
         text += f" Dashed upright line: the labels that come near the plateau{end}."
     return text
 

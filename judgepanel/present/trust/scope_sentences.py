@@ -60,14 +60,15 @@ def kept_sentence(
     if remaining < n:
         text = f"The recommended panel keeps {remaining} of the {whom} that the filter drops"
     elif n == 1:
-        text = "The recommended panel keeps the judge that the filter drops all the same"
+        text = "The recommended panel keeps the judge that the filter drops"
     else:
-        text = f"The recommended panel keeps the {whom} that the filter drops all the same"
+        text = f"The recommended panel keeps the {whom} that the filter drops"
     if filtered is None or not filtered.members:
         return f"{text}; the panel with and without is compared below."
-    under = AGGREGATOR_NAMES[filtered.aggregators[0]]
-    change = with_interval(*filtered.delta[0], sign=True)
-    return f"{text}: without them NLL changes by {change} under {under}."
+    aggregator, change = filtered.aggregators[0], with_interval(*filtered.delta[0], sign=True)
+    same = aggregator == recommendation.model.main.aggregator
+    under = "" if same else f" under {AGGREGATOR_NAMES[aggregator]}"
+    return f"{text}: without {'it' if n == 1 else 'them'} NLL changes by {change}{under}."
 
 
 def kept_all_the_same(result: Scope, recommendation: Recommendation | None) -> tuple[str, ...]:

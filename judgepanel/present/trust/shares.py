@@ -42,7 +42,7 @@ def items_column(items: NDArray[np.float64]) -> Column:
 
 
 def panel_name(result: PanelResult) -> str:
-    """``all 65 judges``, ``top-5``, ``the one judge`` or ``the recommended average``."""
+    """``all 65 judges``, ``top-5``, ``the one judge`` or ``the recommended panel``."""
     if result.aggregator == AVERAGE:
         return AGGREGATOR_NAMES[AVERAGE]
     if result.n_judges == 1:
@@ -66,7 +66,7 @@ def fitted_on(result: PanelResult) -> str:
     """``In every split all 65 judges and the calibrator are fitted on``."""
     if result.aggregator == AVERAGE:
         return (
-            "In every split the candidates are fitted and compared, and the weights of their "
-            "average learnt, on"
+            "In every split the panel is chosen again: candidates are fitted and compared, and the "
+            "weights of their average learned, on"
         )
     return f"In every split {panel_name(result)} and the calibrator are fitted on"

@@ -21,7 +21,13 @@ from judgepanel.present.blocks import (
 from judgepanel.studies.methods.method_grid import MethodGrid, MethodGridSpec
 from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import capital, counted, fixed, level, listed, percent
-from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CALIBRATOR_NAMES, CODING
+from judgepanel.words.sentences import (
+    AGGREGATOR_NAMES,
+    CALIBRATED,
+    CALIBRATOR_NAMES,
+    CODING,
+    pipeline_name,
+)
 
 _NAMED = 3
 """Number of calibrators that a list names; more are counted."""
@@ -40,7 +46,9 @@ class MethodGridView:
 
 
 def pair_name(aggregator: str, calibrator: str) -> str:
-    """``joint with no calibrator`` or ``one-coin with temperature scaling``."""
+    """``uncalibrated joint`` or ``one-coin with temperature scaling``."""
+    if calibrator == "none":
+        return pipeline_name(aggregator, calibrator)
     return f"{AGGREGATOR_NAMES[aggregator]} with {CALIBRATED[calibrator]}"
 
 

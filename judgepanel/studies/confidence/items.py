@@ -92,7 +92,7 @@ def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
         groupings=tuple(way for way, part in strata.items() for _ in part.names),
         **joined([_of_strata(of, part) for part in parts]),
         **stacked(by_stage),
-        null_nll=float(of.by_item(of.null_nll).mean()),
+        null_nll=float(of.null_nll @ of.per_split),
         n_judges=prepared.ballots.n_judges,
         n_calibration=of.n_calibration,
         **run_fields(prepared, spec.settings, predictions),

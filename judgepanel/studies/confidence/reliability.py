@@ -87,7 +87,7 @@ def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Rel
         **errors(of, spec.settings.seed),
         **fitted,
         **_levels(of),
-        null_nll=float(of.by_item(of.null_nll).mean()),
+        null_nll=float(of.null_nll @ of.per_split),
         constant_nll=float(predictions.constant_nll.mean()),
         n_judges=prepared.ballots.n_judges,
         n_calibration=of.n_calibration,

@@ -25,7 +25,7 @@ from judgepanel.studies.confidence.reliability_result import Reliability
 from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
 from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.settings import grouped_votes
-from judgepanel.ui.controls import aggregator_control, begins_with
+from judgepanel.ui.controls import aggregator_control, begins_with, folded
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pages.confidence_groups import items_section, sets_section
 from judgepanel.ui.pipeline import (
@@ -43,14 +43,15 @@ OFFERED: tuple[Calibrator, ...] = ("beta", "temperature", "platt", "isotonic", "
 
 
 def page(context: PageContext) -> None:
-    """Draw the page for the recommended average, until another panel is chosen."""
+    """The recommended panel, until another panel is chosen."""
     with_recommendation(context, partial(_page, context))
 
 
 def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw reliability first; each of the other studies starts when the previous one has ended."""
     entry = ENTRIES[RELIABILITY.name]
-    options, bins = _controls(context, pipeline_of(recommendation))
+    with folded():
+        options, bins = _controls(context, pipeline_of(recommendation))
     caveats = Caveats()
     spec = ReliabilitySpec(**options)
     pipeline_note(context, recommendation, spec.aggregator, spec.calibrator, average=True)
@@ -97,7 +98,7 @@ def _controls(context: PageContext, default: Pipeline) -> tuple[dict[str, Any], 
         first,
         AVERAGE if default.recommended else default.aggregator,
         AGGREGATORS if context.analysis.settings.protocol == "paper" else PANEL_AGGREGATORS,
-        help="How votes are summed. The recommended average chooses judges and calibrators "
+        help="How votes are summed. The recommended panel chooses judges and calibrators "
         "itself. Dawid–Skene, stacking and joint are refitted in every split and take longer.",
     )
     panel, calibrator = None, default.calibrator

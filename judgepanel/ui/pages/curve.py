@@ -21,6 +21,7 @@ from judgepanel.studies.panel.panel_curve import (
 from judgepanel.ui.controls import (
     aggregator_control,
     calibrator_control,
+    folded,
     score_control,
 )
 from judgepanel.ui.frame import PageContext, answer, next_step
@@ -41,14 +42,15 @@ _TONES = {
 def page(context: PageContext) -> None:
     """Draw the controls and the result as it grows; then the recommendation is computed."""
     entry = ENTRIES[PANEL_CURVE.name]
-    spec, calibrator, metric = _controls(context)
+    with folded():
+        spec, calibrator, metric = _controls(context)
     recommendation = known_recommendation(context)
     pipeline_note(context, recommendation, spec.aggregator, calibrator, short=True)
     view, caveats = PanelCurveView(calibrator, metric, recommendation), Caveats()
 
     def draw(curve: PanelCurve) -> None:
         sentence = so_far(curve) + curve_answer(curve, calibrator)
-        answer(sentence, _tone(curve, calibrator, recommendation))
+        answer(sentence, _tone(context, curve, calibrator, recommendation))
         draw_study(entry, context, spec, curve, view, caveats=caveats, skip=(sentence,))
 
     if show_result(entry.study, context, spec, draw):
@@ -94,12 +96,17 @@ def _controls(context: PageContext) -> tuple[PanelCurveSpec, Calibrator, str]:
     return spec, calibrator, metric
 
 
-def _tone(curve: PanelCurve, calibrator: str, recommendation: Recommendation | None) -> str:
-    """The tone of the answer; open if the decision is another one."""
+def _tone(
+    context: PageContext,
+    curve: PanelCurve,
+    calibrator: str,
+    recommendation: Recommendation | None,
+) -> str:
+    """The tone of the answer; open if the decision is another one or still to come."""
     position, arm = curve.position(calibrator), headline(curve, calibrator)
     if arm is None or (position is not None and position.explains):
         return "open"
     tone = _TONES.get(arm.verdict, "open")
     if recommendation is None:
-        return tone
+        return "open" if context.analysis.settings.protocol == "honest" else tone
     return tone if tone == ("keep" if recommendation.keeps_all else "curate") else "open"

@@ -26,7 +26,7 @@ from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.budget.readings import MOST_LABELS, read
 from judgepanel.studies.compare import arm_name
-from judgepanel.ui.controls import aggregator_control, calibrator_control
+from judgepanel.ui.controls import aggregator_control, calibrator_control, folded
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_study
@@ -61,7 +61,8 @@ def page(context: PageContext) -> None:
 def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the controls and the curve as it grows; the shares follow when it has ended."""
     entry = ENTRIES[LABEL_BUDGET.name]
-    asked = _controls(context, pipeline_of(recommendation))
+    with folded("Your labels, a target, another pipeline"):
+        asked = _controls(context, pipeline_of(recommendation))
     view = BudgetView(asked.calibrator, asked.panel)
     caveats = Caveats()
     pipeline_note(

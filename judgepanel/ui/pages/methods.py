@@ -18,7 +18,7 @@ from judgepanel.studies.contract import Spec
 from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
 from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
-from judgepanel.ui.controls import aggregator_control, score_control
+from judgepanel.ui.controls import aggregator_control, folded, score_control
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.work import show_result
@@ -31,7 +31,8 @@ _DRAWN = ("none", "temperature", "platt", "beta", "isotonic")
 def page(context: PageContext) -> None:
     """Draw the grid first; the other studies start one after the other."""
     entry = ENTRIES[METHOD_GRID.name]
-    form, metric = _grid_controls()
+    with folded("Other labels or another score"):
+        form, metric = _grid_controls()
     spec = MethodGridSpec(settings=context.analysis.settings, form=form)
     caveats = Caveats()
 

@@ -11,6 +11,7 @@ from judgepanel.decision.recommend_spec import RecommendSpec, contest_of, famili
 from judgepanel.studies.contest.candidates import LISTS
 from judgepanel.studies.panel.evidence import Known, known_judges
 from judgepanel.studies.settings import prepare
+from judgepanel.ui.controls import folded
 from judgepanel.ui.frame import PageContext
 from judgepanel.words.sentences import pipeline_name
 
@@ -62,13 +63,11 @@ def recommend_spec(context: PageContext) -> RecommendSpec:
     """The spec that the controls ask for; costs are offered if they are known."""
     known = known_of(context)
     costs = known.costs
-    if costs is None:
-        left, middle, last = st.columns([13, 4, 4], vertical_alignment="bottom")
-        right = left
-    else:  # One more preference and a budget need two rows.
-        left, (middle, right, last) = st.container(), st.columns([2, 2, 2])
     unknown = {"cheapest": costs is None, "robust": not families_absent(known.families)}
     offered = [prefer for prefer in PREFERENCES if not unknown.get(prefer, False)]
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    with right:
+        more = folded("Candidates, sets, cost" if costs else "Candidates, sets")
     # In its own container the row of preferences wraps if it does not fit.
     prefer: Preference = left.container().segmented_control(
         "Prefer",
@@ -84,7 +83,7 @@ def recommend_spec(context: PageContext) -> RecommendSpec:
         "is absent, which needs a run of its own. The others take one of the candidates that are "
         "behind the best by no more than one standard error of the difference.",
     )
-    listed = middle.segmented_control(
+    listed = more.segmented_control(
         "Candidates",
         tuple(LISTS),
         default="default",
@@ -94,7 +93,7 @@ def recommend_spec(context: PageContext) -> RecommendSpec:
         help="Wide adds every aggregator, isotonic maps and panels that search; it takes about "
         "ten times as long.",
     )
-    held = last.selectbox(
+    held = more.selectbox(
         "Labels held out for conformal sets (%)",
         _HELD,
         key="held-out",
@@ -105,7 +104,7 @@ def recommend_spec(context: PageContext) -> RecommendSpec:
     budget = None
     if costs is not None:
         most = float(sum(costs))
-        asked = right.number_input(
+        asked = more.number_input(
             "Max cost per item (0 = no limit)",
             min_value=0.0,
             max_value=max(most, 1e-9),

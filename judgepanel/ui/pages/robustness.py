@@ -30,7 +30,7 @@ from judgepanel.studies.robustness.distortion import DISTORTION
 from judgepanel.studies.robustness.narrow_band import NARROW_BAND, NarrowBandSpec
 from judgepanel.studies.robustness.permutation import PERMUTATION
 from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
-from judgepanel.ui.controls import aggregator_control, calibrator_control
+from judgepanel.ui.controls import aggregator_control, calibrator_control, folded
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_study
@@ -52,7 +52,8 @@ def page(context: PageContext) -> None:
 def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the transfer matrix first; the other studies start one after the other."""
     entry = ENTRIES[DIFFICULTY_TRANSFER.name]
-    pipeline, method = _transfer_controls(pipeline_of(recommendation))
+    with folded():
+        pipeline, method = _transfer_controls(pipeline_of(recommendation))
     (spec,) = transfer.default_specs(context.votes, context.analysis.settings, pipeline)
     view = TransferView(pipeline.calibrator, method)
     pipeline_note(
@@ -65,13 +66,13 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     caveats = Caveats()
 
     def draw(result: DifficultyTransfer) -> None:
-        sentence = _banner(context, result, pipeline)
+        sentence = _banner(context, result, pipeline, recommendation)
         st.header(entry.study.title)
         draw_study(entry, context, spec, result, view, caveats=caveats, skip=(sentence,))
 
     if show_result(DIFFICULTY_TRANSFER, context, spec, draw):
         if _stored(context, DIFFICULTY_TRANSFER.name, spec) is None:
-            _banner(context, None, pipeline)
+            _banner(context, None, pipeline, recommendation)
         sections(context, pipeline, caveats)
     next_step("pages/label_budget.py", "how many labels do we need?", context.analysis)
 
@@ -118,7 +119,12 @@ def _stored(context: PageContext, name: str, spec: Spec) -> Any:
     return None if stored is None else stored.result
 
 
-def _banner(context: PageContext, transfer: DifficultyTransfer | None, pipeline: Pipeline) -> str:
+def _banner(
+    context: PageContext,
+    transfer: DifficultyTransfer | None,
+    pipeline: Pipeline,
+    recommendation: Recommendation | None,
+) -> str:
     """Draw the worst known result: that of the matrix below, or of what is stored of the rest.
 
     Returns the sentence, so that the matrix does not repeat it.
@@ -128,6 +134,7 @@ def _banner(context: PageContext, transfer: DifficultyTransfer | None, pipeline:
         pipeline.calibrator,
         _stored(context, SLICE_TRANSFER.name, _slice_spec(context, pipeline)),
         _stored(context, PERMUTATION.name, _spec(context, pipeline, PERMUTATION.name)),
+        recommendation if pipeline == pipeline_of(recommendation) else None,
     )
     sentence = finding.sentence if transfer is None else so_far(transfer) + finding.sentence
     answer(sentence, finding.tone)

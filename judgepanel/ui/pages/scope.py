@@ -17,7 +17,7 @@ from judgepanel.present.trust.scope_sentences import safe, scope_answer
 from judgepanel.studies.scope.group_change import GROUP_CHANGE
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
-from judgepanel.ui.controls import aggregator_control, calibrator_control
+from judgepanel.ui.controls import aggregator_control, calibrator_control, folded
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pages.scope_groups import group_spec, groups
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
@@ -37,7 +37,8 @@ def page(context: PageContext) -> None:
 def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the checks as they are computed; groups of judges follow when they have ended."""
     entry = ENTRIES[SCOPE.name]
-    spec = _controls(context, pipeline_of(recommendation))
+    with folded():
+        spec = _controls(context, pipeline_of(recommendation))
     caveats = Caveats()
     drawn: list[Scope] = []
     pipeline_note(context, recommendation, spec.aggregator, spec.calibrator)

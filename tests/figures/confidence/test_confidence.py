@@ -94,7 +94,7 @@ def test_the_curve_ends_where_everything_is_answered():
     ("options", "name"),
     [
         ({"calibrator": "none"}, "uncalibrated"),
-        ({"aggregator": "average"}, "the recommended average"),
+        ({"aggregator": "average"}, "the recommended panel"),
     ],
 )
 def test_without_a_calibrator_there_is_one_curve(options, name):

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 
 from judgepanel.scoring.recalibration import recalibrate
 from judgepanel.studies.codec import from_plain, to_plain
@@ -74,6 +75,11 @@ def test_a_result_is_lossless_json_and_knows_its_null():
     content = result_content(RELIABILITY, votes(), ReliabilitySpec(SETTINGS), outcome)
     assert "NaN" not in json.dumps(content, allow_nan=False)
     assert outcome.null_nll == pytest.approx(np.log(2), abs=0.02)
+
+
+def test_the_base_rate_is_that_of_all_other_studies_of_these_splits():
+    curve = run(PANEL_CURVE, votes(), PanelCurveSpec(SETTINGS, ks=(3,), compare=(3,)), jobs=1)
+    assert result().null_nll == pytest.approx(curve.null_nll, abs=1e-12)
 
 
 def test_swapping_responses_changes_nothing_under_symmetric():
