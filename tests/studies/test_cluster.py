@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from judgepanel.studies import cluster, runner
-from judgepanel.studies.contract import Cancelled, WorkersEnded
+from judgepanel.studies.contract import Cancelled, Gate, WorkersEnded
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
@@ -65,7 +65,7 @@ def test_a_scheduler_that_is_started_again_takes_up_what_is_left(dask, here):
     pd.testing.assert_frame_equal(after, here, check_exact=True)
 
 
-class Closing(runner.Gate):
+class Closing(Gate):
     """Closed after three chunks until it is waited for, or called off then."""
 
     def __init__(self, *, call_off: bool) -> None:

@@ -7,7 +7,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 
 from judgepanel.scoring.recalibration import recalibrate
 from judgepanel.studies.codec import from_plain, to_plain
@@ -15,6 +14,7 @@ from judgepanel.studies.confidence import reliability
 from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
 from judgepanel.studies.confidence.reliability_result import Reliability
 from judgepanel.studies.contract import split_chunks
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.result_file import result_content
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
