@@ -171,20 +171,25 @@ class Recommendation:
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "panel": "Which judges the candidate takes.",
-            "k": "Judges that the candidate takes on all labelled rows.",
+            "panel": "Judges of the candidate.",
+            "k": "Number of judges of the candidate on all labelled rows.",
             "lo": "Lower end of the 95 % interval of nll.",
             "hi": "Upper end of the 95 % interval of nll.",
-            "delta": "NLL of the candidate less that of all judges under one-coin and beta, in "
-            "nats; below 0 the candidate is better.",
+            "delta": (
+                "NLL of the candidate minus that of all judges under one-coin and beta, in "
+                "nats; below 0 the candidate is better."
+            ),
             "weight": "Weight of the candidate in the average, fitted on all labelled rows.",
-            "inner_nll": "Cross-validated NLL on all labelled rows, which the choice saw.",
-            "smoothed_nll": "The inner NLL by which candidates are compared; blank over budget.",
-            "behind": "NLL of the candidate less that of the recommended one, out of sample, in "
-            "nats.",
-            "stands": "What the interval of behind says against the margin; curate: this candidate "
-            "is better.",
-            "allowed": "Whether the candidate keeps within the budget.",
+            "inner_nll": "Cross-validated NLL on all labelled rows, on which the choice is based.",
+            "smoothed_nll": "Inner NLL by which candidates are compared; blank if over budget.",
+            "behind": (
+                "NLL of the candidate minus that of the recommended one, out of sample, in nats."
+            ),
+            "stands": (
+                "What the interval of behind decides against the margin; curate: this "
+                "candidate is better."
+            ),
+            "allowed": "Whether the candidate is within the budget.",
         }
     )
 

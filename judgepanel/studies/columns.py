@@ -15,7 +15,7 @@ import pandas as pd
 
 from judgepanel.studies.contract import Study
 
-_COMPARED = "NLL of this panel less that of all judges, in nats; above 0, keeping all is better."
+_COMPARED = "NLL of this panel minus that of all judges, in nats; above 0 keeping all is better."
 
 COMMON: Mapping[str, str] = MappingProxyType(
     {
@@ -24,42 +24,49 @@ COMMON: Mapping[str, str] = MappingProxyType(
         "panel": "Which judges: all, or the top k.",
         "judge": "Name of the judge.",
         "judges": "Number of judges.",
-        "family": "Family of the judge in the judge table; blank where it gives none.",
+        "family": "Family of the judge in the judge table; blank if it gives none.",
         "k": "Number of judges in the panel.",
-        "n_splits": "Splits of the items into calibration and evaluation that are in the figures.",
+        "n_splits": "Number of splits into calibration and evaluation items behind the figures.",
         "seed": "Seed of the splits.",
         "nll": "Negative log-likelihood: mean -log p(true label) on new items, in nats.",
-        "null_nll": "NLL of the base rate of the calibration labels, with no judge at all.",
-        "constant_nll": "NLL of a constant score sent through the same calibrator.",
+        "null_nll": "NLL of the base rate of the calibration labels, without any judge.",
+        "constant_nll": "NLL of a constant score calibrated by the same calibrator.",
         "skill": "1 - NLL / null NLL: 0 is no better than the base rate, 1 is perfect.",
-        "brier": "Brier score: mean squared distance of probability and label, 0 to 1.",
+        "brier": "Brier score: mean squared difference of probability and label, 0 to 1.",
         "accuracy": "Share of right decisions on new items, 0 to 1.",
-        "ece": "Expected calibration error: mean distance of stated confidence and share right.",
+        "ece": (
+            "Expected calibration error: mean absolute difference of stated confidence "
+            "and accuracy."
+        ),
         "delta": _COMPARED,
         "margin": "Differences smaller than this, in nats, count as no loss.",
         "p": "Two-sided p-value of no difference.",
         "p_holm": "The p-value after Holm's correction for several tests.",
         "band_lo": "Lower end of the 95 % interval of the difference that covers all rows at once.",
         "band_hi": "Upper end of the 95 % interval of the difference that covers all rows at once.",
-        "verdict": "What the interval of the difference says against the margin.",
-        "chosen_share": "Share of the splits in which the choice on calibration rows took this.",
-        "tied": "Whether nothing shows that this differs from the best.",
-        "cost": "What the panel costs on one item; blank where costs are not known.",
+        "verdict": "What the interval of the difference decides against the margin.",
+        "chosen_share": (
+            "Share of the splits in which the choice on calibration rows selected this."
+        ),
+        "tied": "Whether it cannot be distinguished from the best.",
+        "cost": "Cost of the panel per item; blank if costs are unknown.",
         "unit": "Unit of the costs.",
-        "labels": "Labels that the panel was fitted on, mean over splits.",
+        "labels": "Number of labels on which the panel was fitted, mean over splits.",
         "items": "Number of items.",
         "stage": "Before (raw) or after calibration.",
-        "stability": "Agreement of the splits: 1 where all choose alike, 0 as if at random.",
+        "stability": (
+            "Agreement of the splits: 1 if all choose alike, 0 if the choice is effectively random."
+        ),
         "size": "Number of judges chosen, mean over splits.",
-        "seen": "NLL of the choice on the rows where it was made, in nats.",
-        "optimism": "NLL on new items less that where the choice was made, in nats.",
-        "gap": "Share right less the mean confidence stated.",
-        "correct": "Labelled items on which the judge's vote is right.",
-        "voted": "Labelled items on which the judge voted.",
-        "coverage": "Share of all items with a vote of the judge, 0 to 1.",
-        "constant": "Whether the judge gives one verdict on every item.",
+        "seen": "NLL on the rows on which the choice was made, in nats.",
+        "optimism": "NLL on new items minus the NLL on which the choice was made, in nats.",
+        "gap": "Accuracy minus mean stated confidence.",
+        "correct": "Number of labelled items on which the judge's vote is right.",
+        "voted": "Number of labelled items on which the judge voted.",
+        "coverage": "Share of all items on which the judge voted, 0 to 1.",
+        "constant": "Whether the judge gives the same verdict on every item.",
         "ability": "Ability in a 2PL model, in standard deviations of item difficulty.",
-        "discrimination": "How sharply the judge tells easy from hard items in a 2PL model.",
+        "discrimination": "How sharply the judge separates easy from hard items in a 2PL model.",
         "nearest": "The judge whose errors correlate with this judge's most.",
         "feature": "Item feature.",
     }
@@ -68,16 +75,16 @@ COMMON: Mapping[str, str] = MappingProxyType(
 
 _ENDS = {"_lo": "Lower", "_hi": "Upper"}
 _STARTS = {
-    "weight_": "What a vote of the judge weighs under {}.",
+    "weight_": "Weight of the judge's vote under {}.",
     "feat_": "Value of the item feature {}.",
 }
 _SETS = {
-    "coverage": "Share of the sets at {level} % that hold the true label.",
-    "size": "Labels in a set at {level} % on average, 0 to 2.",
-    "share_neither": "Share of sets at {level} % that hold no label.",
-    "share_only_0": "Share of sets at {level} % that hold label 0 alone.",
-    "share_only_1": "Share of sets at {level} % that hold label 1 alone.",
-    "share_both": "Share of sets at {level} % that hold both labels.",
+    "coverage": "Share of sets at {level} % that hold the true label.",
+    "size": "Mean number of labels in a set at {level} %, 0 to 2.",
+    "share_neither": "Share of sets at {level} % without a label.",
+    "share_only_0": "Share of sets at {level} % with label 0 only.",
+    "share_only_1": "Share of sets at {level} % with label 1 only.",
+    "share_both": "Share of sets at {level} % with both labels.",
 }
 
 

@@ -75,10 +75,10 @@ class FractionSweep(RunResult):
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "share": "Share of the items that calibrates.",
-            "n_calibration": "Labels that calibrate, mean over splits.",
-            "n_evaluation": "Items that are scored, mean over splits.",
-            "against": "NLL less that at the largest share, on the items that all shares score.",
-            "delta": "NLL of the panel less that of all judges at the same share, in nats.",
+            "n_calibration": "Number of labels that calibrate, mean over splits.",
+            "n_evaluation": "Number of items that are scored, mean over splits.",
+            "against": "NLL minus that at the largest share, on the items that all shares score.",
+            "delta": "NLL of the panel minus that of all judges at the same share, in nats.",
         }
     )
 

@@ -117,15 +117,15 @@ class LabelBudget(SplitResult):
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "budget": "Labels asked for.",
-            "delta": "NLL of the panel less that of all judges on the same labels, in nats.",
+            "budget": "Requested number of labels.",
+            "delta": "NLL of the panel minus that of all judges on the same labels, in nats.",
             "band_lo": "Lower end of the 95 % interval of delta at all budgets together.",
             "band_hi": "Upper end of the 95 % interval of delta at all budgets together.",
             "joint_p": "p-value of no difference at any budget.",
             "paper_joint_t": "The paper's joint statistic, which is invalid and decides nothing.",
             "paper_joint_p": "The paper's joint p-value, which is invalid and decides nothing.",
-            "next_100_gain": "What the next 100 labels take off the fitted NLL, in nats.",
-            "next_extrapolated": "Whether that lies beyond the largest budget tried.",
+            "next_100_gain": "Decrease of the fitted NLL with the next 100 labels, in nats.",
+            "next_extrapolated": "Whether next_100_gain lies beyond the largest budget tried.",
         }
     )
 

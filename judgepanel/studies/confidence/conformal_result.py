@@ -58,19 +58,19 @@ class Conformal(SplitResult):
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "sets_within": "What thresholds were found within: all items, or groups of them.",
-            "level": "Share of sets that is promised to hold the label.",
-            "grouping": "How the items are grouped where coverage is looked at.",
-            "group": "The group of items.",
-            "promised": "Whether the level is promised for this group.",
-            "n_slice": "Labels that thresholds rest on, mean over splits.",
+            "sets_within": "Groups within which thresholds are set: all items, or groups of them.",
+            "level": "Share of sets that are promised to hold the true label.",
+            "grouping": "How the items are grouped for reporting coverage.",
+            "group": "Group of items.",
+            "promised": "Whether the level is promised within this group.",
+            "n_slice": "Number of labels that set the thresholds, mean over splits.",
             "coverage": "Share of the sets that hold the true label.",
-            "size": "Labels in a set on average, 0 to 2.",
-            "one_right": "Share right of the sets with one label.",
-            "share_neither": "Share of sets that hold no label.",
-            "share_only_0": "Share of sets that hold label 0 alone.",
-            "share_only_1": "Share of sets that hold label 1 alone.",
-            "share_both": "Share of sets that hold both labels.",
+            "size": "Mean number of labels in a set, 0 to 2.",
+            "one_right": "Share of the sets with one label that are right.",
+            "share_neither": "Share of sets without a label.",
+            "share_only_0": "Share of sets with label 0 only.",
+            "share_only_1": "Share of sets with label 1 only.",
+            "share_both": "Share of sets with both labels.",
         }
     )
 

@@ -74,17 +74,17 @@ class Items(SplitResult):
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "item": "Id of the item.",
-            "label": "Its label.",
+            "label": "Label of the item.",
             "p": "Mean probability of label 1 over the item's evaluations.",
             "p_lo": "Lower end of the central 95 % of these probabilities over evaluations.",
             "p_hi": "Upper end of the central 95 % of these probabilities over evaluations.",
             "nll": "Mean -log p(true label) of the item, in nats.",
             "right": "Share of the item's evaluations whose decision is right.",
-            "evaluations": "Splits that held the item out.",
-            "votes_for_1": "Votes for label 1.",
-            "votes_for_0": "Votes for label 0.",
-            "votes_against_label": "Votes against the item's label.",
-            "disagreement": "How evenly the votes are divided: 0 all alike, 1 half against half.",
+            "evaluations": "Number of splits that held the item out.",
+            "votes_for_1": "Number of votes for label 1.",
+            "votes_for_0": "Number of votes for label 0.",
+            "votes_against_label": "Number of votes against the item's label.",
+            "disagreement": "How evenly the votes are divided: 0 unanimous, 1 evenly split.",
         }
     )
 

@@ -82,11 +82,11 @@ class Reliability(SplitResult):
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "bins": "The way of binning.",
+            "bins": "Definition of the bins.",
             "from": "Lower edge of the bin of stated confidence.",
             "to": "Upper edge of the bin of stated confidence.",
-            "items": "Items in the bin, mean over splits.",
-            "confidence": "Mean confidence stated in the bin.",
+            "items": "Number of items in the bin, mean over splits.",
+            "confidence": "Mean stated confidence in the bin.",
             "accuracy": "Share of right decisions in the bin.",
         }
     )

@@ -53,12 +53,12 @@ class Selective(SplitResult):
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "by": "Whether the limit is a confidence or a share of the items.",
-            "limit": "Least confidence at which an item is answered, or share answered.",
-            "share": "Share of the items that is answered.",
-            "right": "Share of the answers that is right.",
-            "stated": "Mean confidence of the answers.",
-            "items": "Items answered, mean over splits.",
+            "by": "Whether the threshold is a confidence or a share of the items.",
+            "limit": "Lowest confidence at which an item is answered, or share answered.",
+            "share": "Share of the items that are answered.",
+            "right": "Share of the answers that are right.",
+            "stated": "Mean stated confidence of the answers.",
+            "items": "Number of items answered, mean over splits.",
         }
     )
 

@@ -100,24 +100,26 @@ class Cost(SplitResult):
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             **CuratorFigures.COLUMNS,
-            "budget": "Most that the panel may cost on one item.",
+            "budget": "Maximum cost of the panel per item.",
             "cost_lo": "Lowest cost in the central 95 % of the splits.",
             "cost_hi": "Highest cost in the central 95 % of the splits.",
-            "share": "Cost as a share of what all judges cost.",
-            "slowest": "Latency of the slowest judge of the panel, all asked at once.",
-            "in_turn": "Latency of the panel's judges asked one after the other.",
-            "judges": "Judges that all labelled rows choose, separated by semicolons.",
+            "share": "Cost as a share of the cost of all judges.",
+            "slowest": "Latency of the slowest judge of the panel, all asked in parallel.",
+            "in_turn": "Latency of the panel's judges asked in sequence.",
+            "judges": "Judges chosen on all labelled rows, separated by semicolons.",
             "panel": "The point on the curve in words.",
-            "panel_cost": "What those judges cost on one item.",
+            "panel_cost": "Cost of those judges per item.",
             "panel_slowest": "Latency of the slowest of those judges.",
-            "panel_in_turn": "Latency of those judges asked one after the other.",
-            "reading": "NLL of the best curve through all points that never rises, in nats.",
-            "on_frontier": "Whether the point lies on that curve: seen in hindsight, not a choice.",
+            "panel_in_turn": "Latency of those judges asked in sequence.",
+            "reading": "NLL of the best non-increasing curve through all points, in nats.",
+            "on_frontier": (
+                "Whether the point lies on that curve: known in hindsight, not a choice."
+            ),
             "next_gain": "NLL that the next budget saves, in nats.",
             "next_lo": "Lower end of the 95 % interval of next_gain.",
             "next_hi": "Upper end of the 95 % interval of next_gain.",
-            "next_extra": "What the panels of the next budget cost more on one item.",
-            "next_price": "What 1 % of the NLL costs on the way to the next budget.",
+            "next_extra": "Additional cost per item of the next budget's panels.",
+            "next_price": "Cost of saving 1 % of the NLL with the next budget.",
         }
     )
 

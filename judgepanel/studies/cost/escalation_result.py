@@ -83,12 +83,14 @@ class Escalation(SplitResult):
             "lo": "Lower end of the 95 % interval of delta.",
             "hi": "Upper end of the 95 % interval of delta.",
             "arm": "A threshold fixed in advance, or the recommended one.",
-            "threshold": "Confidence from which on the cheap panel answers alone.",
-            "escalated": "Share of the items that go on to all judges.",
-            "latency": "The slowest cheap judge, then the slowest of the others where escalated.",
-            "delta": "NLL less that of asking all judges on every item, in nats.",
+            "threshold": "Confidence from which the cheap panel answers alone.",
+            "escalated": "Share of the items that are passed on to all judges.",
+            "latency": (
+                "Latency of the slowest cheap judge plus, if escalated, the slowest of the others."
+            ),
+            "delta": "NLL minus that of asking all judges on every item, in nats.",
             "promised": "Cross-fitted NLL on the calibration rows, in nats.",
-            "full_cost": "What all judges cost on one item.",
+            "full_cost": "Cost of all judges per item.",
         }
     )
 

@@ -100,14 +100,18 @@ class Judges:
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "accuracy": "Share of the judge's votes on labelled items that are right.",
-            "leaning": "Share of votes for label 1 less the share of label 1 on the same items.",
+            "leaning": "Share of votes for label 1 minus the share of label 1 on the same items.",
             "set_aside": "Whether the judge is left out as constant.",
-            "cluster": "Number of its cluster of judges that err together, 1 the largest.",
-            "with_cluster": "Mean error correlation with the judges of its cluster.",
+            "cluster": (
+                "Number of the judge's cluster by size, 1 the largest; its judges err together."
+            ),
+            "with_cluster": "Mean error correlation with the judges of the same cluster.",
             "with_rest": "Mean error correlation with all other judges.",
-            "stability": "Mean share of halves in which it shares a cluster with each of its "
-            "cluster.",
-            "nearest_correlation": "Correlation of errors with the nearest judge.",
+            "stability": (
+                "Mean share of halves in which the judge shares a cluster with each member "
+                "of its cluster."
+            ),
+            "nearest_correlation": "Error correlation with the nearest judge.",
         }
     )
 

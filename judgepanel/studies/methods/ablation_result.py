@@ -70,7 +70,7 @@ class PipelineAblation(SplitResult):
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "step": "Step of the pipeline.",
-            "delta": "NLL of the step less that of the step it builds on; below 0 it helps.",
+            "delta": "NLL of the step minus that of the step it builds on; below 0 it helps.",
         }
     )
 

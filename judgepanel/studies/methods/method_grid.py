@@ -135,7 +135,7 @@ class MethodGrid(SplitResult):
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "delta": "NLL of the pair less that of the best pair, in nats.",
+            "delta": "NLL of the pair minus that of the best pair, in nats.",
             "delta_lo": "Lower end of the 95 % band of delta over all pairs at once.",
             "delta_hi": "Upper end of the 95 % band of delta over all pairs at once.",
         }

@@ -120,12 +120,11 @@ class Curators(SplitResult):
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             **CuratorFigures.COLUMNS,
-            "curator": "The way of choosing judges.",
-            "title": "The way of choosing in words.",
-            "deployable": "Whether it could be used outside a study: an oracle could not.",
-            "looked_best_share": "Share of the splits in which it had the lowest NLL where it "
-            "chose.",
-            "note": "What limits the comparison.",
+            "curator": "Name of the way of choosing judges.",
+            "title": "The way of choosing judges in words.",
+            "deployable": "Whether it can be used in practice, unlike an oracle.",
+            "looked_best_share": "Share of the splits in which its NLL of choice was the lowest.",
+            "note": "Limitation of the comparison.",
             "refit": "How the votes of the chosen judges are summed.",
         }
     )

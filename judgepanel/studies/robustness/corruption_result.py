@@ -54,15 +54,15 @@ class Corruption(SplitResult):
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "scenario": "What happens to the votes.",
-            "level": "How much of it.",
-            "changed": "Share of the evaluation votes that was flipped or removed.",
-            "rise": "NLL less that of the same panel on clean votes, in nats.",
-            "drop": "Accuracy lost against clean votes.",
-            "gap": "Rise of the top k less that of all judges; above 0 all judges lose less.",
+            "scenario": "Kind of damage to the votes.",
+            "level": "Amount of damage.",
+            "changed": "Share of the evaluation votes that were flipped or removed.",
+            "rise": "NLL minus that of the same panel on clean votes, in nats.",
+            "drop": "Accuracy lost relative to clean votes.",
+            "gap": "Rise of the top k minus that of all judges; above 0 all judges lose less.",
             "gap_lo": "Lower end of the 95 % interval of gap at all levels of the scenario.",
             "gap_hi": "Upper end of the 95 % interval of gap at all levels of the scenario.",
-            "delta": "NLL of the top k less that of all judges under the condition, in nats.",
+            "delta": "NLL of the top k minus that of all judges under the condition, in nats.",
             "degrades_slower": "Which of the two is shown to lose less.",
         }
     )

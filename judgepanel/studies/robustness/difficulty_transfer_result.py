@@ -90,11 +90,11 @@ class DifficultyTransfer(RunResult):
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "method": "How the panel is fitted for the other kind of items.",
-            "source": "Items whose labels fit the panel.",
-            "target": "Items that it is scored on.",
-            "delta": "NLL from source to target less that of the target's own labels, in nats.",
-            "gain": "NLL of the method less that of plain fitting, in nats; below 0 it helps.",
+            "method": "How the calibrator is transferred to the other kind of items.",
+            "source": "Items whose labels the panel is fitted on.",
+            "target": "Items on which it is scored.",
+            "delta": "NLL from source to target minus that with the target's own labels, in nats.",
+            "gain": "NLL of the method minus that of plain fitting, in nats; below 0 it helps.",
             "effective": "Effective number of labels under importance weights, as a share.",
             "null_nll": "NLL of the base rate of the source's labels on the target.",
         }

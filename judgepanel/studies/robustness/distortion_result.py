@@ -44,8 +44,8 @@ class Distortion(SplitResult):
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "distortion": "What was done to the score.",
-            "change": "NLL less that of the same calibrator on undistorted scores, in nats.",
+            "distortion": "How the score was distorted.",
+            "change": "NLL minus that of the same calibrator on undistorted scores, in nats.",
             "margin": "2 % of the NLL on undistorted scores, in nats.",
             "p": "p-value of two one-sided tests that the change is within the margin.",
             "outcome": "Repaired, harmed, better or undecided.",

@@ -52,18 +52,20 @@ class Jury(SplitResult):
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "accuracy": "Share of votes that are right, mean over items.",
-            "majority": "Share of wrong decisions by majority.",
-            "one_coin": "Share of wrong decisions by the one-coin score.",
+            "accuracy": "Share of right votes, mean over items.",
+            "majority": "Share of wrong decisions of the majority.",
+            "one_coin": "Share of wrong decisions of the one-coin score.",
             "independent": "Share of wrong decisions of a majority of independent judges.",
-            "gap": "Error of the majority less that of independent judges: what dependence costs.",
-            "effective": "Independent judges that err as often as the majority does.",
-            "jury_bound": "Upper bound of the error of independent judges, weighted at best.",
-            "hoeffding_weighted": "Hoeffding's bound of the error under a weighted vote.",
-            "hoeffding_majority": "Hoeffding's bound of the error under a majority.",
-            "jury_exponent": "What stands in the exponent of jury_bound.",
-            "weighted_exponent": "What stands in the exponent of hoeffding_weighted.",
-            "majority_exponent": "What stands in the exponent of hoeffding_majority.",
+            "gap": (
+                "Error of the majority minus that of independent judges: the cost of dependence."
+            ),
+            "effective": "Number of independent judges with the same majority error.",
+            "jury_bound": "Upper bound on the error of independent judges with the best weights.",
+            "hoeffding_weighted": "Hoeffding's bound on the error of a weighted vote.",
+            "hoeffding_majority": "Hoeffding's bound on the error of a majority.",
+            "jury_exponent": "Exponent of jury_bound.",
+            "weighted_exponent": "Exponent of hoeffding_weighted.",
+            "majority_exponent": "Exponent of hoeffding_majority.",
             "null_error": "Share of wrong decisions without votes.",
         }
     )

@@ -52,7 +52,7 @@ class Permutation(RunResult):
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "permutation": "Number of the permutation; 0 holds the real labels.",
+            "permutation": "Number of the permutation; 0 has the real labels.",
             "labels": "Real, or how they were permuted.",
         }
     )

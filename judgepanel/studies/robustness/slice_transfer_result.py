@@ -60,10 +60,10 @@ class SliceTransfer(RunResult):
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "slice": "Kind of items, by the feature.",
-            "items": "Items of the slice.",
-            "labels_from": "Where the labels that fit the panel come from.",
-            "delta": "NLL with labels from elsewhere less that with the slice's own, in nats.",
+            "slice": "Slice of the items by the feature.",
+            "items": "Number of items in the slice.",
+            "labels_from": "Source of the labels that the panel is fitted on.",
+            "delta": "NLL with labels from elsewhere minus that with the slice's own, in nats.",
             "band_lo": "Lower end of the 95 % interval of delta in all slices together.",
             "band_hi": "Upper end of the 95 % interval of delta in all slices together.",
             "outcome": "Whether the panel is shown to lose on the slice.",

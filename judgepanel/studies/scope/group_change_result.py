@@ -49,11 +49,11 @@ class GroupChange(SplitResult):
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "group": "The group of judges that is taken out.",
+            "group": "The group of judges that is removed.",
             "judges": "Number of judges in the group.",
             "nll_with": "NLL with the group, in nats.",
             "nll_without": "NLL without the group, in nats.",
-            "delta": "NLL without the group less that with it, in nats; above 0 the group helps.",
+            "delta": "NLL without the group minus that with it, in nats; above 0 the group helps.",
         }
     )
 

@@ -77,12 +77,12 @@ class Scope(SplitResult):
             "check": "P0 to P3.",
             "outcome": "Outcome of the check.",
             "subject": "Judge, panel or aggregator that the figure is about.",
-            "quantity": "What the figure is.",
+            "quantity": "Name of the figure.",
             "value": "The figure, in the unit of its quantity.",
             "lo": "Lower end of its interval.",
             "hi": "Upper end of its interval.",
-            "p": "p-value that goes with it.",
-            "flag": "What it says, such as 'below chance'.",
+            "p": "p-value of the figure.",
+            "flag": "What the figure shows, such as 'below chance'.",
         }
     )
 

@@ -147,23 +147,25 @@ class Value(SplitResult):
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "value": "NLL without the judge less that of all judges, in nats; above 0 it helps.",
+            "value": "NLL without the judge minus that of all judges, in nats; above 0 it helps.",
             "lo": "Lower end of the 95 % interval of value.",
             "hi": "Upper end of the 95 % interval of value.",
             "p": "Two-sided p-value of a value of 0.",
-            "shapley": "NLL that the judge saves on average over the orders of joining, in nats.",
-            "gain": "Mean square of the change of the panel's logit without the judge.",
-            "correlation": "Correlation of errors with the nearest judge.",
-            "slice": "Part of the items where its value exceeds that elsewhere by most.",
-            "slice_gap": "By how much its value is larger in that slice, in nats.",
+            "shapley": "NLL that the judge saves, averaged over the orders of joining, in nats.",
+            "gain": "Mean squared change of the panel's logit without the judge.",
+            "correlation": "Error correlation with the nearest judge.",
+            "slice": "Part of the items where its value most exceeds that elsewhere.",
+            "slice_gap": "Its value in that slice minus its value elsewhere, in nats.",
             "slice_lo": "Lower end of the interval of slice_gap, for all judges and slices at "
             "once.",
             "slice_hi": "Upper end of the interval of slice_gap, for all judges and slices at "
             "once.",
             "slice_p": "One-sided p-value of slice_gap after Holm's correction.",
             "inner": "Value by inner folds of all labelled rows, in nats.",
-            "rank": "Order in which judges would go, 1 the first.",
-            "droppable": "Whether it is among the judges shown to cost nothing together.",
+            "rank": "Order in which judges would be removed, 1 first.",
+            "droppable": (
+                "Whether it is among the judges shown to be removable together without loss."
+            ),
             "role": "Copy, specialist, complement or ordinary.",
             "nll_all": "NLL of all judges, in nats.",
         }
