@@ -44,7 +44,7 @@ class SafeText(TypeDecorator[str]):
         return None if value is None else json.dumps(value, ensure_ascii=True)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:
-        """Return the value of a JSON string; damaged values become None."""
+        """Return the value of a JSON string; damaged values become an empty text."""
         try:
             return None if value is None else str(json.loads(value))
         except ValueError:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-# No two parts of the pattern can match the same run of digits: backtracking would be quadratic.
+# No two parts of the pattern match the same digits, which would make backtracking quadratic.
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _FORMULA_STARTS = frozenset("=+-@\t\r\n＝＋－＠")
 

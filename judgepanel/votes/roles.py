@@ -148,7 +148,7 @@ def _words(table: RawTable, column: str) -> list[str]:
 
 
 def _majorities(table: RawTable, judges: list[str]) -> frozenset[str]:
-    """Return judges that equal the majority of all other judges on every item."""
+    """Return judges equal to the majority of all others on every item, and to no single judge."""
     if not 4 <= len(judges) <= _MOST_COMPARED or table.n_rows < _CONTESTED:
         return frozenset()
     signs: dict[str, NDArray[np.int8]] = {}

@@ -29,8 +29,8 @@ def log_chance(votes: Votes, labels: Votes) -> Floats:
     """Return the log pseudo-likelihood of every row of votes given its label, (n_items,).
 
     The expected vote of a judge given the others is linear (one inverse covariance matrix gives it
-    for all judges); its quantile bins turn it into a probability. Cost: O(n K²) for ``n`` up to
-    ``MOST_FITTED`` rows and K judges, O(K) for each row beyond.
+    for all judges); its quantile bins turn it into a probability. Cost for K judges: O(n K²)
+    time, of which the fit uses at most ``MOST_FITTED`` rows, and O(n K) memory.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Parsing of judge outputs: which of the two responses does the judge call better?
 
 Forms are tried from strict to loose; the first that matches decides. An output that supports both
-sides, neither side or is unreadable has no verdict, with the reason: nothing is guessed. The order
+sides or neither, or that is unreadable, has no verdict but a reason: nothing is guessed. The order
 in which the two were shown turns the side into a vote on the item, see :func:`vote_of`.
 
 Sources: the four forms of arXiv 2605.09702 (appendix on judge panels) are ``bracket``, ``bold``,

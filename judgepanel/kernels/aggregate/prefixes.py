@@ -160,7 +160,7 @@ def prefix_scores(
 def own_counts(
     ballots: Ballots, calibration: Index
 ) -> tuple[Floats, Floats, Callable[[Index], Index]]:
-    """Return the contribution of an item's own unit to the counts c and n: two (n_cases, n_judges).
+    """Return an own unit's part of the counts c and n: two tables (n_cases, n_judges).
 
     The third value is a function of rows that returns the case of each cell, (n, n_judges) or (n,
     1). A single item has three cases per judge (wrong, missing, right); with groups, each group is

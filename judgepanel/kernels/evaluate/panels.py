@@ -67,9 +67,9 @@ class Panels(Protocol):
     def inner_values(self, rows: Index, key: tuple[int, ...], fold: int | None = None) -> Floats:
         """NLL without each judge minus that of all (K,), in inner folds of these rows alone.
 
-        Joint panels use no calibrator, and the most frequent ridge of the full panel; if the rows
-        are those outside a ``fold`` of the calibration rows, that of the panel fitted to those.
-        Inner folds come from ``SeedSequence(seed, spawn_key=key)``.
+        Joint panels use no calibrator, and the ridge with the largest share in the full panel; if
+        the rows are those outside a ``fold`` of the calibration rows, that of the panel fitted to
+        those. Inner folds come from ``SeedSequence(seed, spawn_key=key)``.
         """
 
     @property

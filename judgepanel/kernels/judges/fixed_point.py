@@ -1,7 +1,7 @@
 """Fixed points of slow updates, by Anderson acceleration (Walker & Ni 2011, doi:10.1137/10078356X).
 
-The next point is the combination of past updates with the least-squares residual, so a few
-directions of slow convergence are covered in a few steps.
+The next point is the combination of past updates that minimises the residual in least squares, so a
+few directions of slow convergence are covered in a few steps.
 """
 
 from __future__ import annotations

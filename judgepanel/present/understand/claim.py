@@ -1,4 +1,4 @@
-"""The paper's protocol beside the honest one: figures, every step, the paper's own figures."""
+"""Presentation of the claim: the paper's protocol and the honest one, step by step."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ _RECIPES = {
 
 @dataclass(frozen=True, slots=True)
 class ClaimView:
-    """Which part is shown, and whose published figures stand beside ours.
+    """The part to show, and the benchmark whose published figures are compared with ours.
 
-    ``joint`` is the part that compares one-coin with joint, ``steps`` all that comes before it.
-    Without ``data`` it is the benchmark with as many items, if there is one.
+    ``joint`` is the part that compares one-coin with joint, ``steps`` everything before it. Without
+    ``data`` it is the benchmark with the same number of items, if any.
     """
 
     part: Literal["whole", "steps", "joint"] = "whole"
@@ -86,7 +86,7 @@ class ClaimView:
 
 
 def step_table(result: Claim, steps: tuple[Step, ...]) -> dict[str, Column]:
-    """Panels under these steps, yardsticks, and what each step changed."""
+    """Return panels under these steps, their null NLLs, and the change with each step."""
     rows = np.array([result.row(step.name) for step in steps])
     nll, null = result.nll[rows], result.null_nll[rows]
     columns = {"step": text([STEP_NAMES[step.name] for step in steps])}
@@ -118,7 +118,7 @@ def _skill(value: float) -> str:
 
 
 def published_table(result: Claim, data: DataSet) -> dict[str, Column]:
-    """The paper's figures of a benchmark, ours under one-class coding, ours on honest labels."""
+    """Return the paper's figures of a benchmark, and ours under one-class and honest labels."""
     figures = tuple(published_of(data.name))
     honest = [_cell(result, _HONEST[figure.step], figure.panel) for figure in figures]
     return {
@@ -135,7 +135,7 @@ def published_table(result: Claim, data: DataSet) -> dict[str, Column]:
 
 
 def _cell(result: Claim, step: str, panel: str) -> str:
-    """NLL and interval of a panel, blank where it was not tried."""
+    """Return the NLL and interval of a panel, blank if it was not tried."""
     column = -1
     if panel != "all":
         k = int(panel.removeprefix("top-"))
@@ -147,7 +147,7 @@ def _cell(result: Claim, step: str, panel: str) -> str:
 
 
 def present(result: Claim, spec: ClaimSpec, view: ClaimView = ClaimView()) -> list[Block]:
-    """Both protocols side by side, then step by step, the paper's tables, and joint at the end."""
+    """Present both protocols side by side, each step, the paper's tables, and joint at the end."""
     if view.part == "joint":
         return [*_joint_alone(result), _method()]
     blocks: list[Block] = [
@@ -173,18 +173,18 @@ def present(result: Claim, spec: ClaimSpec, view: ClaimView = ClaimView()) -> li
 
 
 def sources() -> list[Block]:
-    """Where the claim, its benchmarks and its calibrator come from."""
+    """Return the sources of the claim, its benchmarks and its calibrator."""
     return [Heading("Sources", 3), *paragraphs(*_SOURCES)]
 
 
 def _coded(title: str, blocks: list[Block]) -> Box:
-    """A box for figures of one-class coding: it says what they measure, before the first."""
+    """Return a box for figures of one-class coding, headed by what they measure."""
     words = f"{title} Everything in this box {MEASURES_CODING}."
     return Box(words, tuple(blocks), coding=True)
 
 
 def _protocol(result: Claim, coding: str) -> list[Block]:
-    """One of the two figures, and what it says of the reversal."""
+    """Return one of the two figures, and what it shows about the reversal."""
     shows = f"NLL against the number of judges, {coding.replace('_', ' ')} labels"
     sentences = reversal_sentences(result, coding)
     return [drawing(shows, protocol, result, coding), *paragraphs(*sentences)]
@@ -206,7 +206,7 @@ def _steps(result: Claim, coding: str) -> list[Block]:
 
 
 def _published(result: Claim, data: DataSet | None) -> list[Block]:
-    """The paper's figures beside ours; nothing without a benchmark to compare with."""
+    """Return the paper's figures next to ours; empty without a benchmark to compare with."""
     if data is None:
         return []
     size = (
@@ -231,7 +231,7 @@ def _joint(result: Claim) -> list[Block]:
 
 
 def _joint_alone(result: Claim) -> list[Block]:
-    """The last step in a section of its own; without panels to compare there is no answer."""
+    """Return the last step as a separate section; without panels to compare there is no answer."""
     sentence = joint_sentence(result)
     files = f"Both files hold rows of one-class coding; each says that it {MEASURES_CODING}."
     return [
@@ -264,5 +264,5 @@ def _method() -> Method:
 
 
 def default_specs(votes: VoteMatrix, settings: Settings, shown: Pipeline) -> tuple[ClaimSpec, ...]:
-    """With joint beside one-coin, or without it where only that has been computed."""
+    """Return the spec with joint, then the one without it, if only that has been computed."""
     return ClaimSpec(settings=settings), ClaimSpec(settings=settings, joint=False)

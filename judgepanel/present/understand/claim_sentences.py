@@ -1,4 +1,4 @@
-"""The claim in sentences, for a sceptical reader."""
+"""The claim in sentences for a sceptical reader."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STEP_NAMES = {
     "honest": "beta on scores that do not know their own label",
     "joint": "joint in place of one-coin",
 }
-"""What each step is, in a few words."""
+"""Each step in a few words."""
 
 _OUTCOMES: dict[Outcome, str] = {
     "appears": "shown",
@@ -43,14 +43,14 @@ _OUTCOMES: dict[Outcome, str] = {
 
 
 def headline_size(result: Claim) -> int | None:
-    """The panel the answer speaks of: top-5 as in the paper's abstract, or the largest compared."""
+    """Return the panel of the answer: top-5 as in the paper's abstract, or the largest compared."""
     if not len(result.panels):
         return None
     return HEADLINE if HEADLINE in result.panels else int(result.panels[-1])
 
 
 def claim_sentence(result: Claim) -> str:
-    """One-class coding against honest labels, and where the reversal is."""
+    """Compare one-class coding with honest labels, and locate the reversal."""
     coded, *_ = result.nll[result.row("paper"), -1]
     text = (
         f"With one-class coding NLL {sig(coded)}, which {MEASURES_CODING}; "
@@ -69,7 +69,7 @@ def claim_sentence(result: Claim) -> str:
 
 
 def tone(result: Claim) -> str:
-    """Whether honest labels show the reversal (keep), its contrary (curate), or neither."""
+    """Whether honest labels show the reversal (keep), the opposite (curate), or neither."""
     k = headline_size(result)
     outcome = None if k is None else _outcome(result, "honest", k)
     return {"appears": "keep", "does not appear": "curate"}.get(outcome or "", "open")
@@ -83,7 +83,7 @@ def _outcome(result: Claim, calibrated: str, k: int) -> Outcome:
 
 
 def reversal_sentences(result: Claim, coding: str) -> tuple[str, ...]:
-    """Before and after calibration under one-class coding, or under each honest recipe."""
+    """Return the panels before and after calibration by one-class coding, or by honest recipe."""
     k = headline_size(result)
     names = {step.name for step in result.steps_for(coding)}
     if k is None:
@@ -110,7 +110,7 @@ def _reversal(reversal: Reversal) -> str:
 
 
 def constant_sentence(result: Claim) -> str:
-    """What no judge at all gets under one-class coding."""
+    """Return the NLL without any judge under one-class coding."""
     paper = result.row("paper")
     null, constant = float(result.null_nll[paper]), float(result.constant_nll[paper])
     lowest = float(np.nanmin(result.nll.value[paper]))
@@ -123,7 +123,7 @@ def constant_sentence(result: Claim) -> str:
 
 
 def honest_constant_sentence(result: Claim) -> str:
-    """The same two yardsticks under honest labels."""
+    """Return the same two null NLLs under honest labels."""
     row = result.row("honest_clipped")
     null, constant = float(result.null_nll[row]), float(result.constant_nll[row])
     return (
@@ -133,7 +133,7 @@ def honest_constant_sentence(result: Claim) -> str:
 
 
 def map_sentence(result: Claim) -> str:
-    """What free signs do to the map that one-class labels fit."""
+    """Return the effect of free signs on the map fitted to one-class labels."""
     paper = result.maps[MAP_NAMES.index("paper")]
     a, b = float(paper[0]), float(paper[1])
     share = percent(float(result.falling[result.row("paper"), -1]), 3)
@@ -156,7 +156,7 @@ def map_sentence(result: Claim) -> str:
 
 
 def step_sentences(result: Claim, coding: str) -> tuple[tuple[str, str], ...]:
-    """Name and sentence of every step under one-class coding, or of all others."""
+    """Return name and sentence of every step under one-class coding, or of all others."""
     return tuple(
         (capital(STEP_NAMES[step.name]), _step_sentence(result, step.name))
         for step in result.steps_for(coding)
@@ -178,7 +178,7 @@ def _step_sentence(result: Claim, name: str) -> str:
 
 
 def _why(result: Claim, name: str) -> str:
-    """What a step shows."""
+    """Return what a step shows."""
     aside = int(result.n_judges[result.row("paper")] - result.n_judges[result.row("honest")])
     dropped = (
         f" {counted(aside, 'judge')} {'is' if aside == 1 else 'are'} set aside here."
@@ -217,7 +217,7 @@ def _why(result: Claim, name: str) -> str:
 
 
 def joint_sentence(result: Claim) -> str:
-    """Keeping everyone under one-coin and under joint; empty without joint."""
+    """Compare keeping all judges under one-coin and under joint; empty without joint."""
     k = headline_size(result)
     if not result.has("joint") or k is None:
         return ""
@@ -243,7 +243,7 @@ def _keeping(reversal: Reversal, under: str) -> str:
 
 
 def published_sentence(result: Claim) -> str:
-    """The paper's plain vote fraction, four times nearly the same."""
+    """Return the paper's plain vote fraction, nearly equal for four data sets."""
     values = list(VOTE_FRACTION.values())
     constant = float(result.constant_nll[result.row("paper")])
     return (
