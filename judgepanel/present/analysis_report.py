@@ -30,8 +30,10 @@ from judgepanel.present.registry import ENTRIES, STUDIES
 from judgepanel.present.study import study_blocks
 from judgepanel.present.trust.scope import ScopeView
 from judgepanel.present.understand.judges import JudgesView
+from judgepanel.present.understand.method_grid import MethodGridView
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.judges.judges import JUDGES
+from judgepanel.studies.methods.method_grid import METHOD_GRID
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.scope.group_change import GROUP_CHANGE
 from judgepanel.studies.scope.scope import SCOPE
@@ -281,6 +283,8 @@ def _view(report: AnalysisReport, name: str) -> Any:
         return PanelCurveView(recommendation=recommendation)
     if name == JUDGES.name:
         return JudgesView(recommendation=recommendation)
+    if name == METHOD_GRID.name:
+        return MethodGridView(recommendation=recommendation)
     if name == SCOPE.name:
         change: Any = report.of(GROUP_CHANGE)
         filtered = None if change is None or change.result.by != "filter" else change.result

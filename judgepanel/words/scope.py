@@ -20,4 +20,7 @@ def check_sentences(check: Check) -> str:
 
 def check_numbers(check: Check) -> str:
     """Return the counts of a check."""
-    return "; ".join(f"{name}: {value}" for name, value in check.numbers.items())
+    return "; ".join(
+        f"{name}: {f'{value:,}' if isinstance(value, int) else value}"
+        for name, value in check.numbers.items()
+    )

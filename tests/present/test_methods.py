@@ -10,13 +10,16 @@ from itertools import product
 import numpy as np
 import pytest
 
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
 from judgepanel.present.blocks import Figure, Table
+from judgepanel.present.decide.decision import decision_sentence
 from judgepanel.present.understand.calibrator_design import design_sentence, design_table
 from judgepanel.present.understand.method_grid import (
     MethodGridView,
     grid_choice_sentence,
+    grid_decision,
     grid_sentence,
     grid_table,
     pair_name,
@@ -102,6 +105,31 @@ def test_what_is_not_shown_to_beat_the_base_rate_is_not_called_lowest_without_sa
     sentence = grid_sentence(replace(tied("x...", "...."), null_nll=0.33))
     assert sentence.startswith("Nothing here is shown to beat the base rate (NLL 0.330).")
     assert "The lowest is uncalibrated majority vote, 0.290 [0.240, 0.340]" in sentence
+
+
+def test_the_recommended_pipeline_is_placed_among_the_pairs() -> None:
+    votes = make_votes(3, 80, 6)
+    recommendation = run(RECOMMEND, votes, RecommendSpec(Settings(splits=2), folds=3), jobs=1)
+    main = recommendation.model.main
+    grid = tied("x..", "...", "...")
+    calibrators = (main.calibrator, *(c for c in CALIBRATED if c != main.calibrator))[:3]
+    aggregators = (main.aggregator, *(a for a in AGGREGATED if a != main.aggregator))[:3]
+    lowest = replace(grid, aggregators=aggregators, calibrators=calibrators)
+    decision = decision_sentence(recommendation)
+    assert grid_decision(lowest, None) == ""
+    assert grid_decision(replace(lowest, aggregators=("nobody",) * 3), recommendation) == decision
+    texts = [
+        grid_decision(replace(lowest, best=best, tied=mask), recommendation)
+        for best, mask in (
+            ((0, 0), lowest.tied),
+            ((1, 1), np.ones_like(lowest.tied)),
+            ((1, 1), np.zeros_like(lowest.tied)),
+        )
+    ]
+    assert all(text.startswith(f"{decision} ") for text in texts)
+    assert "on all judges has the lowest NLL here" in texts[0]
+    assert "is not told apart from the lowest here" in texts[1]
+    assert "has NLL 0.290 [0.240, 0.340] here" in texts[2]
 
 
 def test_figures_that_measure_the_coding_say_so() -> None:

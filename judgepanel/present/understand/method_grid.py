@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.method_grid import GridCells, method_grid
 from judgepanel.figures.panel_curve import METRIC_NAMES
 from judgepanel.present.blocks import (
@@ -18,6 +19,7 @@ from judgepanel.present.blocks import (
     Table,
     paragraphs,
 )
+from judgepanel.present.decide.decision import decision_sentence
 from judgepanel.studies.methods.method_grid import MethodGrid, MethodGridSpec
 from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import capital, counted, fixed, level, listed, percent
@@ -40,9 +42,13 @@ _LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class MethodGridView:
-    """The metric shown in the heat map; ties and table always use NLL."""
+    """The metric shown in the heat map, and the recommendation, if known.
+
+    Ties and table always use NLL.
+    """
 
     metric: str = "nll"
+    recommendation: Recommendation | None = None
 
 
 def pair_name(aggregator: str, calibrator: str) -> str:
@@ -80,6 +86,23 @@ def _ties(result: MethodGrid) -> str:
         return f"{who} is {'' if tied > 1 else 'not '}told apart from it"
     are = "is" if tied == 1 else "are"
     return f"{tied} of the other {others} pairs {are} not told apart from it"
+
+
+def grid_decision(result: MethodGrid, recommendation: Recommendation | None) -> str:
+    """The decision, and where its main pipeline stands among the pairs; nothing without one."""
+    if recommendation is None:
+        return ""
+    decision, main = decision_sentence(recommendation), recommendation.model.main
+    if main.aggregator not in result.aggregators or main.calibrator not in result.calibrators:
+        return decision
+    cell = result.aggregators.index(main.aggregator), result.calibrators.index(main.calibrator)
+    place = f"has NLL {level(*result.nll[cell])}"
+    if cell == result.best:
+        place = "has the lowest NLL"
+    elif result.tied[cell]:
+        place = "is not told apart from the lowest"
+    name = capital(pipeline_name(main.aggregator, main.calibrator))
+    return f"{decision} {name} on all judges {place} here."
 
 
 def ties_sentence(result: MethodGrid) -> str:
@@ -190,7 +213,11 @@ def present(
         Answer(grid_sentence(result)),
         Figure(partial(method_grid, cells), f"Figure: {shows}", narrow=cells),
         Paragraph(_reading(result, view.metric), quiet=True),
-        *paragraphs(ties_sentence(result), grid_choice_sentence(result)),
+        *paragraphs(
+            grid_decision(result, view.recommendation),
+            ties_sentence(result),
+            grid_choice_sentence(result),
+        ),
         Table(grid_table(result), "Every cell, lowest NLL first.", height=320),
         _method(result),
     ]

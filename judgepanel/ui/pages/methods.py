@@ -20,6 +20,7 @@ from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, Meth
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
 from judgepanel.ui.controls import aggregator_control, folded, score_control
 from judgepanel.ui.frame import PageContext, answer, next_step
+from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.work import show_result
 from judgepanel.words.sentences import CALIBRATOR_NAMES, so_far
@@ -40,7 +41,7 @@ def page(context: PageContext) -> None:
         sentence = so_far(result) + grid_sentence(result)
         answer(sentence, "open" if _nothing_shown(result) else "keep")
         st.header(entry.study.title)
-        view = MethodGridView(metric)
+        view = MethodGridView(metric, known_recommendation(context))
         draw_study(entry, context, spec, result, view, caveats=caveats, skip=(sentence,))
 
     if show_result(METHOD_GRID, context, spec, draw):
