@@ -9,19 +9,19 @@ from __future__ import annotations
 import json
 import logging
 import zlib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     Engine,
     and_,
     delete,
     func,
     insert,
+    or_,
     select,
     union,
     update,
@@ -29,6 +29,7 @@ from sqlalchemy import (
 
 from judgepanel.service.cache import Cache
 from judgepanel.service.database import transaction
+from judgepanel.service.earlier import asks_the_same
 from judgepanel.service.jobs import Lost
 from judgepanel.service.ledger import Key, upsert
 from judgepanel.service.tables import ANALYSES, DECISIONS, JOBS, RESULTS, VOTES, DatabaseNow
@@ -200,13 +201,10 @@ class Archive:
             opened(connection, analysis_id, owner)
             return decided(connection, analysis_id)
 
-    def result(self, study: Study[Any, Any, Any], key: Key) -> Stored | None:
+    def result(self, study: Study[Any, Any, Any], key: Key, spec: Spec) -> Stored | None:
         """Return the readable result of the newest engine up to this one."""
         shape_of(study.result)  # A result type that no data fit is no damage.
-        wanted = select(RESULTS.c.engine, RESULTS.c.content).where(_up_to(key))
-        with transaction(self._engine, write=False) as connection:
-            rows = connection.execute(wanted.order_by(RESULTS.c.engine.desc())).all()
-        for engine, content in rows:
+        for engine, content in self._results(key, spec):
             try:
                 result = from_plain(study.result, json.loads(zlib.decompress(content))["result"])
             except UNREADABLE as error:
@@ -215,11 +213,28 @@ class Archive:
             return Stored(result, engine, engine == key.engine)
         return None
 
-    def holds_result(self, key: Key) -> bool:
+    def holds_result(self, key: Key, spec: Spec) -> bool:
         """Return whether a result of this or an earlier engine is stored, readable or not."""
-        wanted = select(RESULTS.c.engine).where(_up_to(key)).limit(1)
+        return bool(self._results(key, spec))
+
+    def _results(self, key: Key, spec: Spec) -> Sequence[tuple[int, bytes]]:
+        """Return engine and content of each result that answers this spec, newest first.
+
+        Earlier engines may have stored the same question under a spec with fewer options.
+        """
+        of, draw = RESULTS.c, draw_of(spec.settings)
+        same = of.spec_sha256 == key.spec_sha256
+        wanted = select(of.engine, of.content, same.label("same")).where(
+            *(of.votes_sha256 == key.votes_sha256, of.study == key.study, of.engine <= key.engine),
+            or_(same, and_(of.engine < key.engine, of.draw == draw)),
+        )
         with transaction(self._engine, write=False) as connection:
-            return connection.execute(wanted).first() is not None
+            rows = connection.execute(wanted.order_by(of.engine.desc(), same.desc())).all()
+        return [
+            (engine, content)
+            for engine, content, exact in rows
+            if exact or asks_the_same(content, spec)
+        ]
 
     def put_result(self, connection: Connection, key: Key, spec: Spec, result: Any) -> None:
         """Store a result; raise Lost if its votes were deleted."""
@@ -229,12 +244,6 @@ class Archive:
         if not _locked(connection, key.votes_sha256):
             raise Lost
         upsert(connection, RESULTS, row, ("draw", "content"))
-
-
-def _up_to(key: Key) -> ColumnElement[bool]:
-    """Condition for results of this and earlier engines."""
-    same = [RESULTS.c[name] == value for name, value in key.columns().items() if name != "engine"]
-    return and_(*same, RESULTS.c.engine <= key.engine)
 
 
 def draw_of(settings: Settings) -> str:

@@ -266,7 +266,7 @@ class SqlWorkspace:
         known = self._results.get(str(key))
         if known is not None and known.engine == key.engine:
             return known
-        result = self._archive.result(study, key)
+        result = self._archive.result(study, key, spec)
         if result is not None and result.current:
             self._results.put(str(key), result)
         return result
@@ -275,7 +275,8 @@ class SqlWorkspace:
         """Return whether a result of this spec is stored but unreadable."""
         self._require_access(votes_sha256)
         key = _key(study, votes_sha256, spec)
-        return self._archive.holds_result(key) and self.result(study, votes_sha256, spec) is None
+        held = self._archive.holds_result(key, spec)
+        return held and self.result(study, votes_sha256, spec) is None
 
     def partial(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Job | None:
         """Return the state of work that this user wants or cancelled, or that failed for them.
