@@ -15,8 +15,8 @@ from judgepanel.votes.errors import InputError
 from judgepanel.votes.from_arrow import is_arrow, read_arrow
 from judgepanel.votes.from_csv import read_csv
 from judgepanel.votes.from_excel import is_workbook, read_excel
-from judgepanel.votes.from_json import is_document, lines_of
-from judgepanel.votes.from_jsonl import read_jsonl
+from judgepanel.votes.from_json import flat_lines, is_document, lines_of
+from judgepanel.votes.from_jsonl import NESTED, read_jsonl
 from judgepanel.votes.from_parquet import read_parquet
 from judgepanel.votes.table import Format, RawTable, too_large_unpacked
 
@@ -24,11 +24,22 @@ __all__ = ["RawTable", "check_bytes", "read_table", "text_of"]
 
 ALLOWED_FILES = "CSV, CSV.GZ, Excel, Parquet, Arrow, JSON and JSON Lines"
 
+
+def _read_lines(data: bytes, name: str) -> RawTable:
+    """JSON Lines, plain or with records inside each other."""
+    try:
+        return read_jsonl(data, name)
+    except InputError as error:
+        if error.problem != NESTED:
+            raise
+    return read_jsonl(flat_lines(data), name)
+
+
 _READERS: dict[Format, Callable[[bytes, str], RawTable]] = {
     "csv": read_csv,
     "parquet": read_parquet,
     "arrow": read_arrow,
-    "jsonl": read_jsonl,
+    "jsonl": _read_lines,
     "excel": read_excel,
 }
 _BY_EXTENSION: dict[str, Format] = {

@@ -1,9 +1,10 @@
-"""One JSON document -> JSON Lines: a list of records, or an object that contains one."""
+"""Records inside each other -> plain JSON Lines: those of one document, or of nested lines."""
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from judgepanel.votes import limits
@@ -46,18 +47,46 @@ def lines_of(data: bytes) -> bytes:
     InputError
         Not JSON, beyond the limits, no list of objects, or two lists that may be the records.
     """
-    value = _decoded(data)
-    out = []
-    size = 0
-    for number, record in enumerate(_records(value), start=1):
-        for row in _rows(record, number):
-            line = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
-            size += len(line) + 1
-            if size > limits.MAX_UNPACKED:
-                raise too_large_unpacked()
-            out.append(line)
-    if not out:
+    records = enumerate(_records(_decoded(data)), start=1)
+    lines = _written(line for number, record in records for line in _lines(record, number))
+    if not lines:
         raise InputError("a JSON list without records", allowed=_ALLOWED)
+    return lines
+
+
+def flat_lines(data: bytes) -> bytes:
+    """JSON Lines whose records hold objects and lists of objects, unfolded as in a document.
+
+    A line that is no record stays as it is, for the reader to refuse.
+    """
+    return _written(
+        line
+        for number, text in enumerate(io.BytesIO(data.removeprefix(_BOM)), start=1)
+        for line in _unfolded(text.rstrip(b"\n"), number)
+    )
+
+
+def _unfolded(text: bytes, number: int) -> Iterable[bytes]:
+    try:
+        record = _decoded(text)
+    except InputError:
+        return [text]
+    return _lines(record, number) if isinstance(record, dict) else [text]
+
+
+def _lines(record: dict[str, Any], number: int) -> Iterator[bytes]:
+    for row in _rows(record, number):
+        yield json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _written(lines: Iterable[bytes]) -> bytes:
+    out: list[bytes] = []
+    size = 0
+    for line in lines:
+        size += len(line) + 1
+        if size > limits.MAX_UNPACKED:
+            raise too_large_unpacked()
+        out.append(line)
     return b"\n".join(out)
 
 

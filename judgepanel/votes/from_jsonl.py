@@ -22,6 +22,7 @@ from judgepanel.votes.table import (
     text_column,
 )
 
+NESTED = "a nested value"
 _BOM = b"\xef\xbb\xbf"
 _ALLOWED_VALUES = "text, numbers, true, false, null"
 
@@ -102,7 +103,7 @@ def _object(raw: bytes, text: str, line: int) -> _Pairs:
     except (InputError, RecursionError) as error:
         if isinstance(error, InputError) and raw.count(b"[") + raw.count(b"{") == 1:
             raise InputError(error.problem, row=line, allowed=error.allowed) from None
-        raise InputError("a nested value", row=line, value=text, allowed=_ALLOWED_VALUES) from None
+        raise InputError(NESTED, row=line, value=text, allowed=_ALLOWED_VALUES) from None
     if not isinstance(pairs, _Pairs):
         raise InputError("not a JSON object", row=line, value=text, allowed="one object a line")
     twice = first_repeated([key for key, _ in pairs])
@@ -138,7 +139,7 @@ def _check_plain(value: Any, column: str, line: int) -> None:
     if isinstance(value, list):
         kind = "object" if isinstance(value, _Pairs) else "list"
         raise InputError(
-            "a nested value",
+            NESTED,
             row=line,
             column=column,
             value=kind,

@@ -55,6 +55,12 @@ FILES = {
     "lists in records.json": json.dumps([listed(row) for row in ROWS]).encode(),
     "a list in UTF-16.json": json.dumps(ROWS, ensure_ascii=False).encode("utf-16"),
     "lines.jsonl": "\n".join(map(json.dumps, ROWS)).encode(),
+    "objects in lines.jsonl": "\n".join(json.dumps(nested(row)) for row in ROWS).encode(),
+    "objects in some lines.jsonl": "\n".join(
+        json.dumps(row if n % 2 else nested(row)) for n, row in enumerate(ROWS, start=1)
+    ).encode(),
+    "lists in lines.jsonl": "\n".join(json.dumps(listed(row)) for row in ROWS).encode(),
+    "objects in lines.json": "\n".join(json.dumps(nested(row)) for row in ROWS).encode(),
 }
 
 

@@ -95,6 +95,17 @@ def test_every_form_is_read_beside_every_other_column(words: str, more: str | No
     assert same_votes(read(write(cells)))
 
 
+TOGETHER = [
+    pair for pair in itertools.combinations(MORE, 2) if not {*MORE[pair[0]]} & {*MORE[pair[1]]}
+]
+
+
+def test_any_two_other_columns_are_told_from_judges_together() -> None:
+    for (one, other), words in zip(TOGETHER, itertools.cycle(WORDS), strict=False):
+        cells = columns(WORDS[words], **MORE[one], **MORE[other])
+        assert same_votes(read(write(cells), task="pairwise")), (one, other, words)
+
+
 def test_names_of_models_are_verdicts_beside_the_columns_that_say_who_wrote() -> None:
     cells = columns(**MODELS)
     for name in ("label", *JUDGES):
@@ -269,6 +280,27 @@ def test_renamed_judges_keep_their_votes(names: list[str]) -> None:
     votes = read(write(cells)).votes
     assert votes.judges == tuple(names)
     assert np.array_equal(votes.votes, read(write(columns())).votes.votes)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    names=st.lists(st.text("abcäß _-.?🦜", min_size=1, max_size=9), min_size=5, max_size=5),
+    order=st.permutations(range(5)),
+    separator=st.sampled_from(",;\t"),
+)
+def test_roles_that_are_given_make_names_order_and_separator_of_no_matter(
+    names: list[str], order: list[int], separator: str
+) -> None:
+    cells = [*columns().values()]
+    names = [f"x{n}{name}x" for n, name in enumerate(names)]
+    text = write({names[n]: cells[n] for n in order}, separator)
+    item, label, *judges = names
+    roles = {"id_column": item, "label_column": label, "judge_columns": judges}
+    votes = read(text, task="pairwise", **roles).votes.with_judges(judges)
+    plain = read(write(columns())).votes
+    assert np.array_equal(votes.votes, plain.votes)
+    assert np.array_equal(votes.labels, plain.labels)
+    assert votes.item_ids == plain.item_ids
 
 
 def test_samples_are_read_as_they_always_were() -> None:
