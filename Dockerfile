@@ -2,14 +2,23 @@
 
 FROM python:3.11-slim-bookworm AS packages
 COPY requirements.lock /build/
-# As ./run does it: wheels of known hashes, nothing is compiled. The environment has no pip.
+# As ./run does it: wheels of known hashes, nothing is compiled. The environment has no pip, and
+# none of what the packages bring for their own tests, for Jupyter and for compilers.
 RUN python -m venv --without-pip /opt/venv \
     && pip --python /opt/venv/bin/python install --no-cache-dir --disable-pip-version-check \
-        --require-hashes --only-binary :all: --requirement /build/requirements.lock
+        --report /build/report.json --require-hashes --only-binary :all: \
+        --requirement /build/requirements.lock \
+    && find /opt/venv -depth -type d ! -path '*.dist-info/*' \( -name tests -o -name nbextension \
+        -o -name labextension -o -path '*/share/jupyter' -o -path '*/pyarrow/include' \) \
+        -exec rm -r {} +
+COPY .ci/licences.py .ci/sbom.py /build/.ci/
+COPY judgepanel/__init__.py /build/judgepanel/
+RUN /opt/venv/bin/python /build/.ci/sbom.py /build/report.json > /build/sbom.json
 
 FROM python:3.11-slim-bookworm
 RUN pip uninstall --yes --root-user-action ignore pip setuptools wheel \
-    && useradd --system --uid 10001 --user-group --home-dir /data --no-create-home \
+    && groupadd --gid 10001 judgepanel \
+    && useradd --uid 10001 --gid judgepanel --home-dir /data --no-create-home \
         --shell /usr/sbin/nologin judgepanel \
     && install --directory --owner judgepanel --group judgepanel --mode 0700 /data
 COPY --from=packages /opt/venv /opt/venv
@@ -31,8 +40,9 @@ COPY .streamlit/config.toml .streamlit/
 COPY judgepanel judgepanel/
 COPY pages pages/
 COPY sample_data sample_data/
-# The root file system may be read-only later.
-RUN python -m compileall -q app.py judgepanel pages
+COPY --from=packages /build/sbom.json ./
+# The root file system may be read-only later, and the checkout may have been made with umask 077.
+RUN python -m compileall -q app.py judgepanel pages && chmod -R a+rX .
 
 USER 10001:10001
 VOLUME ["/data"]

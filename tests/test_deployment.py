@@ -72,15 +72,26 @@ def environment() -> dict[str, str]:
     return dict(word.split("=", 1) for word in last("ENV").words)
 
 
-def copied() -> list[str]:
-    """Every path that is copied from the repository."""
-    lines = [step.words for step in steps() if step.name == "COPY"]
+def copied(first_stage: int = 0) -> list[str]:
+    """Every path that is copied from the repository, from this stage on."""
+    lines = [step.words for step in steps() if step.name == "COPY" and step.stage >= first_stage]
     return [path for words in lines if "--from=packages" not in words for path in words[:-1]]
+
+
+def cut() -> set[str]:
+    """Names of the folders of installed packages that the image leaves out."""
+    (install,) = [step.text for step in steps() if "--requirement" in step.text]
+    return set(re.findall(r"-name (\w+)", install))
 
 
 @cache
 def compose() -> dict[str, Any]:
     return yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
+
+
+@cache
+def team() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "compose.team.yaml").read_text("utf-8"))
 
 
 @cache
@@ -180,6 +191,17 @@ def test_git_leaves_secrets_alone(path: str) -> None:
 
 
 STARTS = """
+import sys
+from importlib.machinery import PathFinder
+
+class Cut:
+    def find_spec(self, name, path, _=None):
+        if name.rpartition(".")[2] in sys.argv[1:]:
+            spec = PathFinder.find_spec(name, path)
+            if spec is not None and spec.submodule_search_locations:  # Folders are cut, not files.
+                raise ModuleNotFoundError(f"{name} is not in the image", name=name)
+
+sys.meta_path.insert(0, Cut())
 from streamlit.testing.v1 import AppTest
 
 page = AppTest.from_file("app.py", default_timeout=120).run()
@@ -191,15 +213,16 @@ assert "analysis" in page.query_params, page
 
 def test_the_files_that_are_copied_are_all_that_the_dashboard_needs(tmp_path: Path) -> None:
     inside = tmp_path / "app"
-    for path in copied():
+    for path in copied(last("CMD").stage):
         if (ROOT / path).is_dir():
             shutil.copytree(ROOT / path, inside / path, ignore=shutil.ignore_patterns("*.pyc"))
         else:
             (inside / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / path, inside / path)
     own = {"PYTHONPATH": str(inside), "JUDGEPANEL_HOME": str(tmp_path / "data")}
+    assert "tests" in cut()
     ran = subprocess.run(
-        (sys.executable, "-c", STARTS),
+        (sys.executable, "-c", STARTS, *cut()),
         cwd=inside,
         env={**os.environ, **own, "JUDGEPANEL_BACKEND": "threading"},
         capture_output=True,
@@ -217,7 +240,6 @@ def test_the_ports_agree() -> None:
     assert environment()["STREAMLIT_SERVER_PORT"] == PORT == last("EXPOSE").text
     assert app()["ports"] == [f"127.0.0.1:{PORT}:{PORT}"]
     assert f"http://127.0.0.1:{PORT}" in DOCS
-    assert f"reverse_proxy 127.0.0.1:{PORT}" in DOCS
 
 
 def test_nothing_is_published_beyond_this_machine() -> None:
@@ -307,8 +329,10 @@ def test_the_database_is_waited_for_and_is_the_one_that_the_app_is_told_of() -> 
 
 
 def test_what_is_kept_is_in_named_volumes() -> None:
-    named = [volume.split(":")[0] for s in (app(), database()) for volume in s["volumes"]]
-    assert sorted(named) == sorted(compose()["volumes"])
+    for file in (compose(), team()):
+        mounted = [v for service in file["services"].values() for v in service.get("volumes", [])]
+        named = [volume.split(":")[0] for volume in mounted if not volume.startswith("./")]
+        assert sorted(named) == sorted(file["volumes"])
     home = environment()["JUDGEPANEL_HOME"]
     assert last("VOLUME").words == [home]
     assert app()["volumes"] == [f"data:{home}"]
@@ -346,16 +370,38 @@ def test_the_profile_dask_has_workers_of_our_image_at_the_documented_address() -
     assert backend_of("dask", address, ()) == address
 
 
-def test_the_lines_for_team_mode_are_right_once_they_are_let_in() -> None:
+def test_team_mode_says_so_and_brings_who_may_sign_in() -> None:
+    added = team()["services"]["app"]
+    assert set(added) == {"environment", "secrets"}
+    assert set(added["environment"]) < set(app()["environment"])
+    assert added["environment"]["JUDGEPANEL_ACCESS"] == "team"
+    (secret,) = added["secrets"]
+    assert secret["target"] == f"{last('WORKDIR').text}/.streamlit/secrets.toml"
+    assert team()["secrets"][secret["source"]] == {"file": "./secrets.toml"}
+    for setting in ("COMPOSE_FILE=compose.yaml:compose.team.yaml", "COMPOSE_PROFILES=proxy"):
+        assert setting in DOCS
+
+
+def test_the_proxy_of_team_mode_passes_on_to_the_app_and_has_no_more_rights_than_it_needs() -> None:
+    proxy = team()["services"]["proxy"]
+    assert proxy["profiles"] == ["proxy"]
+    assert proxy["environment"]["JUDGEPANEL_SERVER"] == f"app:{PORT}"
+    address = team()["services"]["app"]["environment"]["JUDGEPANEL_PUBLIC_URL"]
+    assert proxy["environment"]["JUDGEPANEL_PUBLIC_URL"] == address
+    assert re.fullmatch(r"\$\{JUDGEPANEL_PUBLIC_URL:\?[^}]+\}", address)
+    files = [v.split(":")[0] for v in proxy["volumes"] if v.startswith("./")]
+    assert files == ["./Caddyfile"]
+    used = re.findall(r"\{\$(\w+)(?::([^}]*))?\}", (ROOT / "Caddyfile").read_text("utf-8"))
+    assert dict(used) == {"JUDGEPANEL_PUBLIC_URL": "", "JUDGEPANEL_SERVER": f"127.0.0.1:{PORT}"}
+    assert (proxy["cap_drop"], proxy["cap_add"]) == (["ALL"], ["NET_BIND_SERVICE"])
+    assert proxy["read_only"] is True
+    assert "no-new-privileges:true" in proxy["security_opt"]
+
+
+def test_limits_of_memory_and_cores_are_right_once_they_are_let_in() -> None:
     text = (ROOT / "compose.yaml").read_text("utf-8")
-    lines = re.sub(r"^( *)# (?=secrets:|  |mem_limit|cpuset)", r"\1", text, flags=re.MULTILINE)
-    let_in = yaml.safe_load(lines)
-    (secret,) = let_in["services"]["app"]["secrets"]
-    folder = last("WORKDIR").text
-    assert secret["target"] == f"{folder}/.streamlit/secrets.toml"
-    assert let_in["secrets"][secret["source"]] == {"file": "./secrets.toml"}
-    assert {"mem_limit", "cpuset"} <= set(let_in["services"]["app"])
-    assert let_in["services"]["database"] == database()
+    lines = re.sub(r"^( *)# (?=mem_limit|cpuset)", r"\1", text, flags=re.MULTILINE)
+    assert {"mem_limit", "cpuset"} <= set(yaml.safe_load(lines)["services"]["app"])
 
 
 def test_the_example_of_secrets_has_what_signing_in_needs() -> None:
@@ -372,7 +418,7 @@ def test_the_proxies_take_the_largest_upload_and_log_no_query() -> None:
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
     limit = settings["server"]["maxUploadSize"]
     (nginx,) = re.findall(r"```nginx\n(.*?)```", DOCS, re.DOTALL)
-    (caddy,) = re.findall(r"```caddy\n(.*?)```", DOCS, re.DOTALL)
+    caddy = (ROOT / "Caddyfile").read_text("utf-8")
     (size,) = re.findall(r"client_max_body_size (\d+)m;", nginx)
     assert int(size) > limit
     (size,) = re.findall(r"max_size (\d+)MB", caddy)
@@ -385,6 +431,7 @@ def test_the_proxies_take_the_largest_upload_and_log_no_query() -> None:
     for secret in ("request>headers>Referer", "request>headers>Sec-Websocket-Protocol"):
         assert f"{secret} delete" in caddy
     for text in (nginx, caddy):
+        assert re.search('Strict-Transport-Security "?max-age=31536000', text)
         assert "Referrer-Policy no-referrer" in text
         assert "X-Content-Type-Options nosniff" in text
         assert "X-Frame-Options" in text
