@@ -18,6 +18,7 @@ BENCHES = {
     "--sessions 40 --views 2000 --kills 9",
     "decision": "the recommendation on held-out halves against the best candidate in hindsight",
     "dawid_skene": "Dawid-Skene against crowd-kit; sparse panels",
+    "grades": "grades against the votes cut from them on held-out halves; --splits 20",
     "joint": "joint against the best one-coin cell in hindsight; its time",
     "irt": "2PL against girth; recovery of abilities, discriminations and shares",
     "label_budget": "label budgets: size and power of the joint test, coverage",

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from judgepanel.models.calibrators import calibrator as calibrator
     from judgepanel.models.conformal import SplitConformal as SplitConformal
     from judgepanel.models.dawid_skene import DawidSkene as DawidSkene
+    from judgepanel.models.graded import GradedJoint as GradedJoint
+    from judgepanel.models.graded import GradedOneCoin as GradedOneCoin
     from judgepanel.models.irt import TwoPL as TwoPL
     from judgepanel.models.joint import Joint as Joint
     from judgepanel.models.joint import MonotoneJoint as MonotoneJoint
@@ -49,6 +51,8 @@ __all__ = [
     "CrossValidatedBetaCalibrator",
     "DawidSkene",
     "FreeBetaCalibrator",
+    "GradedJoint",
+    "GradedOneCoin",
     "IsotonicCalibrator",
     "Joint",
     "LogOdds",
@@ -91,6 +95,7 @@ __getattr__, __dir__ = lazy_names(
         ),
         "conformal": ("SplitConformal",),
         "dawid_skene": ("DawidSkene",),
+        "graded": ("GradedJoint", "GradedOneCoin"),
         "irt": ("TwoPL",),
         "joint": ("Joint", "MonotoneJoint", "MonotoneStacking", "Stacking"),
         "mixture": ("Member", "Mixture", "mixture_of"),

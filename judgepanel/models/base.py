@@ -45,10 +45,11 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the raw logit of class ``classes_[1]``, (n_items,)."""
         check_is_fitted(self)
-        votes = verdicts(
-            validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        checked = validate_data(
+            self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
         )
-        logits = self._logits(votes)
+        votes = self._verdicts(checked)
+        logits = self._logits_of(checked, votes)
         return np.where((votes == MISSING).all(axis=1), self.prior_logit_, logits)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
@@ -108,14 +109,28 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             others = validate_data(
                 self, X_unlabelled, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
             )
-            unlabelled = signed(verdicts(others))
+            unlabelled = signed(self._verdicts(others))
+        votes = signed(self._verdicts(checked))
         return Ballots(
-            signed(verdicts(checked)),
+            votes,
             (2 * codes - 1).astype(np.int8),
             _units(groups, len(codes)),
             symmetric=bool(getattr(self, "symmetric", False)),
             unlabelled=unlabelled,
+            margins=self._margins(checked),
         )
+
+    def _verdicts(self, X: Floats) -> Votes:
+        """Verdicts (n_items, n_judges) in {0, 1, -1 missing} of what was given."""
+        return verdicts(X)
+
+    def _margins(self, X: Floats) -> Floats | None:
+        """How far what was given is from its threshold, where an aggregator looks at that."""
+        return None
+
+    def _logits_of(self, X: Floats, votes: Votes) -> Floats:
+        """Raw logits (n_items,) of what was given, and of its verdicts."""
+        return self._logits(votes)
 
     def _learn(self, ballots: Ballots) -> None:
         """Set the fitted attributes."""

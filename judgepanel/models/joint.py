@@ -78,15 +78,19 @@ class Stacking(VoteAggregator):
         return self.panel_.logits(signed(votes))
 
     def _left_out(self, ballots: Ballots) -> Floats:
-        fold = self._fold(ballots)
-        fits = [
-            Fit(np.flatnonzero(fold != f), np.flatnonzero(fold == f), fold[fold != f])
-            for f in range(int(fold.max()) + 1)
-        ]
+        fits = self._fits(ballots)
         logits = np.empty(ballots.n_items)
         for fit, panel in zip(fits, self._panels(ballots, fits), strict=True):
             logits[fit.score] = panel.logits(ballots.votes[fit.score])
         return logits
+
+    def _fits(self, ballots: Ballots) -> list[Fit]:
+        """A fit without each fold, that scores it."""
+        fold = self._fold(ballots)
+        return [
+            Fit(np.flatnonzero(fold != f), np.flatnonzero(fold == f), fold[fold != f])
+            for f in range(int(fold.max()) + 1)
+        ]
 
     def _fold(self, ballots: Ballots) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         if self.n_folds < 2:
@@ -96,10 +100,14 @@ class Stacking(VoteAggregator):
         return fold_of(pieces, ballots.n_items)
 
     def _panels(self, ballots: Ballots, fits: list[Fit]) -> list[JointPanel]:
+        return self._form().panels(ballots, fits, ballots.n_judges, Cs=self._ridges())
+
+    def _ridges(self) -> list[float]:
+        """``Cs``, checked."""
         Cs = [float(C) for C in self.Cs]
         if not Cs or Cs != sorted(Cs) or not 0.0 < Cs[0] <= Cs[-1] < np.inf:
             raise ValueError(f"Cs must be positive, finite and ascending, they are {self.Cs}.")
-        return self._form().panels(ballots, fits, ballots.n_judges, Cs=Cs)
+        return Cs
 
     def _form(self) -> Form:
         return RIDGES[self.kind]

@@ -94,6 +94,7 @@ def prepare(votes: VoteMatrix, settings: Settings) -> Prepared:
         symmetric=oriented.symmetric,
         unlabelled=_signed(oriented.unlabelled) if len(oriented.unlabelled) else None,
         ties=votes.ties,
+        margins=votes.margins,
     )
     return Prepared(oriented, ballots)
 

@@ -111,7 +111,7 @@ def build_votes(
         *read,
         *once,
         *rewritten,
-        *grade_notes(scales),
+        *grade_notes(scales, votes),
         *vote_warnings(votes),
         *(label_warnings(votes) if need_labels else ()),
     ]

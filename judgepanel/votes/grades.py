@@ -19,7 +19,7 @@ from judgepanel.votes.cells import is_number, unshield
 from judgepanel.votes.columns import Mapping as Columns
 from judgepanel.votes.columns import is_role_name
 from judgepanel.votes.errors import InputError, listed
-from judgepanel.votes.matrix import MISSING, Task
+from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import decimal_of, distinct, verdict_of
 
@@ -88,12 +88,18 @@ def grades_of(cells: pd.Series) -> Floats:
     return np.array([_grade(word) for word in words] or [np.nan])[codes]
 
 
-def grade_notes(scales: Mapping[str, Scale]) -> list[str]:
-    """How grades were read, in full sentences."""
+def grade_notes(scales: Mapping[str, Scale], votes: VoteMatrix) -> list[str]:
+    """How grades were read, and how many of them are ties, in full sentences."""
     by_scale: dict[str, list[str]] = {}
     for judge, scale in scales.items():
         by_scale.setdefault(str(scale), []).append(judge)
-    return [f"Read as {scale}: {listed(judges)}." for scale, judges in by_scale.items()]
+    notes = [f"Read as {scale}: {listed(judges)}." for scale, judges in by_scale.items()]
+    if votes.grades is not None:
+        n_grades = int((~np.isnan(votes.grades)).sum())
+        n_ties = int((votes.grades == votes.thresholds).sum())
+        many = "is a tie" if n_ties == 1 else "are ties"
+        notes.append(f"{n_grades:,} grades, of which {n_ties:,} {many} (on the threshold).")
+    return notes
 
 
 PROBABILITIES = Scale("probabilities", 0.5)

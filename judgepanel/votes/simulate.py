@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit, logit, ndtr
+from scipy.special import expit, logit, ndtr, ndtri
 
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.matrix import MISSING, VoteMatrix
@@ -101,7 +101,7 @@ def simulate_with_truth(spec: SimulationSpec) -> Simulated:
     item_stream, panel_stream, verdict_stream, missing_stream = streams
     items = _draw_items(spec, item_stream)
     panel = _draw_panel(spec, panel_stream)
-    verdicts = _draw_votes(spec, items, panel, verdict_stream)
+    verdicts, ratings = _draw_votes(spec, items, panel, verdict_stream)
     _remove_unseen(verdicts, spec, items, missing_stream)
     labels = np.where(items.unlabelled, np.int8(MISSING), items.labels)
     votes = VoteMatrix(
@@ -113,6 +113,8 @@ def simulate_with_truth(spec: SimulationSpec) -> Simulated:
         groups=_group_names(spec, items.group),
         features=_features(spec, items),
         judge_table=panel.table,
+        grades=None if ratings is None else _grades(verdicts, ratings),
+        thresholds=None if ratings is None else np.zeros(spec.n_judges),
     )
     truth = items.labels
     if spec.one_class:
@@ -126,6 +128,12 @@ def simulate_with_truth(spec: SimulationSpec) -> Simulated:
         truth=truth,
         spec=spec,
     )
+
+
+def _grades(votes: NDArray[np.int8], ratings: NDArray[np.int8]) -> NDArray[np.float64]:
+    """Ratings with the sign of their votes; NaN where there is none."""
+    signs = np.where(votes == MISSING, np.nan, 2.0 * votes - 1.0)
+    return np.asarray(signs * ratings, dtype=np.float64)
 
 
 def one_class(votes: VoteMatrix) -> VoteMatrix:
@@ -261,9 +269,12 @@ def _abilities(spec: SimulationSpec, targets: NDArray[np.float64]) -> NDArray[np
 
 def _draw_votes(
     spec: SimulationSpec, items: _Items, panel: _Panel, rng: np.random.Generator
-) -> NDArray[np.int8]:
-    """Return all verdicts int8 (n_items, n_judges), none missing, drawn in blocks of rows."""
+) -> tuple[NDArray[np.int8], NDArray[np.int8] | None]:
+    """All verdicts int8 (n_items, n_judges), none missing, and how far from 0 their ratings are, in
+    1..levels; a few rows at a time for memory.
+    """
     votes = np.empty((spec.n_items, spec.n_judges), dtype=np.int8)
+    ratings = np.empty(votes.shape, dtype=np.int8) if spec.levels else None
     rho = spec.family_rho if spec.n_families else 0.0
     copies = np.array([kind == "copy" for kind in panel.kinds])
     for rows in _blocks(spec):
@@ -274,13 +285,16 @@ def _draw_votes(
         noise += np.sqrt(rho) * factor[:, panel.family]
         chance = expit(panel.ability[None, :] - items.difficulty[rows, None])
         correct = ndtr(noise) < chance
+        if ratings is not None:
+            steps = np.ceil(np.abs(ndtri(chance) - noise) * spec.levels / 2.0)
+            ratings[rows] = np.clip(steps, 1, spec.levels)
         if spec.copies:
             differs = rng.random((shape[0], spec.copies)) < spec.copy_flip
             correct[:, copies] = correct[:, [spec.copy_of]] ^ differs
         votes[rows] = np.where(correct, items.labels[rows, None], 1 - items.labels[rows, None])
     if spec.broken:
         votes[:, -spec.broken :] = spec.broken_verdict
-    return votes
+    return votes, ratings
 
 
 def _blocks(spec: SimulationSpec) -> list[slice]:

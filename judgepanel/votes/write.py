@@ -41,8 +41,8 @@ def write_votes(votes: VoteMatrix, path: str | Path) -> None:
     """Write a wide file: item_id, label, group_id, feat_*, one column per judge.
 
     The format follows the name: .csv, .csv.gz, .parquet or .jsonl. ``load_votes`` with the same
-    task and the same thresholds of grades (those that are not guessed) gives the same SHA-256, ties
-    and grades included, if features are floats (nan for missing) or texts,
+    task and, where they would not be guessed, the thresholds of grades by judge gives the same
+    SHA-256, ties and grades included, if features are floats (nan for missing) or texts,
     as the readers make them; the judge table goes to a file of its own (``write_judges``). Names
     and texts that a spreadsheet would run as a formula, or that would be read as something else,
     get an apostrophe in front, which the readers take away (``judgepanel.votes.cells``).

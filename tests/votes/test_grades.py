@@ -71,16 +71,23 @@ def test_a_vote_is_a_grade_cut_at_the_threshold(layout, cells, thresholds, cut, 
     assert votes.thresholds.tolist() == [cut, cut]
     assert form in loaded.forms
     assert any(note.startswith(f"Read as {form}, higher for label 1") for note in loaded.warnings)
+    given, on_it = (~np.isnan(votes.grades)).sum(), (votes.grades == cut).sum()
+    assert any(note.startswith(f"{given} grades, of which {on_it} ") for note in loaded.warnings)
 
 
 def test_a_frame_is_read_as_a_file_is() -> None:
     cells = {"label": [1, 0, 1, 0], "ann": [0.9, 0.2, np.nan, 0.5], "b": [0.1, 0.6] * 2}
     frame = pd.DataFrame({name: column * 5 for name, column in cells.items()})
-    with pytest.warns(jp.DataWarning, match="Read as probabilities"):
+    with pytest.warns(jp.DataWarning) as told:
         votes = jp.from_frame(frame).matrix
-    assert votes.votes[:4].tolist() == [[1, 0], [0, 1], [-1, 0], [-1, 1]]
-    with pytest.warns(jp.DataWarning, match="Read as scores cut at 0.3"):
+    sentences = [str(warning.message) for warning in told]
+    assert [text.split(",")[0] for text in sentences] == [
+        "Read as probabilities cut at 0.5",
+        "35 grades",
+    ]
+    with pytest.warns(jp.DataWarning):
         cut = jp.from_frame(frame, thresholds=0.3).matrix
+    assert votes.votes[:4].tolist() == [[1, 0], [0, 1], [-1, 0], [-1, 1]]
     assert cut.votes[:4].tolist() == [[1, 0], [0, 1], [-1, 0], [1, 1]]
     file = frame.to_csv(index=False).encode()
     assert load_votes(file, name="v.csv", task="pairwise").votes.sha256 == votes.sha256

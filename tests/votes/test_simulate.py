@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judgepanel.votes import load_votes, write_votes
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.matrix import MISSING, VoteMatrix
 from judgepanel.votes.simulate import (
@@ -433,3 +434,19 @@ def test_any_sensible_spec_gives_a_valid_matrix(spec):
     if spec.votes_per_item is not None:
         assert votes.n_votes.max() <= spec.votes_per_item
     assert simulate(spec).sha256 == votes.sha256
+
+
+def test_ratings_say_more_the_farther_they_are_and_leave_verdicts_as_they_were(tmp_path):
+    spec = SimulationSpec(n_items=2000, n_judges=6, copies=1, broken=1, parse_rate=0.9, seed=3)
+    votes = simulate(replace(spec, levels=3))
+    assert np.array_equal(votes.votes, simulate(spec).votes)
+    assert np.array_equal(np.isnan(votes.grades), votes.votes == -1)
+    right = votes.votes[:, :5] == votes.labels[:, None]
+    shares = [right[np.abs(votes.grades[:, :5]) == rating].mean() for rating in (1, 2, 3)]
+    assert 0.5 < shares[0] < shares[1] - 0.05 < shares[2] - 0.1
+    write_votes(votes, tmp_path / "votes.csv")
+    again = load_votes(tmp_path / "votes.csv", thresholds=0).votes
+    assert np.array_equal(again.grades, votes.grades, equal_nan=True)
+    for levels in (1, -1, 101):
+        with pytest.raises(InputError, match="levels"):
+            SimulationSpec(levels=levels)

@@ -12,6 +12,7 @@ from typing import Literal, cast, get_args
 
 from judgepanel.kernels.aggregate.crossfit import Kernel, cross_fitted
 from judgepanel.kernels.aggregate.dawid_skene import dawid_skene, dawid_skene_semi
+from judgepanel.kernels.aggregate.graded import graded_scores
 from judgepanel.kernels.aggregate.joint import (
     Form,
     joint,
@@ -19,6 +20,7 @@ from judgepanel.kernels.aggregate.joint import (
     stacking,
     stacking_monotone,
 )
+from judgepanel.kernels.aggregate.joint_graded import joint_graded
 from judgepanel.kernels.aggregate.prefixes import (
     ClosedForm,
     Index,
@@ -43,6 +45,9 @@ Aggregator = Literal[
     "joint_monotone",
 ]
 
+Graded = Literal["one_coin_graded", "joint_graded"]
+"""Aggregators of votes that have grades; without those they are one_coin and joint, to the bit."""
+
 AGGREGATORS: tuple[Aggregator, ...] = get_args(Aggregator)
 RIDGES: Mapping[str, Form] = MappingProxyType(
     {
@@ -58,9 +63,9 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
 )
 
 
-def cross_fits(aggregator: Aggregator) -> bool:
+def cross_fits(aggregator: Aggregator | Graded) -> bool:
     """Whether the aggregator is cross-fitted: a panel costs a fit, so studies use fewer sizes."""
-    return aggregator in KERNELS
+    return aggregator in KERNELS or aggregator == "joint_graded"
 
 
 def panel_scores(
@@ -68,7 +73,7 @@ def panel_scores(
     split: Split,
     ks: Index,
     *,
-    aggregator: Aggregator = "one_coin",
+    aggregator: Aggregator | Graded = "one_coin",
     ranking: Ranking = "accuracy",
     own_label: OwnLabel = "removed",
     seed: int = 0,
@@ -78,6 +83,15 @@ def panel_scores(
 
     ``seed`` and ``key`` determine the folds of cross-fitted aggregators.
     """
+    if aggregator == "one_coin_graded":
+        return graded_scores(
+            ballots,
+            split.calibration,
+            split.evaluation,
+            ks,
+            ranking=ranking,
+            own_label=own_label,
+        )
     if not cross_fits(aggregator):
         return prefix_scores(
             ballots,
@@ -92,7 +106,7 @@ def panel_scores(
         ballots,
         split,
         ks,
-        KERNELS[aggregator],
+        joint_graded if aggregator == "joint_graded" else KERNELS[aggregator],
         ranking=ranking,
         own_label=own_label,
         seed=seed,

@@ -20,7 +20,7 @@ that are shown to be below chance. No other vote counts against what it says, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -128,7 +128,7 @@ stacking_monotone = Form(one_coin=False, agreement=False, monotone=True)
 joint_monotone = Form(one_coin=True, agreement=False, monotone=True)
 
 
-def fit_panels(
+def fit_panels(  # noqa: PLR0913 - what a form learns from, each by its name
     ballots: Ballots,
     fits: Sequence[Fit],
     k: int,
@@ -138,6 +138,7 @@ def fit_panels(
     agreement: bool = False,
     monotone: bool = False,
     Cs: Sequence[float] = CS,
+    learn: Callable[[Index], Features] | None = None,
 ) -> list[JointPanel]:
     """Fit the panel of the ``k`` best judges of every fit.
 
@@ -149,21 +150,20 @@ def fit_panels(
     monotone : whether the weight of every judge is at least 0 unless the learn rows show the judge
         to be below chance. Agreement is not bounded.
     Cs : ridges, ascending; each fit starts from that of the C before.
+    learn : other features than those of the k best judges, from the rows of a model; as many in
+        every model.
     """
+
+    def of_votes(rows: Index) -> Features:
+        best = rank(ballots, rows, ranking)[:k]
+        return features(
+            ballots, rows, best, one_coin=one_coin, agreement=agreement, monotone=monotone
+        )
+
     problems, outer, inner = _plan(fits, choose=len(Cs) > 1)
     models: dict[_Left, _Model] = {}
     for batch in _batches(problems, k):
-        learnt = [
-            features(
-                ballots,
-                problems[left],
-                rank(ballots, problems[left], ranking)[:k],
-                one_coin=one_coin,
-                agreement=agreement,
-                monotone=monotone,
-            )
-            for left in batch
-        ]
+        learnt = [(learn or of_votes)(problems[left]) for left in batch]
         fitted = _fit(learnt, Cs, scale=one_coin, intercept=not ballots.symmetric)
         models.update(zip(batch, fitted, strict=True))
     return [

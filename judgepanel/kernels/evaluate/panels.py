@@ -288,7 +288,7 @@ def _chosen_logits(ballots: Ballots, fit: Fit, mask: Bools) -> Floats:
     """Return raw logits (n_score,) of a subset of judges, with ridges chosen for it."""
     if not mask.any():
         return np.zeros(len(fit.score))
-    fewer = replace(ballots, votes=ballots.votes[:, mask], unlabelled=None, ties=None)
+    fewer = replace(ballots, votes=ballots.votes[:, mask], unlabelled=None, ties=None, margins=None)
     (panel,) = fit_panels(fewer, [fit], fewer.n_judges, one_coin=True, agreement=True)
     return panel.logits(fewer.votes[fit.score])
 
@@ -300,7 +300,11 @@ def _rows(logits: list[Floats], fit: Fit) -> Floats:
 def _with_copies(ballots: Ballots, judge: int, times: int) -> Ballots:
     more = np.repeat(ballots.votes[:, [judge]], times, axis=1)
     return replace(
-        ballots, votes=np.concatenate([ballots.votes, more], axis=1), unlabelled=None, ties=None
+        ballots,
+        votes=np.concatenate([ballots.votes, more], axis=1),
+        unlabelled=None,
+        ties=None,
+        margins=None,
     )
 
 

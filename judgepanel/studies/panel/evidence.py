@@ -123,6 +123,7 @@ def rows_of(ballots: Ballots, rows: Index) -> Ballots:
         units=ballots.units[rows],
         unlabelled=None,
         ties=None if ballots.ties is None else ballots.ties[rows],
+        margins=None if ballots.margins is None else ballots.margins[rows],
     )
 
 
@@ -130,7 +131,14 @@ def judges_of(ballots: Ballots, judges: Bools) -> Ballots:
     """Return the same rows with some of the judges (n_judges,)."""
     unlabelled = None if ballots.unlabelled is None else ballots.unlabelled[:, judges]
     ties = None if ballots.ties is None else ballots.ties[:, judges]
-    return replace(ballots, votes=ballots.votes[:, judges], unlabelled=unlabelled, ties=ties)
+    margins = None if ballots.margins is None else ballots.margins[:, judges]
+    return replace(
+        ballots,
+        votes=ballots.votes[:, judges],
+        unlabelled=unlabelled,
+        ties=ties,
+        margins=margins,
+    )
 
 
 def known_judges(votes: VoteMatrix, prepared: Prepared) -> Known:

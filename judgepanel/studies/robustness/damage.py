@@ -152,6 +152,7 @@ def _at_scoring_time(
         votes=np.concatenate([ballots.votes, *more]),
         signs=np.concatenate([ballots.signs, ballots.signs[tiled]]),
         units=np.concatenate([ballots.units, ballots.units[tiled]]),
+        margins=None,
     )
     scores = panel_scores(
         stacked,

@@ -158,6 +158,7 @@ def _with_swaps(
             signs=np.concatenate([ballots.signs, -ballots.signs]),
             units=np.tile(ballots.units, 2),
             symmetric=False,
+            margins=None,
         ),
         Split(split.number, twice(split.calibration), twice(split.evaluation)),
         replace(

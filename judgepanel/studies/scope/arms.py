@@ -22,7 +22,14 @@ def without(ballots: Ballots, drop: NDArray[np.bool_]) -> Ballots:
     """Return the same items without the judges in the mask."""
     unlabelled = None if ballots.unlabelled is None else ballots.unlabelled[:, ~drop]
     ties = None if ballots.ties is None else ballots.ties[:, ~drop]
-    return replace(ballots, votes=ballots.votes[:, ~drop], unlabelled=unlabelled, ties=ties)
+    margins = None if ballots.margins is None else ballots.margins[:, ~drop]
+    return replace(
+        ballots,
+        votes=ballots.votes[:, ~drop],
+        unlabelled=unlabelled,
+        ties=ties,
+        margins=margins,
+    )
 
 
 def all_judges(ballots: Ballots, split: Split, recipe: Recipe) -> SplitScores:

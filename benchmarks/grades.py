@@ -1,0 +1,129 @@
+"""Grades against the votes cut from them: NLL on held-out halves, and the time of a fit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.real import real_path
+from benchmarks.report import Report, Table, say
+from judgepanel.kernels.aggregate.aggregation import Aggregator, Graded
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, evaluate_split
+from judgepanel.scoring.splits import split
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes.load import load_votes
+
+Floats = NDArray[np.float64]
+Pipeline = tuple[Aggregator | Graded, Calibrator]
+VOTES: tuple[Pipeline, ...] = (("one_coin", "temperature"), ("joint", "none"))
+GRADES: tuple[Pipeline, ...] = (("one_coin_graded", "temperature"), ("joint_graded", "none"))
+N_FOLDS = 5
+WORSE = 1.01
+"""The most that the NLL of graded pipelines may be, of that of votes."""
+
+
+def run(splits: int = 20) -> Report:
+    rows, lines = [], []
+    for name, ballots in matrices().items():
+        nll, inner, seconds = measured(ballots, splits)
+        mean = nll.mean(axis=1)
+        chosen = [_picked(nll[part], inner[part]) for part in (slice(0, 2), slice(0, 4))]
+        gain = chosen[1] - chosen[0]
+        error = gain.std(ddof=1) / np.sqrt(splits)
+        ratio = chosen[1].mean() / chosen[0].mean()
+        say(f"{name}: {ratio:.3f}")
+        rows.append(
+            (
+                name,
+                f"{ballots.n_items} x {ballots.n_judges}",
+                *(f"{value:.4f}" for value in mean),
+                *(f"{part.mean():.4f}" for part in chosen),
+                f"{ratio:.3f}",
+                f"{gain.mean():+.4f} ± {error:.4f}",
+                f"{seconds[3] / seconds[1]:.1f}",
+            )
+        )
+        met = "met" if ratio <= WORSE else "MISSED"
+        lines.append(
+            f"{name}: graded {min(mean[2:]) / min(mean[:2]):.3f} of votes, best pipeline each; "
+            f"with the choice made on calibration rows {ratio:.3f} (at most {WORSE}: {met})."
+        )
+    headings = (
+        *("votes", "shape", *(aggregator for aggregator, _ in (*VOTES, *GRADES))),
+        *("chosen of votes", "chosen of all", "ratio", "difference", "joint: time"),
+    )
+    note = (
+        f"Held-out NLL, mean over {splits} random halves; one-coin with temperature. The choice is "
+        "the pipeline of lowest cross-validated NLL on the calibration half, among those of votes, "
+        "and among all four. The difference is of the choices, ± its standard error over splits, "
+        "which share items. Time is that of joint on grades, of joint on votes."
+    )
+    return Report(
+        "Grades against votes",
+        "Does it pay to know how far a grade is from its threshold?",
+        [Table("NLL on held-out halves", headings, rows, note)],
+        lines,
+    )
+
+
+def matrices() -> Mapping[str, Ballots]:
+    """Real votes with grades, and simulated judges on five levels."""
+    settings = Settings()
+    real = {
+        name: prepare(load_votes(real_path(name), thresholds=cut).votes, settings).ballots
+        for name, cut in (("alpacaeval_probs", None), ("llmbar_graded", 0.0))
+    }
+    return real | {
+        "simulated, grades tell": ordinal(0, telling=1.0),
+        "simulated, grades tell a little": ordinal(1, telling=0.4),
+        "simulated, grades tell nothing": ordinal(2, telling=0.0),
+    }
+
+
+def ordinal(seed: int, *, telling: float, n: int = 400, k: int = 8) -> Ballots:
+    """Judges who see the truth through a normal error and rate it -2 to 2; 0 is a tie.
+
+    Their margins are those of their ratings with probability ``telling``, else of another item.
+    """
+    rng = np.random.default_rng(seed)
+    signs = rng.choice(np.array([-1, 1], np.int8), n)
+    shared = rng.normal(0.0, 0.3, (n, 1))
+    seen = signs[:, None] * rng.uniform(0.3, 0.9, k) + shared + rng.normal(0.0, 1.0, (n, k))
+    ratings = np.clip(np.round(seen), -2.0, 2.0)
+    votes = np.sign(ratings).astype(np.int8)
+    margins = np.abs(ratings)
+    for judge in range(k):
+        voted = np.flatnonzero(votes[:, judge])
+        mixed = voted[rng.random(len(voted)) >= telling]
+        margins[mixed, judge] = margins[rng.permutation(mixed), judge]
+    return Ballots(votes, signs, np.arange(n), margins=margins)
+
+
+def measured(ballots: Ballots, splits: int) -> tuple[Floats, Floats, Floats]:
+    """Held-out and cross-validated NLL (4, splits) of the pipelines, and seconds of each (4,)."""
+    pipelines = (*VOTES, *GRADES)
+    nll, inner = np.empty((2, len(pipelines), splits))
+    seconds = np.zeros(len(pipelines))
+    every, everyone = np.array([ballots.n_judges]), np.array([True])
+    for number in range(splits):
+        drawn = split(ballots.units, number)
+        for place, (aggregator, calibrator) in enumerate(pipelines):
+            started = time.perf_counter()
+            recipe = Recipe(aggregator, (calibrator,))
+            scores = evaluate_split(
+                ballots, drawn, every, recipe, Choice(everyone, N_FOLDS, (number, 1))
+            )
+            seconds[place] += time.perf_counter() - started
+            nll[place, number] = scores.evaluation[calibrator].nll.mean()
+            inner[place, number] = np.mean(scores.inner) if scores.inner is not None else np.nan
+    return nll, inner, seconds
+
+
+def _picked(nll: Floats, inner: Floats) -> Floats:
+    """Held-out NLL (splits,) of the pipeline of lowest cross-validated NLL in each split."""
+    return np.asarray(np.take_along_axis(nll, inner.argmin(axis=0)[None], axis=0)[0])

@@ -1,0 +1,205 @@
+"""One-coin on levels: what a vote weighs depends on how far its grade is from the threshold.
+
+Of the n votes of a judge c were right, and of those n_b in band b
+(:mod:`kernels.aggregate.levels`) c_b. A vote in band b weighs log(q_b / (1 - q_b)),
+
+    q_b = (c_b + m p) / (n_b + m),        p = (c + 1) / (n + 2):
+
+the share right in the band, shrunk to the judge's. The larger m, the less its bands differ by more
+than chance: the moment estimate of the intraclass correlation rho of right votes within bands gives
+m = 1 / rho - 1, at least ``LEAST``. Where shares do not rise with the margin (fall, for a judge
+below chance), adjacent bands are pooled (Ayer et al. 1955, doi:10.1214/aoms/1177728423). A judge
+with one band weighs log((c + 1) / (n - c + 1)), as in one-coin, to the bit.
+
+No calibration item is scored by its own label: its unit is taken out of c, n, c_b and n_b, and of
+the ranking, which is by votes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.levels import MOST_BANDS, Bands, levels_on
+from judgepanel.kernels.aggregate.prefixes import (
+    Floats,
+    Index,
+    OwnLabel,
+    PrefixScores,
+    Ranking,
+    counts,
+    one_coin_weight,
+    own_counts,
+    posterior_mean,
+    rank,
+    ranking_key,
+    without_votes,
+)
+from judgepanel.kernels.ballots import Ballots
+
+LEAST, MOST = 3.0, 1e6
+"""Within which the shrinkage m of a band to its judge is, in votes."""
+_CELLS = 1_000_000
+
+
+def graded_scores(
+    ballots: Ballots,
+    calibration: Index,
+    evaluation: Index,
+    ks: Index,
+    *,
+    ranking: Ranking = "accuracy",
+    own_label: OwnLabel = "removed",
+) -> PrefixScores:
+    """Score both sides of a split under every prefix in ``ks`` (sorted, in 1..n_judges)."""
+    levels = levels_on(ballots, calibration)
+    bands = levels.bands(ballots.margins, ballots.n_items)
+    order = rank(ballots, calibration, ranking)
+    learn = _rows(ballots, bands, calibration)
+    weights = level_weights(*band_counts(*learn), levels.n_bands)
+    columns = np.arange(ballots.n_judges)
+
+    def fixed(rows: Index) -> Floats:
+        evidence = ballots.votes[rows] * weights[bands[rows], columns]
+        return np.asarray(np.cumsum(evidence[:, order], axis=1)[:, ks - 1].T)
+
+    if own_label == "seen":
+        scores = fixed(calibration)
+        empty = without_votes(ballots, calibration, order, ks)
+    else:
+        own_order = _own_orders(ballots, calibration, ranking)
+        evidence = left_out_evidence(*learn, ballots.units[calibration], levels.n_bands)
+        ranked = np.take_along_axis(evidence, own_order, axis=1)
+        scores = np.cumsum(ranked, axis=1)[:, ks - 1].T
+        voted = np.take_along_axis(ballots.votes[calibration], own_order, axis=1) != 0
+        leading = np.where(voted.any(axis=1), voted.argmax(axis=1), ballots.n_judges)
+        empty = ks[:, None] <= leading[None, :]
+    return PrefixScores(
+        ks, order, scores, empty, fixed(evaluation), without_votes(ballots, evaluation, order, ks)
+    )
+
+
+def _rows(
+    ballots: Ballots, bands: Bands, rows: Index
+) -> tuple[NDArray[np.int8], NDArray[np.int8], Bands]:
+    return ballots.votes[rows], ballots.signs[rows], bands[rows]
+
+
+def _own_orders(ballots: Ballots, calibration: Index, ranking: Ranking) -> Index:
+    """Judges best first for every row, ranked without its own unit, (n_cal, n_judges)."""
+    correct, voted = counts(ballots, calibration)
+    own_correct, own_voted, position = own_counts(ballots, calibration)
+    rest = np.maximum(voted - own_voted, 0.0)
+    keys = -ranking_key(np.clip(correct - own_correct, 0.0, rest), rest, ranking).ravel()
+    place = position(calibration) * ballots.n_judges + np.arange(ballots.n_judges)
+    return np.argsort(keys[place], axis=1, kind="stable")
+
+
+def band_counts(
+    votes: NDArray[np.int8], signs: NDArray[np.int8], bands: Bands
+) -> tuple[Floats, Floats]:
+    """Right votes and votes of every judge by band, each float (MOST_BANDS, n_judges)."""
+    correct, voted = np.empty((2, MOST_BANDS, votes.shape[1]))
+    for band in range(MOST_BANDS):
+        here = votes * (bands == band)
+        voted[band] = np.count_nonzero(here, axis=0)
+        correct[band] = (voted[band] + signs.astype(np.float64) @ here) / 2.0
+    return correct, voted
+
+
+def level_weights(correct: Floats, voted: Floats, n_bands: Index) -> Floats:
+    """What a vote weighs, (..., MOST_BANDS, n_judges), from counts by band of that shape."""
+    c, n = correct.sum(axis=-2), voted.sum(axis=-2)
+    p = posterior_mean(c, n)[..., None, :]
+    exists = np.arange(MOST_BANDS)[:, None] < n_bands
+    m = _shrinkage(correct, voted, p) * exists
+    right, wrong = correct + m * p, voted - correct + m * (1.0 - p)
+    below = p < 0.5
+    right, wrong = np.where(below, wrong, right), np.where(below, right, wrong)
+    right, wrong = _pooled(right, wrong)
+    weights = (np.log(right) - np.log(wrong)) * np.where(below, -1.0, 1.0)
+    return np.where(n_bands == 1, one_coin_weight(c, n)[..., None, :], weights)
+
+
+def _shrinkage(correct: Floats, voted: Floats, p: Floats) -> Floats:
+    """m, (..., 1, n_judges): chi-square over its expectation without differences between bands is
+    what their intraclass correlation adds (Donner 1986, doi:10.2307/1403259).
+    """
+    excess = (correct - voted * p) ** 2 / (np.maximum(voted, 1.0) * p * (1.0 - p))
+    chance = np.count_nonzero(voted, axis=-2) - 1.0
+    n = np.maximum(voted.sum(axis=-2), 1.0)
+    spread = np.maximum(n - (voted**2).sum(axis=-2) / n, 1.0)
+    rho = np.maximum(excess.sum(axis=-2) - chance, 0.0) / spread
+    m = np.clip(1.0 / np.maximum(rho, 1.0 / MOST) - 1.0, LEAST, MOST)
+    return np.asarray(m[..., None, :])
+
+
+def _pooled(right: Floats, wrong: Floats) -> tuple[Floats, Floats]:
+    """Counts (..., n_bands, n_judges) of the blocks of adjacent bands in which shares right would
+    otherwise fall: in band b the largest over i <= b of the smallest over j >= b of bands i .. j.
+    Bands that do not exist have no counts, and get those of the last one that does.
+    """
+    n_bands = right.shape[-2]
+    block_right, block_wrong = np.empty_like(right), np.empty_like(wrong)
+    for band in range(n_bands):
+        top = np.full(right[..., 0, :].shape, -np.inf)
+        for first in range(band + 1):
+            ends = [slice(first, last + 1) for last in range(band, n_bands)]
+            rights = np.stack([right[..., end, :].sum(axis=-2) for end in ends])
+            wrongs = np.stack([wrong[..., end, :].sum(axis=-2) for end in ends])
+            total = rights + wrongs
+            share = np.where(total > 0.0, rights / np.where(total > 0.0, total, 1.0), -np.inf)
+            least = share.argmin(axis=0)[None]
+            low, own_right, own_wrong = (
+                np.take_along_axis(values, least, axis=0)[0] for values in (share, rights, wrongs)
+            )
+            higher = low > top
+            top = np.where(higher, low, top)
+            for block, own in ((block_right, own_right), (block_wrong, own_wrong)):
+                block[..., band, :] = np.where(higher, own, block[..., band, :])
+    return block_right, block_wrong
+
+
+def left_out_evidence(
+    votes: NDArray[np.int8],
+    signs: NDArray[np.int8],
+    bands: Bands,
+    units: Index,
+    n_bands: Index,
+) -> Floats:
+    """Votes times what they weigh, (n, k), each by counts from which its own unit is removed."""
+    correct, voted = band_counts(votes, signs, bands)
+    columns = np.arange(votes.shape[1])
+    codes = np.unique(units, return_inverse=True)[1]
+    if len(np.unique(codes)) == len(units):
+        table = np.stack([_alone(correct, voted, n_bands, right) for right in (0.0, 1.0)])
+        agreed = (votes * signs[:, None] > 0).astype(np.int64)
+        return np.asarray(votes * table[agreed, bands, columns])
+    evidence = np.empty(votes.shape)
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(int(codes.max()) + 2))
+    step = max(1, _CELLS // (MOST_BANDS * votes.shape[1]))
+    for first in range(0, len(starts) - 1, step):
+        rows = order[starts[first] : starts[min(first + step, len(starts) - 1)]]
+        unit = codes[rows] - first
+        cell, judge = np.nonzero(votes[rows])
+        place = (unit[cell], bands[rows[cell], judge], judge)
+        own_correct, own_voted = np.zeros((2, int(unit.max()) + 1, MOST_BANDS, votes.shape[1]))
+        np.add.at(own_voted, place, 1.0)
+        np.add.at(own_correct, place, votes[rows[cell], judge] * signs[rows[cell]] > 0)
+        weights = level_weights(correct - own_correct, voted - own_voted, n_bands)
+        evidence[rows] = votes[rows] * weights[unit[:, None], bands[rows], columns]
+    return evidence
+
+
+def _alone(correct: Floats, voted: Floats, n_bands: Index, right: float) -> Floats:
+    """Weights (MOST_BANDS, k) in each band without one vote there: a right (1) or wrong one (0)."""
+    weights = np.empty(correct.shape)
+    for band in range(len(correct)):
+        own = np.zeros((len(correct), 1))
+        own[band] = 1.0
+        rest = np.maximum(voted - own, 0.0)
+        weights[band] = level_weights(np.clip(correct - right * own, 0.0, rest), rest, n_bands)[
+            band
+        ]
+    return weights
