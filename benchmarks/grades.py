@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.real import real_path
 from benchmarks.report import Report, Table, say
-from judgepanel.kernels.aggregate.aggregation import Aggregator, Graded
+from judgepanel.kernels.aggregate.aggregation import AnyAggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, evaluate_split
@@ -19,28 +19,29 @@ from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes.load import load_votes
 
 Floats = NDArray[np.float64]
-Pipeline = tuple[Aggregator | Graded, Calibrator]
+Pipeline = tuple[AnyAggregator, Calibrator]
 VOTES: tuple[Pipeline, ...] = (("one_coin", "temperature"), ("joint", "none"))
 GRADES: tuple[Pipeline, ...] = (("one_coin_graded", "temperature"), ("joint_graded", "none"))
 N_FOLDS = 5
+WORLDS = 4
 WORSE = 1.01
 """The most that the NLL of graded pipelines may be, of that of votes."""
 
 
 def run(splits: int = 20) -> Report:
     rows, lines = [], []
-    for name, ballots in matrices().items():
-        nll, inner, seconds = measured(ballots, splits)
+    for name, worlds in matrices().items():
+        nll, inner, seconds = _joined([measured(ballots, splits) for ballots in worlds])
         mean = nll.mean(axis=1)
         chosen = [_picked(nll[part], inner[part]) for part in (slice(0, 2), slice(0, 4))]
         gain = chosen[1] - chosen[0]
-        error = gain.std(ddof=1) / np.sqrt(splits)
+        error = gain.std(ddof=1) / np.sqrt(len(gain))
         ratio = chosen[1].mean() / chosen[0].mean()
         say(f"{name}: {ratio:.3f}")
         rows.append(
             (
                 name,
-                f"{ballots.n_items} x {ballots.n_judges}",
+                f"{worlds[0].n_items} x {worlds[0].n_judges}",
                 *(f"{value:.4f}" for value in mean),
                 *(f"{part.mean():.4f}" for part in chosen),
                 f"{ratio:.3f}",
@@ -58,10 +59,11 @@ def run(splits: int = 20) -> Report:
         *("chosen of votes", "chosen of all", "ratio", "difference", "joint: time"),
     )
     note = (
-        f"Held-out NLL, mean over {splits} random halves; one-coin with temperature. The choice is "
-        "the pipeline of lowest cross-validated NLL on the calibration half, among those of votes, "
-        "and among all four. The difference is of the choices, ± its standard error over splits, "
-        "which share items. Time is that of joint on grades, of joint on votes."
+        f"Held-out NLL, mean over {splits} random halves, of simulated judges for each of {WORLDS} "
+        "draws; one-coin with temperature. The choice is the pipeline of lowest cross-validated "
+        "NLL on the calibration half, among those of votes, and among all four. The difference is "
+        "of the choices, ± its standard error over splits, which share items. Time is that of "
+        "joint on grades, of joint on votes."
     )
     return Report(
         "Grades against votes",
@@ -71,17 +73,16 @@ def run(splits: int = 20) -> Report:
     )
 
 
-def matrices() -> Mapping[str, Ballots]:
-    """Real votes with grades, and simulated judges on five levels."""
+def matrices() -> Mapping[str, list[Ballots]]:
+    """Real votes with grades, and several draws of simulated judges on five levels."""
     settings = Settings()
     real = {
-        name: prepare(load_votes(real_path(name), thresholds=cut).votes, settings).ballots
+        name: [prepare(load_votes(real_path(name), thresholds=cut).votes, settings).ballots]
         for name, cut in (("alpacaeval_probs", None), ("llmbar_graded", 0.0))
     }
     return real | {
-        "simulated, grades tell": ordinal(0, telling=1.0),
-        "simulated, grades tell a little": ordinal(1, telling=0.4),
-        "simulated, grades tell nothing": ordinal(2, telling=0.0),
+        f"simulated, grades tell {words}": [ordinal(seed, telling=share) for seed in range(WORLDS)]
+        for words, share in (("all they can", 1.0), ("a little", 0.4), ("nothing", 0.0))
     }
 
 
@@ -122,6 +123,12 @@ def measured(ballots: Ballots, splits: int) -> tuple[Floats, Floats, Floats]:
             nll[place, number] = scores.evaluation[calibrator].nll.mean()
             inner[place, number] = np.mean(scores.inner) if scores.inner is not None else np.nan
     return nll, inner, seconds
+
+
+def _joined(parts: list[tuple[Floats, Floats, Floats]]) -> tuple[Floats, Floats, Floats]:
+    """Splits of all draws side by side, and their seconds together."""
+    nll, inner, seconds = zip(*parts, strict=True)
+    return np.concatenate(nll, axis=1), np.concatenate(inner, axis=1), np.sum(seconds, axis=0)
 
 
 def _picked(nll: Floats, inner: Floats) -> Floats:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.kernels.aggregate.aggregation import Graded
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.decide import recommend
 from judgepanel.present.decide.decision import is_recommended, pipeline_sentence
@@ -141,7 +142,7 @@ def _wait(context: PageContext) -> None:
 def pipeline_note(
     context: PageContext,
     result: Recommendation | None,
-    aggregator: PanelAggregator,
+    aggregator: PanelAggregator | Graded,
     calibrator: Calibrator,
     *,
     splits: int | None = None,
@@ -184,7 +185,11 @@ def pipeline_note(
 
 
 def _other(
-    result: Recommendation, aggregator: PanelAggregator, calibrator: Calibrator, *, average: bool
+    result: Recommendation,
+    aggregator: PanelAggregator | Graded,
+    calibrator: Calibrator,
+    *,
+    average: bool,
 ) -> tuple[str, str]:
     """The pipeline one click away: the recommended one, or the paper's default if that is shown."""
     default, recommended = Pipeline(), pipeline_of(result)

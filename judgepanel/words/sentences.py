@@ -49,6 +49,8 @@ AGGREGATOR_NAMES = {
     "joint": "joint",
     "stacking_monotone": "monotone stacking",
     "joint_monotone": "monotone joint",
+    "one_coin_graded": "one-coin on grades",
+    "joint_graded": "joint on grades",
     "average": "the recommended panel",
 }
 EVEN_SHARE = 0.4

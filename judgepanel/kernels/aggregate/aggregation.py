@@ -48,7 +48,10 @@ Aggregator = Literal[
 Graded = Literal["one_coin_graded", "joint_graded"]
 """Aggregators of votes that have grades; without those they are one_coin and joint, to the bit."""
 
+AnyAggregator = Literal[Aggregator, Graded]
+
 AGGREGATORS: tuple[Aggregator, ...] = get_args(Aggregator)
+ANY_AGGREGATORS: tuple[AnyAggregator, ...] = (*AGGREGATORS, *get_args(Graded))
 RIDGES: Mapping[str, Form] = MappingProxyType(
     {
         "stacking": stacking,
@@ -63,7 +66,7 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
 )
 
 
-def cross_fits(aggregator: Aggregator | Graded) -> bool:
+def cross_fits(aggregator: AnyAggregator) -> bool:
     """Whether the aggregator is cross-fitted: a panel costs a fit, so studies use fewer sizes."""
     return aggregator in KERNELS or aggregator == "joint_graded"
 
@@ -73,7 +76,7 @@ def panel_scores(
     split: Split,
     ks: Index,
     *,
-    aggregator: Aggregator | Graded = "one_coin",
+    aggregator: AnyAggregator = "one_coin",
     ranking: Ranking = "accuracy",
     own_label: OwnLabel = "removed",
     seed: int = 0,

@@ -6,10 +6,11 @@ Of the n votes of a judge c were right, and of those n_b in band b
     q_b = (c_b + m p) / (n_b + m),        p = (c + 1) / (n + 2):
 
 the share right in the band, shrunk to the judge's. The larger m, the less its bands differ by more
-than chance: the moment estimate of the intraclass correlation rho of right votes within bands gives
-m = 1 / rho - 1, at least ``LEAST``. Where shares do not rise with the margin (fall, for a judge
-below chance), adjacent bands are pooled (Ayer et al. 1955, doi:10.1214/aoms/1177728423). A judge
-with one band weighs log((c + 1) / (n - c + 1)), as in one-coin, to the bit.
+than chance: m = 1 / rho - 1, at least ``LEAST``, rho the intraclass correlation of right votes
+within bands, of which chance may bring one standard deviation. Where shares do not rise with the
+margin (fall, for a judge below chance), adjacent bands are pooled (Ayer et al. 1955,
+doi:10.1214/aoms/1177728423). A judge with one band weighs log((c + 1) / (n - c + 1)), as in
+one-coin, to the bit.
 
 No calibration item is scored by its own label: its unit is taken out of c, n, c_b and n_b, and of
 the ranking, which is by votes.
@@ -122,11 +123,13 @@ def level_weights(correct: Floats, voted: Floats, n_bands: Index) -> Floats:
 
 
 def _shrinkage(correct: Floats, voted: Floats, p: Floats) -> Floats:
-    """m, (..., 1, n_judges): chi-square over its expectation without differences between bands is
-    what their intraclass correlation adds (Donner 1986, doi:10.2307/1403259).
+    """m, (..., 1, n_judges): what chi-square has above its expectation without differences between
+    bands is what their intraclass correlation adds (Donner 1986, doi:10.2307/1403259). Its standard
+    deviation is taken off, too: few votes must not make bands of noise.
     """
     excess = (correct - voted * p) ** 2 / (np.maximum(voted, 1.0) * p * (1.0 - p))
-    chance = np.count_nonzero(voted, axis=-2) - 1.0
+    free = np.maximum(np.count_nonzero(voted, axis=-2) - 1.0, 0.0)
+    chance = free + np.sqrt(2.0 * free)
     n = np.maximum(voted.sum(axis=-2), 1.0)
     spread = np.maximum(n - (voted**2).sum(axis=-2) / n, 1.0)
     rho = np.maximum(excess.sum(axis=-2) - chance, 0.0) / spread

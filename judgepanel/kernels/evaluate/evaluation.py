@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import Aggregator, Graded, cross_fits, panel_scores
+from judgepanel.kernels.aggregate.aggregation import AnyAggregator, cross_fits, panel_scores
 from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores, Ranking
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator
@@ -35,7 +35,7 @@ class Recipe:
     item without votes gets the null prediction. ``seed`` determines the cross-fitting folds.
     """
 
-    aggregator: Aggregator | Graded = "one_coin"
+    aggregator: AnyAggregator = "one_coin"
     calibrators: tuple[Calibrator, ...] = ("none", "temperature", "beta")
     ranking: Ranking = "accuracy"
     in_sample: bool = False

@@ -14,7 +14,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator, cross_fits
+from judgepanel.kernels.aggregate.aggregation import (
+    ANY_AGGREGATORS,
+    AnyAggregator,
+    cross_fits,
+)
 from judgepanel.kernels.aggregate.prefixes import (
     RANKINGS,
     Ranking,
@@ -70,7 +74,7 @@ class PanelCurveSpec:
     """
 
     settings: Settings = Settings()
-    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
+    aggregator: AnyAggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
     calibrators: tuple[Calibrator, ...] = field(
         default=("none", "temperature", "beta"), metadata={"help": "calibrators of every panel"}
     )
@@ -90,7 +94,7 @@ class PanelCurveSpec:
 
     def __post_init__(self) -> None:
         check_each_once("a panel curve", "calibrator", CALIBRATORS, self.calibrators)
-        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("aggregator", ANY_AGGREGATORS, (self.aggregator,))
         check_known("calibrator", CALIBRATORS, self.calibrators)
         check_known("ranking", RANKINGS, (self.ranking,))
 
@@ -184,7 +188,7 @@ def panel_sizes(
     n_judges: int,
     ks: tuple[int, ...] | None,
     compare: tuple[int, ...],
-    aggregator: Aggregator = "one_coin",
+    aggregator: AnyAggregator = "one_coin",
 ) -> Ints:
     """Return sorted panel sizes to evaluate, always including 1, all judges and sizes compared.
 

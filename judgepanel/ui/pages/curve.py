@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, cross_fits
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, ANY_AGGREGATORS, cross_fits
 from judgepanel.kernels.aggregate.prefixes import RANKINGS
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.decide.panel_curve import PanelCurveView, curve_answer, headline
@@ -71,7 +71,7 @@ def _controls(context: PageContext) -> tuple[PanelCurveSpec, Calibrator, str]:
     aggregator = aggregator_control(
         third,
         default.aggregator,
-        AGGREGATORS,
+        AGGREGATORS if context.votes.grades is None else ANY_AGGREGATORS,
         help="How votes are summed. One-coin weighs each judge by its log-odds of being right. "
         "Dawid–Skene, stacking and joint are refitted for every panel, so about twelve sizes "
         "are shown.",

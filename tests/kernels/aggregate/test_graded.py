@@ -75,7 +75,7 @@ def test_a_weight_is_a_share_right_shrunk_to_the_judges() -> None:
     voted = np.array([[40.0], [40.0], [40.0], [0.0]])
     weights = level_weights(correct, voted, np.array([3]))[:3, 0]
     p = 88 / 122
-    rho = (sum((c - 40 * p) ** 2 for c in (20, 28, 39)) / (40 * p * (1 - p)) - 2) / 80
+    rho = (sum((c - 40 * p) ** 2 for c in (20, 28, 39)) / (40 * p * (1 - p)) - 4) / 80
     m = max(1 / rho - 1, LEAST)
     wanted = [np.log((c + m * p) / (40 - c + m * (1 - p))) for c in (20, 28, 39)]
     np.testing.assert_allclose(weights, wanted, rtol=1e-12)

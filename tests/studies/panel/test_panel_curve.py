@@ -25,6 +25,7 @@ from judgepanel.studies.panel.panel_curve import (
 from judgepanel.studies.runner import run, steps
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING, InputError
+from judgepanel.votes.simulate import SimulationSpec, simulate
 from tests.helpers import flip_items, make_votes
 
 ALL = ("none", "temperature", "platt", "beta", "beta_clipped")
@@ -466,3 +467,14 @@ def test_under_the_paper_s_protocol_k_is_still_chosen_on_rows_a_fit_has_not_seen
     tally = run_chunk(votes, spec, PANEL_CURVE.plan(spec)[0])
     offered = tally.chosen_on[np.isfinite(tally.chosen_on)]
     assert offered.mean() > math.log(2) - 0.02  # in-sample scores would promise far less
+
+
+def test_a_curve_on_grades_knows_more_than_one_on_their_votes_and_nothing_else():
+    votes = simulate(SimulationSpec(n_items=300, n_judges=5, levels=3, seed=2))
+    spec = PanelCurveSpec(Settings(splits=3), calibrators=("temperature",), ks=(5,), compare=())
+    graded = replace(spec, aggregator="one_coin_graded")
+    plain, better = (run(PANEL_CURVE, votes, one) for one in (spec, graded))
+    assert better.nll.value[0, -1] < 0.97 * plain.nll.value[0, -1]
+    assert better.ranking == plain.ranking
+    bare = replace(votes, grades=None, thresholds=None)
+    assert np.array_equal(run(PANEL_CURVE, bare, graded).nll.value, plain.nll.value)
