@@ -33,8 +33,10 @@ from judgepanel.words.text import plain
 
 _FIGURE_SHARE = 0.52
 _FIGURE_FONT = 10
-NAME_LINES = 100
-"""Lines of names that fit, over all columns and lists."""
+NAME_LINES = 75
+"""Lines of names that fit below as many caveats as fit, over all columns and lists."""
+_COLUMNS = 5
+"""Columns of names on paper."""
 _NAME_LINE = 20
 """Characters of a name per line of a column."""
 _LONGEST_NAME = 2 * _NAME_LINE
@@ -58,7 +60,7 @@ def decision_sheet(
     sheet = (
         *first,
         *figures,
-        *_judges(result),
+        *_judges(result, NAME_LINES + _COLUMNS * (_CAVEAT_LINES - _height(notes))),
         Facts((*_numbers(result), *_identity(votes, seed=result.seed))),
         *notes,
         _repeated_by(command),
@@ -98,15 +100,15 @@ def _low(figure: Figure) -> Figure:
     return replace(figure, draw=draw)
 
 
-def _judges(result: Recommendation) -> Iterator[Block]:
-    """Yield names of the judges by decision; shorter lists are shown in full first."""
+def _judges(result: Recommendation, left: int) -> Iterator[Block]:
+    """Yield names of the judges by decision, in ``left`` lines; shorter lists come in full first."""
     lists = {
         "Keep": tuple(result.model.judges),
         "Leave out": tuple(result.left_out),
         "Set aside": tuple(result.set_aside),
     }
     lists = {title: names for title, names in lists.items() if names}
-    left, fitting = NAME_LINES, dict.fromkeys(lists, 0)
+    fitting = dict.fromkeys(lists, 0)
     for place, title in enumerate(sorted(lists, key=lambda name: len(lists[name]))):
         share = left // (len(lists) - place)
         fitting[title] = _n_fitting(lists[title], share)
@@ -153,13 +155,18 @@ def _numbers(result: Recommendation) -> Iterator[tuple[str, str]]:
     )
 
 
-def _fitting(notes: Iterable[Caveat]) -> tuple[list[Block], list[Block]]:
+def _height(notes: Iterable[Caveat]) -> int:
+    """Number of lines that the caveats take."""
+    return sum(math.ceil(len(note.text) / _CAVEAT_LINE) for note in notes)
+
+
+def _fitting(notes: Iterable[Caveat]) -> tuple[list[Caveat], list[Block]]:
     """Return the caveats that fit, and those for the following pages, which the sheet counts."""
-    fit: list[Block] = []
+    fit: list[Caveat] = []
     rest: list[Block] = []
     room = _CAVEAT_LINES
     for note in notes:
-        room -= math.ceil(len(note.text) / _CAVEAT_LINE)
+        room -= _height([note])
         (fit if room >= 0 else rest).append(note)
     if rest:
         fit.append(Caveat(f"{counted(len(rest), 'more note')} on the next page."))

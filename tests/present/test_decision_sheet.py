@@ -40,6 +40,10 @@ def report(**changes):
     return recommendation_report("mine", votes, SPEC, replace(result, **changes), command=command)
 
 
+LINES = NAME_LINES + 5 * 6
+"""Lines of names on a sheet without caveats."""
+
+
 def of(blocks, kind):
     return [block for block in blocks if isinstance(block, kind)]
 
@@ -84,7 +88,7 @@ def test_names_that_do_not_fit_are_counted_and_stand_in_the_table():
     lists = judges(document)
     assert lists["Set aside 10 judges"].names == set_aside
     long = lists["Leave out 200 judges"]
-    assert long.names == left_out[: NAME_LINES - 6 - 10]
+    assert long.names == left_out[: LINES - 6 - 10]
     assert long.more == f"and {200 - len(long.names)} more in the table below"
     table = next(t for t in of(document.blocks, Table) if "decision" in t.columns)
     assert {row[1] for row in table.rows()} >= {*left_out, *set_aside}
@@ -95,7 +99,7 @@ def test_long_names_take_more_room_and_are_cut():
     names = tuple(f"{n:03d} {'x' * 100}" for n in range(100))
     lists = judges(report(left_out=names, set_aside=()))
     long = lists["Leave out 100 judges"]
-    assert len(long.names) == (NAME_LINES - 6) // 2
+    assert len(long.names) == (LINES - 6) // 2
     assert {len(name) for name in long.names} == {40}
 
 
