@@ -101,7 +101,7 @@ def _low(figure: Figure) -> Figure:
 
 
 def _judges(result: Recommendation, left: int) -> Iterator[Block]:
-    """Yield names of the judges by decision, in ``left`` lines; shorter lists come in full first."""
+    """Yield names of the judges by decision in ``left`` lines; shorter lists are whole first."""
     lists = {
         "Keep": tuple(result.model.judges),
         "Leave out": tuple(result.left_out),
