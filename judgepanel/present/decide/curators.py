@@ -272,8 +272,8 @@ def present(result: Curators, spec: CuratorsSpec) -> list[Block]:
 def _method(result: Curators) -> str:
     text = (
         "Every curator chooses on the calibration items of a split, its panel is refitted there "
-        "and scored on the other items against all judges. Optimism is the NLL on new items less "
-        "the NLL where the panel was chosen: what choosing promises too much. A constant score "
+        "and compared with all judges on the other items. Selection bias is the NLL on new items "
+        "minus the NLL where the panel was chosen. A constant score "
         f"through the same calibrator gives NLL {fixed(result.constant_nll, 3)}."
     )
     if result.refit == result.aggregator:
