@@ -8,6 +8,9 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from judgepanel.decision.absence import GroupAbsence
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.blocks import Answer
 from judgepanel.present.robustness.permutation import permutation_sentence
 from judgepanel.present.robustness.slices import present as slices_present
@@ -95,7 +98,8 @@ def failing_slice(delta=0.7):
 def test_a_transfer_that_fails_is_said_with_its_null_and_what_own_labels_give():
     text = transfer_sentence(failing(), "beta")
     assert text.startswith("Calibrated on easy items it fails on hard ones: NLL 0.610 [0.5")
-    assert "base rate 0.693; as many labels of hard items give 0.110, +0.50 [+0.40, +0.60]" in text
+    given = "as many labels of hard items give 0.110, a difference of +0.50 [+0.40, +0.60]"
+    assert f"base rate 0.693; {given}" in text
     assert "worse than the base rate's 0.600" in transfer_sentence(failing(null=0.6), "beta")
 
 
@@ -216,6 +220,36 @@ def test_the_worst_comes_first():
     assert worst_finding(quiet, "beta", None, permutation()).tone == "open"
     assert "falls back" in worst_finding(None, "beta", None, permutation()).sentence
     assert worst_finding(None, "beta").sentence.startswith("Nothing that could be tried")
+
+
+@cache
+def recommendation() -> Recommendation:
+    return run(RECOMMEND, make_votes(3, 80, 6), RecommendSpec(Settings(splits=3), folds=3), jobs=1)
+
+
+def absent(change: float) -> Recommendation:
+    """A recommendation whose worst absence, of a cluster, changes the NLL by this much."""
+    outcome = recommendation()
+    figures = replace(
+        outcome.absence.single[0], delta=Interval.single(change, change - 0.1, change + 0.1)
+    )
+    group = GroupAbsence("cluster", "1", (1, 2, 4), figures)
+    absence = replace(outcome.absence, groups=(group,), single=(), judges=(), several=())
+    return replace(outcome, absence=absence)
+
+
+def test_absent_judges_of_the_recommended_panel_are_the_worst_where_they_cost_most():
+    name = recommendation().model.judges[1]
+    worst = worst_finding(failing(0.2), "beta", recommendation=absent(0.8))
+    assert worst.sentence.startswith(
+        f"Absent judges break it: without cluster '1' ('{name}' and 2 more) NLL changes by +0.80 ["
+    )
+    assert f"(base rate {recommendation().null_nll:.3f})" in worst.sentence
+    assert worst.tone == "curate"
+    mild = worst_finding(failing(0.9), "beta", recommendation=absent(0.3))
+    assert mild.sentence.startswith("Calibrated on easy items")
+    quiet = replace(transfer(), p_holm=np.full((1, 3, 3, 2), 0.5))
+    assert worst_finding(quiet, "beta", recommendation=absent(0.05)).tone == "open"
 
 
 def test_figures_that_measure_the_coding_say_so_and_are_no_finding():

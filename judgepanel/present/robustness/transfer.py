@@ -104,8 +104,8 @@ def _failing(cell: Cell) -> str:
         base = f"worse than the base rate's {fixed(cell.null_nll, 3)}"
     return (
         f"Calibrated on {cell.source} items it fails on {cell.target} ones: NLL "
-        f"{level(*cell.nll)}, {base}; as many labels of {cell.target} "
-        f"items give {fixed(float(cell.nll.value - cell.delta.value), 3)}, {_loss(cell)} apart."
+        f"{level(*cell.nll)}, {base}; as many labels of {cell.target} items give "
+        f"{fixed(float(cell.nll.value - cell.delta.value), 3)}, a difference of {_loss(cell)}."
     )
 
 
