@@ -35,6 +35,7 @@ from judgepanel.votes import InputError, VoteMatrix, load_votes
 from judgepanel.votes.checks import item_checks
 from judgepanel.votes.files import text_of
 from judgepanel.votes.from_frame import read_frame
+from judgepanel.votes.grades import Thresholds
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.transcripts import transcribed
 from judgepanel.words.cells import as_columns
@@ -124,6 +125,7 @@ class Panel:
         groups: str | None = None,
         judges: Sequence[str] = (),
         ignore: Sequence[str] = (),
+        thresholds: Thresholds = None,
     ) -> pd.DataFrame:
         """Probabilities of new items; labels are not needed.
 
@@ -131,8 +133,8 @@ class Panel:
         ----------
         votes : DataFrame, Votes, VoteMatrix, str or Path
             Votes of the panel's judges on new items, as :func:`from_frame` and :func:`load` take.
-        label, item_id, features, groups, judges, ignore : optional
-            Columns of a frame or a file, as in :func:`from_frame`.
+        label, item_id, features, groups, judges, ignore, thresholds : optional
+            Columns of a frame or a file, and where scores are cut, as in :func:`from_frame`.
 
         Returns
         -------
@@ -164,6 +166,7 @@ class Panel:
                 judge_columns=judges,
                 features=features,
                 ignore=ignore,
+                thresholds=thresholds,
                 need_labels=False,
             )
             scored, notes = self.scored(loaded.votes), loaded.warnings

@@ -195,6 +195,8 @@ def test_a_panel_scores_what_has_columns_beside_the_votes(recommended, frame, tm
     pd.testing.assert_frame_equal(recommended.score(tmp_path / "new.csv", **columns), plain)
     named = {"judges": list(recommended.judges)}
     pd.testing.assert_frame_equal(recommended.score(beside, **named), plain)
+    rated = new.assign(**{judge: 2 * new[judge] + 1 for judge in recommended.judges})
+    pd.testing.assert_frame_equal(recommended.score(rated, thresholds=2), plain)
 
 
 def test_a_recommendation_shows_itself_and_writes_its_report(recommended, tmp_path):
