@@ -33,6 +33,22 @@ def columns_of_labels() -> None:
     st.write("options: " + " ".join(column_options(loaded)))
 
 
+def scores_of_an_upload() -> None:
+    import streamlit as st
+
+    from judgepanel.ui.pages.start import _columns, _guessed, _threshold
+    from judgepanel.votes import InputError, build_votes, read_table
+
+    lines = [f"q{n},{n % 2},{n}" for n in range(8)]
+    raw = read_table("\n".join(["item_id,label,ann", *lines]).encode(), "v.csv")
+    table, mapping, place = _columns(raw, _guessed(raw), None)
+    try:
+        votes = build_votes(table, mapping, thresholds=_threshold(place)).votes
+        st.write("votes: " + "".join(map(str, votes.votes[:, 0])))
+    except InputError as error:
+        st.write(str(error))
+
+
 def task_of_an_upload() -> None:
     import streamlit as st
 
@@ -81,3 +97,10 @@ def test_roles_are_guessed_and_can_be_changed() -> None:
     app.multiselect(key="columns-judge").set_value(["bob"])
     app.run()
     assert "judges: bob" in shown(app).splitlines()
+
+
+def test_scores_are_refused_until_a_threshold_says_where_they_are_cut() -> None:
+    app = AppTest.from_function(scores_of_an_upload, default_timeout=60).run()
+    assert "not a verdict" in shown(app)
+    app.number_input(key="threshold").set_value(3.5).run()
+    assert "votes: 00001111" in shown(app)

@@ -205,15 +205,8 @@ def _uploaded(
         label_table = None if labels is None else read_upload(labels.getvalue(), labels.name)
         judge_table = None if judges is None else read_upload(judges.getvalue(), judges.name)
         table, mapping, shown = _columns(raw, guessed, label_table)
-        threshold = shown.number_input(
-            "Threshold of scores",
-            value=None,
-            key="threshold",
-            placeholder="guessed",
-            help="Where scores are cut into votes; higher scores are for label 1.",
-        )
         loaded = build_votes(
-            table, mapping, task=task, judge_table=judge_table, thresholds=threshold
+            table, mapping, task=task, judge_table=judge_table, thresholds=_threshold(shown)
         )
     except InputError as error:
         problem(str(error))
@@ -262,6 +255,18 @@ def _task(raw: RawTable, guessed: Mapping | None) -> Task:
         horizontal=True,
         help="In pairwise items the order of the two responses is arbitrary.",
     )
+
+
+def _threshold(where: DeltaGenerator) -> float | None:
+    """Where scores are cut into votes; None while that is guessed."""
+    chosen: float | None = where.number_input(
+        "Threshold of scores",
+        value=None,
+        key="threshold",
+        placeholder="guessed",
+        help="Where scores are cut into votes; higher scores are for label 1.",
+    )
+    return chosen
 
 
 def _columns(
