@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Votes = NDArray[np.int8]
+Index = NDArray[np.intp]
 
 PROTOTYPES = 150
 DIRECTIONS = 50
 _SMALLEST = 1e-4
+CODED = 39  # judges whose votes and a label make a number of 64 bits in base 3
 _ROWS = 4_096
 
 
@@ -47,21 +49,45 @@ class Agreement:
 def agreement_among(votes: Votes, weights: Floats) -> tuple[Agreement, Floats]:
     """Prototypes among signed votes (n, k), evenly spaced, and their directions (m, r).
 
-    Features ``similarity @ directions`` have inner products close to the kernel. Directions that
-    carry next to nothing are columns of zeros: r depends on k alone, being the number of odd
-    functions of k votes up to ``DIRECTIONS``. One-coin ``weights`` (k,) of 0 leave nothing to
-    compare.
+    Features ``similarity @ directions`` have inner products close to the kernel. There are r of
+    them, at most ``DIRECTIONS``; those that carry next to nothing are left out. One-coin
+    ``weights`` (k,) of 0 leave nothing to compare.
     """
     squares = weights * weights
     total = float(squares.sum())
     some = votes[votes.any(axis=1)]
     chosen = np.unique(np.linspace(0, len(some) - 1, min(PROTOTYPES, len(some))).astype(np.int64))
-    agreement = Agreement(squares / total if total > 0.0 else squares, some[chosen])
-    k = votes.shape[1]
-    directions = np.zeros((len(chosen), min(DIRECTIONS, (3 ** min(k, 20) - 1) // 2)))
-    if len(chosen) and total > 0.0:
-        values, vectors = np.linalg.eigh(agreement.similarity(agreement.prototypes))
-        leading = np.argsort(-values, kind="stable")[: directions.shape[1]]
-        leading = leading[values[leading] > _SMALLEST * values.max()]
-        directions[:, : len(leading)] = vectors[:, leading] / np.sqrt(values[leading])
+    prototypes, times = _distinct(some[chosen])
+    agreement = Agreement(squares / total if total > 0.0 else squares, prototypes)
+    if not len(prototypes) or total <= 0.0:
+        return agreement, np.zeros((len(prototypes), 0))
+    often = np.sqrt(times)
+    similarity = agreement.similarity(prototypes)
+    values, vectors = np.linalg.eigh(similarity * often * often[:, None])
+    leading = np.argsort(-values, kind="stable")[:DIRECTIONS]
+    leading = leading[values[leading] > _SMALLEST * values.max()]
+    directions = vectors[:, leading] * (often[:, None] / np.sqrt(values[leading]))
     return agreement, directions
+
+
+def _distinct(prototypes: Votes) -> tuple[Votes, Floats]:
+    """Prototypes that differ by more than all signs, and how often each is there.
+
+    Equal ones and opposite ones (the kernel is odd) span one direction. Their eigenproblem is that
+    of the distinct ones, each scaled by the root of how often it is there.
+    """
+    alike = alike_rows(prototypes)
+    if alike is None:
+        return prototypes, np.ones(len(prototypes))
+    code = np.abs(alike)
+    _, first, times = np.unique(code, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return prototypes[first[order]], times[order].astype(np.float64)
+
+
+def alike_rows(votes: Votes) -> NDArray[np.int64] | None:
+    """A number (n,) for each row of signed votes (n, k), which changes sign with the votes; the
+    same for the same votes alone. None where judges are so many that rows seldom are the same.
+    """
+    k = votes.shape[1]
+    return votes.astype(np.int64) @ 3 ** np.arange(k) if k < CODED else None

@@ -7,12 +7,12 @@ are put into one group, and a sum that counts each of a group of m by 1/m counts
 from __future__ import annotations
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from judgepanel.kernels.judges.redundancy import error_counts
 
 Index = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 ALIKE = 0.9
 """Copies are shown to have a larger error correlation: the lower 95 % limit (Fisher 1921) is."""
@@ -26,26 +26,43 @@ def copy_groups(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> Index:
     Two judges need ``LEAST_ITEMS`` items in common, with ``LEAST_CASES`` right and as many wrong
     votes of each, before anything is shown. Above ``MOST_JUDGES`` nobody is compared.
     """
+    return groups_among(copies(votes, signs), votes.shape[1])
+
+
+def copies(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> Bools | None:
+    """Which pairs of judges (k, k) are near-copies; None where nobody has any."""
     k = votes.shape[1]
     if not 2 <= k <= MOST_JUDGES or len(votes) < LEAST_ITEMS:
-        return np.arange(k)
+        return None
     counts = error_counts(votes, signs)
     n, wrong = counts.joint, counts.wrong
     enough = (n >= LEAST_ITEMS) & (wrong >= LEAST_CASES) & (n - wrong >= LEAST_CASES)
     enough &= enough.T
     if not (enough & ~np.eye(k, dtype=bool)).any():
-        return np.arange(k)
+        return None
     spread = wrong * (n - wrong)
     scale = np.sqrt(np.where(enough, spread * spread.T, 1.0))
     phi = np.where(enough, n * counts.both - wrong * wrong.T, 0.0) / scale
     z = np.arctanh(np.clip(phi, -0.9999, 0.9999))
     lower = z - 1.96 / np.sqrt(np.maximum(n - 3.0, 1.0))
-    alike = lower > np.arctanh(ALIKE)
+    alike = np.asarray(lower > np.arctanh(ALIKE))
     np.fill_diagonal(alike, False)
-    if not alike.any():
-        return np.arange(k)
-    label = scipy.sparse.csgraph.connected_components(alike, directed=False)[1]
-    return np.asarray(label, dtype=np.int64)
+    return alike if alike.any() else None
+
+
+def groups_among(alike: Bools | None, k: int) -> Index:
+    """Group (k,) of each of the first k judges, from pairs that are near-copies: the first judge
+    that it is tied to, be it through others.
+    """
+    groups = np.arange(k)
+    if alike is None or not alike[:k, :k].any():
+        return groups
+    tied = alike[:k, :k] | np.eye(k, dtype=bool)
+    while True:
+        first = np.where(tied, groups, k).min(axis=1)
+        if np.array_equal(first, groups):
+            return groups
+        groups = first
 
 
 def copy_shares(groups: Index) -> NDArray[np.float64]:

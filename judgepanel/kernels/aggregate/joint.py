@@ -27,17 +27,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.agreement import Agreement
+from judgepanel.kernels.aggregate.copies import MOST_JUDGES
 from judgepanel.kernels.aggregate.crossfit import Fit
-from judgepanel.kernels.aggregate.joint_features import Features, design, features
+from judgepanel.kernels.aggregate.joint_features import (
+    Features,
+    Record,
+    design,
+    features,
+    is_sparse,
+    problem,
+)
 from judgepanel.kernels.aggregate.prefixes import Floats, Index, Ranking, rank
 from judgepanel.kernels.aggregate.ridge import Prior
 from judgepanel.kernels.aggregate.ridge_bounds import Floor
+from judgepanel.kernels.aggregate.ridge_chord import solve_paths
 from judgepanel.kernels.aggregate.ridge_path import solve_path
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.maps import softplus
 
 CS = tuple(float(c) for c in np.geomspace(1e-4, 1.0, 9))
-BATCH_CELLS = 2_000_000
+BATCH_CELLS = 300_000
 _ROWS = 4_096
 
 
@@ -100,25 +109,16 @@ class Form:
         Cs: Sequence[float] = CS,
     ) -> list[JointPanel]:
         """The panel of the ``k`` best judges of every fit."""
-        return fit_panels(
-            ballots,
-            fits,
-            k,
-            ranking,
-            one_coin=self.one_coin,
-            agreement=self.agreement,
-            monotone=self.monotone,
-            Cs=Cs,
-        )
+        return [panels[0] for panels in _fit_sizes(ballots, fits, [k], ranking, self, Cs)]
 
     def __call__(
         self, ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking
     ) -> list[Floats]:
-        scores = [np.empty((len(ks), len(fit.score))) for fit in fits]
-        for place, k in enumerate(ks):
-            panels = self.panels(ballots, fits, int(k), ranking)
-            for out, fit, panel in zip(scores, fits, panels, strict=True):
-                out[place] = panel.logits(ballots.votes[fit.score])
+        fitted = _fit_sizes(ballots, fits, ks.tolist(), ranking, self, CS)
+        scores = []
+        for fit, panels in zip(fits, fitted, strict=True):
+            votes = ballots.votes[fit.score]
+            scores.append(np.stack([panel.logits(votes) for panel in panels]))
         return scores
 
 
@@ -150,30 +150,90 @@ def fit_panels(  # noqa: PLR0913 - what a form learns from, each by its name
     monotone : whether the weight of every judge is at least 0 unless the learn rows show the judge
         to be below chance. Agreement is not bounded.
     Cs : ridges, ascending; each fit starts from that of the C before.
-    learn : other features than those of the k best judges, from the rows of a model; as many in
-        every model.
+    learn : features of ``k`` columns of the ballots from the rows of a model, where they are not
+        those of the k best judges.
     """
+    form = Form(one_coin=one_coin, agreement=agreement, monotone=monotone)
+    fitted = _fit_sizes(ballots, fits, [k], ranking, form, Cs, learn)
+    return [panels[0] for panels in fitted]
 
-    def of_votes(rows: Index) -> Features:
-        best = rank(ballots, rows, ranking)[:k]
-        return features(
-            ballots, rows, best, one_coin=one_coin, agreement=agreement, monotone=monotone
-        )
 
+def _fit_sizes(
+    ballots: Ballots,
+    fits: Sequence[Fit],
+    ks: Sequence[int],
+    ranking: Ranking,
+    form: Form,
+    Cs: Sequence[float],
+    learn: Callable[[Index], Features] | None = None,
+) -> list[list[JointPanel]]:
+    """For every fit, the panels of its ``ks`` best judges; ``learn`` as in :func:`fit_panels`."""
     problems, outer, inner = _plan(fits, choose=len(Cs) > 1)
-    models: dict[_Left, _Model] = {}
-    for batch in _batches(problems, k):
-        learnt = [(learn or of_votes)(problems[left]) for left in batch]
-        fitted = _fit(learnt, Cs, scale=one_coin, intercept=not ballots.symmetric)
+    features_of = (
+        _of_votes(ballots, problems, ks, ranking, form)
+        if learn is None
+        else _of_rows(problems, learn)
+    )
+    models: dict[tuple[int, _Left], _Model] = {}
+    for batch in _batches(problems, ks, padded=form.monotone):
+        learned = [features_of(k, left) for k, left in batch]
+        fitted = _fit(learned, Cs, scale=form.one_coin, intercept=not ballots.symmetric)
         models.update(zip(batch, fitted, strict=True))
+    ridges = np.asarray(Cs, dtype=np.float64)
     return [
-        _average(ballots, fit, models, own, left_out, np.asarray(Cs, dtype=np.float64))
+        [
+            _average(
+                ballots,
+                fit,
+                models[k, own],
+                {fold: models[k, left] for fold, left in left_out.items()},
+                ridges,
+            )
+            for k in ks
+        ]
         for fit, own, left_out in zip(fits, outer, inner, strict=True)
     ]
 
 
 _Left = frozenset[int]
 """The folds that a model has not seen."""
+
+
+_FeaturesOf = Callable[[int, _Left], Features]
+"""Features of k judges of the model that has not seen some folds."""
+
+
+def _of_rows(problems: dict[_Left, Index], learn: Callable[[Index], Features]) -> _FeaturesOf:
+    return lambda _k, left: learn(problems[left])
+
+
+def _of_votes(
+    ballots: Ballots,
+    problems: dict[_Left, Index],
+    ks: Sequence[int],
+    ranking: Ranking,
+    form: Form,
+) -> _FeaturesOf:
+    """Features of the k best judges of a model; panels of all sizes share counts and copies."""
+    compared = max((k for k in ks if k <= MOST_JUDGES), default=0) if form.one_coin else 0
+    records = {
+        left: Record.of(ballots, rows, rank(ballots, rows, ranking)[: max(ks)], compared)
+        for left, rows in problems.items()
+    }
+
+    def of_votes(k: int, left: _Left) -> Features:
+        return features(
+            ballots,
+            problems[left],
+            records[left].judges[:k],
+            one_coin=form.one_coin,
+            agreement=form.agreement,
+            monotone=form.monotone,
+            distinct=not form.monotone,
+            record=records[left],
+        )
+
+    return of_votes
 
 
 def _plan(
@@ -196,17 +256,25 @@ def _plan(
     return problems, outer, inner
 
 
-def _batches(problems: dict[_Left, Index], k: int) -> Iterator[list[_Left]]:
-    """Models of similar size, so many that their votes stay within ``BATCH_CELLS``."""
-    batch: list[_Left] = []
-    for left in sorted(problems, key=lambda left: -len(problems[left])):
+def _batches(
+    problems: dict[_Left, Index], ks: Sequence[int], *, padded: bool
+) -> Iterator[list[tuple[int, _Left]]]:
+    """Models, so many that their votes stay within ``BATCH_CELLS``; of similar size where they are
+    padded to the largest.
+    """
+    batch: list[tuple[int, _Left]] = []
+    cells = 0
+    order = sorted(problems, key=lambda left: -len(problems[left]))
+    for k, left in ((k, left) for k in sorted(ks, reverse=True) for left in order):
+        rows = len(problems[left])
         if batch:
-            rows = len(problems[batch[0]])
-            full = (len(batch) + 1) * rows * k > BATCH_CELLS
-            if full or len(problems[left]) < 0.9 * rows:
+            full = cells + rows * k > BATCH_CELLS
+            alike = k == batch[0][0] and rows >= 0.9 * len(problems[batch[0][1]])
+            if full or (padded and not alike):
                 yield batch
-                batch = []
-        batch.append(left)
+                batch, cells = [], 0
+        batch.append((k, left))
+        cells += rows * k
     yield batch
 
 
@@ -235,14 +303,24 @@ def _fit(
     batch: list[Features], Cs: Sequence[float], *, scale: bool, intercept: bool
 ) -> list[_Model]:
     """Models of a batch along the path of ridges."""
+    if all(example.bounded is None and not is_sparse(example.votes) for example in batch):
+        taught = [problem(example, scale=scale, intercept=intercept) for example in batch]
+        optima = solve_paths([fit for fit, _ in taught], Cs)
+        return [
+            _model(example, path, centre, scale=scale, intercept=intercept)
+            for example, path, (_, centre) in zip(batch, optima, taught, strict=True)
+        ]
     made = design(batch, scale=scale, intercept=intercept)
     prior = Prior(
         n_weights=len(batch[0].judges) + batch[0].span.shape[1],
         rate=np.array([example.rate for example in batch]) if scale else None,
         level=np.array([example.level for example in batch]) if intercept else None,
     )
-    optima = solve_path(made, prior, Cs, _floor(batch, prior), problems=len(batch))
-    return [_model(example, optima[:, b], prior) for b, example in enumerate(batch)]
+    paths = solve_path(made, prior, Cs, _floor(batch, prior), problems=len(batch))
+    return [
+        _model(example, paths[:, b], example.centre(scale=scale), scale=scale, intercept=intercept)
+        for b, example in enumerate(batch)
+    ]
 
 
 def _floor(batch: list[Features], prior: Prior) -> Floor | None:
@@ -257,55 +335,45 @@ def _floor(batch: list[Features], prior: Prior) -> Floor | None:
     )
 
 
-def _model(one_features: Features, optima: Floats, prior: Prior) -> _Model:
-    """A model in terms of raw votes, from parameters (n_C, p) of centred features."""
-    k, r = len(one_features.judges), one_features.span.shape[1]
-    delta, gamma = optima[:, :k], optima[:, k : k + r]
+def _model(
+    example: Features, optima: Floats, centre: Floats, *, scale: bool, intercept: bool
+) -> _Model:
+    """A model in terms of raw votes, from parameters (n_C, p) of features around a centre."""
+    k, r = len(example.judges), example.span.shape[1]
     none: Floats = np.zeros(len(optima))
-    tau = none if prior.rate is None else optima[:, prior.n_weights]
-    level: Floats = none
-    if prior.level is not None:
-        centre = delta @ one_features.middle(one_features.votes) + gamma @ one_features.middle(
-            one_features.span
-        )
-        level = optima[:, -1] - centre - tau * one_features.middle(one_features.score[:, None])[0]
+    tau = optima[:, k + r] if scale else none
+    level = optima[:, -1] - optima[:, : len(centre)] @ centre if intercept else none
     return _Model(
-        judges=one_features.judges,
-        weights=delta + tau[:, None] * one_features.base,
+        judges=example.judges,
+        weights=optima[:, :k] + tau[:, None] * example.base,
         intercept=level,
         tau=tau,
-        agreement=one_features.agreement,
-        pull=gamma @ one_features.directions.T,
+        agreement=example.agreement,
+        pull=optima[:, k : k + r] @ example.directions.T,
     )
 
 
 def _average(
-    ballots: Ballots,
-    fit: Fit,
-    models: dict[_Left, _Model],
-    own: _Left,
-    left_out: dict[int, _Left],
-    Cs: Floats,
+    ballots: Ballots, fit: Fit, own: _Model, left_out: dict[int, _Model], Cs: Floats
 ) -> JointPanel:
     """The fit's own model, every C weighed by its likelihood on the folds that were left out."""
     total, scored = np.zeros(len(Cs)), 0
-    for fold, left in left_out.items():
+    for fold, model in left_out.items():
         rows = fit.learn[fit.fold == fold]
-        seen = ballots.votes[rows][:, models[left].judges]
+        seen = ballots.votes[rows][:, model.judges]
         some = seen.any(axis=1)
-        margins = models[left].logits(seen[some]) * ballots.signs[rows[some]]
+        margins = model.logits(seen[some]) * ballots.signs[rows[some]]
         total += softplus(-margins).sum(axis=1)
         scored += len(margins[0])
     shares = np.exp(total.min() - total) if scored else np.eye(len(Cs))[0]
     shares /= shares.sum()
-    model = models[own]
     return JointPanel(
-        judges=model.judges,
-        weights=shares @ model.weights,
-        intercept=float(shares @ model.intercept),
-        tau=float(shares @ model.tau),
-        agreement=model.agreement,
-        agreement_weights=shares @ model.pull,
+        judges=own.judges,
+        weights=shares @ own.weights,
+        intercept=float(shares @ own.intercept),
+        tau=float(shares @ own.tau),
+        agreement=own.agreement,
+        agreement_weights=shares @ own.pull,
         Cs=Cs,
         C_weights=shares,
         cv_nll=total / scored if scored else None,

@@ -8,9 +8,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.agreement import Agreement, agreement_among
-from judgepanel.kernels.aggregate.copies import copy_groups, copy_shares
+from judgepanel.kernels.aggregate.agreement import Agreement, agreement_among, alike_rows
+from judgepanel.kernels.aggregate.copies import copies, copy_shares, groups_among
 from judgepanel.kernels.aggregate.prefixes import Floats, Index, counts, one_coin_weight
+from judgepanel.kernels.aggregate.ridge_chord import Problem
 from judgepanel.kernels.aggregate.ridge_design import DenseDesign, SparseDesign
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.clustered import below_half_p, unit_counts
@@ -31,6 +32,8 @@ class Features:
     Attributes
     ----------
     judges : int (k,), columns of the ballots, best first.
+    times : float (n,), how many learn rows each row stands for: those that are alike in all that
+        follows can be one. 1 for each unless :func:`features` is asked for ``distinct`` ones.
     votes : int8 (n, k), signed votes.
     signs : float (n,), signs of the labels; 0 for rows that none of these judges voted on.
     groups : int (k,), near-copies share a number (:mod:`kernels.aggregate.copies`).
@@ -47,6 +50,7 @@ class Features:
     """
 
     judges: Index
+    times: Floats
     votes: NDArray[np.int8]
     signs: Floats
     groups: Index
@@ -61,8 +65,55 @@ class Features:
     shrink: float
 
     def middle(self, columns: Floats | NDArray[np.int8]) -> Floats:
-        """Centre (q,) of features (n, q): the classes' midpoint, shrunk."""
-        return np.asarray(middle(columns, self.signs) * self.shrink, dtype=np.float64)
+        """Centre (q,) of features (n, q): the classes' midpoint, shrunk; each mean is shrunk by a
+        zero row.
+        """
+        if not self.shrink:
+            return np.zeros(columns.shape[1])
+        share = np.zeros(len(self.signs))
+        for sign in (1.0, -1.0):
+            times = self.times * (self.signs == sign)
+            share += times / (times.sum() + 1.0)
+        return np.asarray(share @ columns * (self.shrink / 2.0), dtype=np.float64)
+
+    def centre(self, *, scale: bool) -> Floats:
+        """Centre (k + r + scale,) of votes, agreement and one-coin score."""
+        beside = self.columns_beside(scale=scale)
+        return np.concatenate([self.middle(self.votes), self.middle(beside)])
+
+    def columns(self, *, scale: bool) -> Floats:
+        """Features (n, k + r + scale): votes, agreement, one-coin score."""
+        return np.concatenate([self.votes, self.columns_beside(scale=scale)], axis=1)
+
+    def columns_beside(self, *, scale: bool) -> Floats:
+        """Features after those of the votes, (n, r + scale)."""
+        return np.concatenate([self.span, self.score[:, None]], axis=1) if scale else self.span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Record:
+    """What rows say of judges one by one, and of pairs: panels of any of the best share it.
+
+    Attributes
+    ----------
+    judges : int (K,), columns of the ballots, best first; all else is in this order.
+    correct, voted : float (K,), right votes and votes on these rows.
+    copies : bool (q, q), which of the q best are near-copies; None where nobody is.
+    """
+
+    judges: Index
+    correct: Floats
+    voted: Floats
+    copies: NDArray[np.bool_] | None
+
+    @classmethod
+    def of(cls, ballots: Ballots, rows: Index, judges: Index, compared: int) -> Record:
+        """Of some judges, the first ``compared`` of whom are compared with each other."""
+        correct, voted = (total[judges] for total in counts(ballots, rows))
+        pairs = None
+        if compared:
+            pairs = copies(ballots.votes[rows][:, judges[:compared]], ballots.signs[rows])
+        return cls(judges, correct, voted, pairs)
 
 
 def features(
@@ -73,25 +124,38 @@ def features(
     one_coin: bool,
     agreement: bool,
     monotone: bool = False,
+    distinct: bool = False,
+    record: Record | None = None,
 ) -> Features:
-    """Everything a model may know of its learn rows."""
-    votes = np.ascontiguousarray(ballots.votes[rows][:, judges])
-    signs = np.where(votes.any(axis=1), ballots.signs[rows], 0).astype(np.float64)
-    correct, voted = (total[judges] for total in counts(ballots, rows))
-    groups = copy_groups(votes, ballots.signs[rows]) if one_coin else np.arange(len(judges))
+    """Everything a model may know of its learn rows.
+
+    ``record`` is that of these rows, if it is known; ``judges`` are its first ones. ``distinct``
+    makes rows one that are alike, where each item is a unit of its own.
+    """
+    if record is None:
+        record = Record.of(ballots, rows, judges, len(judges) if one_coin else 0)
+    k = len(judges)
+    correct, voted = record.correct[:k], record.voted[:k]
+    votes, labels, units = ballots.votes[rows][:, judges], ballots.signs[rows], ballots.units[rows]
+    signs = np.where(votes.any(axis=1), labels, 0).astype(np.float64)
+    groups = groups_among(record.copies, k) if one_coin else np.arange(k)
     shares = copy_shares(groups)
     weights = one_coin_weight(correct, voted)
-    right = votes * ballots.signs[rows, None]
-    score = left_out_margins(right, ballots.units[rows], correct, voted, shares) * signs
+    cast = float(np.count_nonzero(votes)) / max(int(np.count_nonzero(signs)), 1)
+    level = 0.0 if ballots.symmetric else prior_level(signs)
     alike, directions = None, np.zeros((0, 0))
-    span = np.zeros((len(rows), 0))
     if agreement:
         alike, directions = agreement_among(votes, weights * np.sqrt(shares))
-        directions = directions * np.sqrt(float(len(judges)))
-        span = alike.similarity(votes) @ directions
-    cast = float(np.count_nonzero(votes)) / max(int(np.count_nonzero(signs)), 1)
+        directions = directions * np.sqrt(float(k))
+    times = np.ones(len(rows))
+    if distinct and not is_sparse(votes) and len(np.unique(units)) == len(units):
+        some, times = _distinct(votes, labels)
+        votes, labels, units, signs = votes[some], labels[some], units[some], signs[some]
+    right = votes * labels[:, None]
+    score = left_out_margins(right, units, correct, voted, shares) * signs
     return Features(
         judges=judges,
+        times=times,
         votes=votes,
         signs=signs,
         groups=groups,
@@ -99,12 +163,21 @@ def features(
         score=score,
         agreement=alike,
         directions=directions,
-        span=span,
+        span=np.zeros((len(votes), 0)) if alike is None else alike.similarity(votes) @ directions,
         rate=1.0 + LIKENESS * max(cast - 1.0, 0.0),
-        level=0.0 if ballots.symmetric else prior_level(signs),
-        bounded=~below_chance(right, ballots.units[rows]) if monotone else None,
-        shrink=0.0 if ballots.symmetric else centring(score, signs),
+        level=level,
+        bounded=~below_chance(right, units) if monotone else None,
+        shrink=0.0 if ballots.symmetric else centring(score, signs, times),
     )
+
+
+def _distinct(votes: NDArray[np.int8], labels: NDArray[np.int8]) -> tuple[Index, Floats]:
+    """Rows that differ in votes or label, and how many there are of each."""
+    codes = alike_rows(np.concatenate([labels[:, None], votes], axis=1))
+    if codes is None:
+        return np.arange(len(votes)), np.ones(len(votes))
+    _, some, times = np.unique(codes, return_index=True, return_counts=True)
+    return some, times.astype(np.float64)
 
 
 def below_chance(right: NDArray[np.int8], units: Index) -> NDArray[np.bool_]:
@@ -120,22 +193,19 @@ def below_chance(right: NDArray[np.int8], units: Index) -> NDArray[np.bool_]:
     return below
 
 
-def middle(columns: Floats | NDArray[np.int8], signs: Floats) -> Floats:
-    """Midpoint (q,) of the two classes' means of columns (n, q), each mean shrunk by a zero row."""
-    sums = [
-        columns[signs == sign].sum(axis=0, dtype=np.float64) / (np.sum(signs == sign) + 1)
-        for sign in (1.0, -1.0)
-    ]
-    return np.asarray((sums[0] + sums[1]) / 2.0)
-
-
-def centring(score: Floats, signs: Floats) -> float:
+def centring(score: Floats, signs: Floats, times: Floats | None = None) -> float:
     """How far the midpoint of the classes' mean scores differs from 0 by more than noise."""
-    positive, zero = score[signs > 0], score[signs < 0]
-    if min(len(positive), len(zero)) < 2:
-        return 0.0
-    error = (positive.var() / len(positive) + zero.var() / len(zero)) / 4.0
-    return _shrinkage(float(positive.mean() + zero.mean()) / 2.0, float(error))
+    times = np.ones(len(signs)) if times is None else times
+    mean, error = 0.0, 0.0
+    for of_class in (signs > 0, signs < 0):
+        own, often = score[of_class], times[of_class]
+        n = float(often.sum())
+        if n < 2.0:
+            return 0.0
+        average = float(often @ own) / n
+        mean += average / 2.0
+        error += float(often @ (own - average) ** 2) / n**2 / 4.0
+    return _shrinkage(mean, error)
 
 
 def prior_level(signs: Floats) -> float:
@@ -150,6 +220,30 @@ def _shrinkage(mean: float, variance: float) -> float:
     return 1.0 - variance / mean**2 if mean * mean > variance else 0.0
 
 
+def problem(example: Features, *, scale: bool, intercept: bool) -> tuple[Problem, Floats]:
+    """The ridge fit of one model on signed, centred features: votes, agreement, one-coin score,
+    intercept; and their centre (k + r + scale,).
+    """
+    signed, centre = _signed(example, example.columns(scale=scale), intercept)
+    return Problem(
+        signed,
+        example.times,
+        n_weights=len(example.judges) + example.span.shape[1],
+        rate=example.rate if scale else None,
+        level=example.level if intercept else None,
+    ), centre
+
+
+def _signed(example: Features, columns: Floats, intercept: bool) -> tuple[Floats, Floats]:
+    """Columns (n, q) centred, with an intercept, times the label's sign; and their centre (q,)."""
+    centre = example.middle(columns)
+    signed = np.empty((len(columns), len(centre) + intercept))
+    signs = example.signs[:, None]
+    np.multiply(columns - centre, signs, out=signed[:, : len(centre)])
+    signed[:, len(centre) :] = signs
+    return signed, centre
+
+
 def design(batch: list[Features], *, scale: bool, intercept: bool) -> DenseDesign | SparseDesign:
     """Signed, centred features of a batch: votes, agreement, one-coin score, intercept.
 
@@ -157,35 +251,22 @@ def design(batch: list[Features], *, scale: bool, intercept: bool) -> DenseDesig
     them sparse.
     """
     first = batch[0]
-    if len(batch) == 1 and _is_sparse(first.votes):
+    if len(batch) == 1 and is_sparse(first.votes):
         return SparseDesign(
             votes=scipy.sparse.csr_array(first.votes * first.signs[:, None]),
             signs=first.signs,
             centre=first.middle(first.votes),
-            beside=_beside(first, scale, intercept),
+            beside=_signed(first, first.columns_beside(scale=scale), intercept)[0],
         )
-    width = first.span.shape[1]
-    k, n = len(first.judges), max(len(one_features.votes) for one_features in batch)
-    dense = np.zeros((len(batch), n, k + width + scale + intercept))
-    for out, example in zip(dense, batch, strict=True):
-        rows = slice(0, len(example.votes))
-        out[rows, :k] = (example.votes - example.middle(example.votes)) * example.signs[:, None]
-        out[rows, k:] = _beside(example, scale, intercept)
+    parts = [problem(one, scale=scale, intercept=intercept)[0].features for one in batch]
+    dense = np.zeros((len(batch), max(len(part) for part in parts), parts[0].shape[1]))
+    for out, part in zip(dense, parts, strict=True):
+        out[: len(part)] = part
     return DenseDesign(dense)
 
 
-def _beside(one_features: Features, scale: bool, intercept: bool) -> Floats:
-    """Signed features after those of the votes, (n, r + scale + intercept)."""
-    columns = [one_features.span - one_features.middle(one_features.span)]
-    if scale:
-        score = one_features.score[:, None]
-        columns.append(score - one_features.middle(score))
-    if intercept:
-        columns.append(np.ones((len(one_features.votes), 1)))
-    return np.asarray(np.concatenate(columns, axis=1) * one_features.signs[:, None])
-
-
-def _is_sparse(votes: NDArray[np.int8]) -> bool:
+def is_sparse(votes: NDArray[np.int8]) -> bool:
+    """Whether a fit keeps these votes sparse: there are many, and most are missing."""
     large = votes.size > SPARSE_CELLS
     return bool(large and np.count_nonzero(votes) < SPARSE_DENSITY * votes.size)
 

@@ -5,7 +5,7 @@ A column is a panel size or an aggregator.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -125,32 +125,37 @@ def calibrate(
 
 def calibrate_each(
     ballots: Ballots,
-    scored: Sequence[tuple[Split, PrefixScores]],
+    scored: Iterable[tuple[Split, PrefixScores]],
     calibrators: tuple[Calibrator, ...],
     *,
     in_sample: bool = False,
-) -> list[Calibrated]:
-    """Run :func:`calibrate` for several splits of few columns each.
-
-    Fits of up to ``_TOGETHER`` scores are batched, which changes results only by rounding.
+) -> Iterator[Calibrated]:
+    """:func:`calibrate` for several splits of few columns each: fits of up to ``_TOGETHER`` scores
+    are made together, which moves nothing but rounding. Scores are asked for as they are needed.
     """
     if set(calibrators) & set(CROSS_VALIDATED):
-        return [calibrate(ballots, *pair, calibrators, in_sample=in_sample) for pair in scored]
-    made: list[Calibrated] = []
-    for batch in _batches([scores.calibration.shape for _, scores in scored]):
-        made += _calibrate_together(ballots, scored[batch], calibrators, in_sample)
-    return made
+        for pair in scored:
+            yield calibrate(ballots, *pair, calibrators, in_sample=in_sample)
+        return
+    for batch in _batches(scored):
+        yield from _calibrate_together(ballots, batch, calibrators, in_sample)
 
 
-def _batches(shapes: Sequence[tuple[int, ...]]) -> Iterator[slice]:
+def _batches(
+    scored: Iterable[tuple[Split, PrefixScores]],
+) -> Iterator[list[tuple[Split, PrefixScores]]]:
     """Yield runs of neighbours with at most ``_TOGETHER`` scores when padded, or a single split."""
-    start, columns, longest = 0, 0, 0
-    for place, (b, n) in enumerate(shapes):
-        if place > start and (columns + b) * max(longest, n) > _TOGETHER:
-            yield slice(start, place)
-            start, columns, longest = place, 0, 0
+    batch: list[tuple[Split, PrefixScores]] = []
+    columns, longest = 0, 0
+    for pair in scored:
+        b, n = pair[1].calibration.shape
+        if batch and (columns + b) * max(longest, n) > _TOGETHER:
+            yield batch
+            batch, columns, longest = [], 0, 0
+        batch.append(pair)
         columns, longest = columns + b, max(longest, n)
-    yield slice(start, len(shapes))
+    if batch:
+        yield batch
 
 
 def _calibrate_together(
@@ -279,8 +284,8 @@ def losses_by_fold(
     fold = scores.fold if fold is None else fold
     if fold is None:
         raise ValueError("these scores were not cross-fitted")
-    losses = np.empty((len(calibrators), *scores.calibration.shape))
-    for number in np.unique(fold):
+
+    def left_out(number: int) -> tuple[Split, PrefixScores]:
         own = fold == number
         part = replace(
             scores,
@@ -290,9 +295,13 @@ def losses_by_fold(
             evaluation_empty=scores.calibration_empty[:, own],
             fold=fold[~own],
         )
-        inner = Split(int(number), split.calibration[~own], split.calibration[own])
-        fitted = calibrate(ballots, inner, part, calibrators)
-        losses[..., own] = item_losses(fitted)
+        return Split(number, split.calibration[~own], split.calibration[own]), part
+
+    numbers = np.unique(fold).tolist()
+    losses = np.empty((len(calibrators), *scores.calibration.shape))
+    fitted = calibrate_each(ballots, map(left_out, numbers), calibrators)
+    for number, maps in zip(numbers, fitted, strict=True):
+        losses[..., fold == number] = item_losses(maps)
     return losses
 
 

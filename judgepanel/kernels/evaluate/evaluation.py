@@ -120,10 +120,13 @@ def inner_losses(
     losses = np.empty((len(recipe.calibrators), len(ks), len(rows)))
     place = np.full(ballots.n_items, -1)
     place[rows] = np.arange(len(rows))
-    for inner in folds(ballots.units, rows, n_folds, seed=recipe.seed, key=key):
-        scores = _scores(ballots, inner, ks, recipe, (*key, inner.number))
-        fitted = calibrate(ballots, inner, scores, recipe.calibrators, in_sample=recipe.in_sample)
-        losses[..., place[inner.evaluation]] = item_losses(fitted)
+    inner_splits = folds(ballots.units, rows, n_folds, seed=recipe.seed, key=key)
+    scored = (
+        (inner, _scores(ballots, inner, ks, recipe, (*key, inner.number))) for inner in inner_splits
+    )
+    fitted = calibrate_each(ballots, scored, recipe.calibrators, in_sample=recipe.in_sample)
+    for inner, maps in zip(inner_splits, fitted, strict=True):
+        losses[..., place[inner.evaluation]] = item_losses(maps)
     return losses
 
 

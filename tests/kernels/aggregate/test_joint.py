@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judgepanel.kernels.aggregate import agreement as agreement_module
 from judgepanel.kernels.aggregate import joint as module
 from judgepanel.kernels.aggregate import joint_features
 from judgepanel.kernels.aggregate.agreement import DIRECTIONS, agreement_among
@@ -97,6 +98,36 @@ def test_sparse_and_dense_features_give_the_same_panel(monkeypatch, kernel, symm
     sparse = kernel(ballots, fits, ks, "accuracy")
     for first, other in zip(dense, sparse, strict=True):
         np.testing.assert_allclose(first, other, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", [joint, stacking])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_rows_that_are_alike_are_learnt_from_as_one(monkeypatch, kernel, symmetric):
+    ballots = make_ballots(18, 160, 4, missing=0.1, symmetric=symmetric)
+    fits = cross_fits(ballots, np.arange(120), np.arange(120, 160))
+    ks = np.array([2, 4])
+    together = kernel(ballots, fits, ks, "accuracy")
+    monkeypatch.setattr(agreement_module, "CODED", 0)
+    for scores, each in zip(together, kernel(ballots, fits, ks, "accuracy"), strict=True):
+        np.testing.assert_allclose(scores, each, rtol=0, atol=1e-7)
+
+
+def test_a_hundred_alike_rows_are_one_that_counts_a_hundred_times():
+    ballots = make_ballots(19, 12, 3, missing=0.0)
+    rows = np.repeat(np.arange(12), 100)
+    many = Ballots(ballots.votes[rows], ballots.signs[rows], np.arange(1200))
+    example = joint_features.features(
+        many, np.arange(1200), np.arange(3), one_coin=True, agreement=True, distinct=True
+    )
+    assert len(example.votes) <= 12
+    assert example.times.sum() == 1200.0
+    whole = joint_features.features(
+        many, np.arange(1200), np.arange(3), one_coin=True, agreement=True
+    )
+    assert example.shrink == pytest.approx(whole.shrink, abs=1e-12)
+    np.testing.assert_allclose(
+        example.centre(scale=True), whole.centre(scale=True), rtol=0, atol=1e-12
+    )
 
 
 def test_a_path_ends_where_a_fit_from_nothing_ends():
@@ -259,7 +290,7 @@ def test_directions_span_the_kernel_when_prototypes_are_all_items():
     shares = weights**2 / np.sum(weights**2)
     d = (votes * shares) @ votes.T
     np.testing.assert_allclose(span @ span.T, (d**3 + d**5) / 2.0, rtol=0, atol=1e-3)
-    assert directions.shape[1] == DIRECTIONS
+    assert 0 < directions.shape[1] <= DIRECTIONS
     np.testing.assert_array_equal(agreement.similarity(-votes), -agreement.similarity(votes))
 
 

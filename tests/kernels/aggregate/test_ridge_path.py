@@ -1,12 +1,15 @@
 """Ridge paths: every C reaches its optimum, whatever the batch and the design."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgepanel.kernels.aggregate import ridge_path as module
+from judgepanel.kernels.aggregate import ridge_chord as module
 from judgepanel.kernels.aggregate.ridge import Prior
+from judgepanel.kernels.aggregate.ridge_chord import Problem, solve_paths
 from judgepanel.kernels.aggregate.ridge_design import DenseDesign
 from judgepanel.kernels.aggregate.ridge_path import solve_path
 from judgepanel.kernels.calibrate.maps import sigmoid
@@ -42,6 +45,12 @@ def taken(design, prior, b):
     )
 
 
+def problem_of(design, prior):
+    features = design.features[0]
+    rate, level = float(prior.rate[0]), float(prior.level[0])
+    return Problem(features, np.ones(len(features)), prior.n_weights, rate, level)
+
+
 def distance(design, prior, C, theta):
     """How far the margins (B, n) are from the optimum's, by one exact Newton step."""
     wrong = sigmoid(-design.forward(theta))
@@ -73,13 +82,41 @@ def test_nobody_in_a_batch_moves_a_bit_of_another(seed, kind):
 
 def test_most_ridges_reuse_the_curvature_of_another(monkeypatch):
     renewed = []
-    product = DenseDesign.product
+    product = module.single_product
     monkeypatch.setattr(
-        module.DenseDesign,
-        "product",
-        lambda self, *a: renewed.append(len(a[1])) or product(self, *a),
+        module, "single_product", lambda *sides: renewed.append(sides) or product(*sides)
     )
     design, prior = problems(0, 300, 30, "noise", batch=1)
     ridges = np.geomspace(1e-4, 1.0, 9).tolist()
     solve_path(design, prior, ridges)
-    assert sum(renewed) <= 2 * len(ridges)
+    assert 0 < len(renewed) <= 2 * len(ridges)
+
+
+@pytest.mark.parametrize("kind", ["noise", "separable", "alike"])
+def test_a_row_may_stand_for_several(kind):
+    design, prior = problems(3, 30, 8, kind, batch=1)
+    times = np.random.default_rng(0).integers(1, 6, 30)
+    features = design.features[0]
+    counted = replace(problem_of(design, prior), times=times.astype(float))
+    repeated = problem_of(DenseDesign(np.repeat(features, times, axis=0)[None]), prior)
+    few, many = solve_paths([counted, repeated], CS)
+    np.testing.assert_allclose(few, many, rtol=0, atol=1e-7)
+
+
+def test_problems_of_any_size_share_a_batch():
+    several = [
+        problem_of(*problems(seed, n_rows, size, "noise", batch=1))
+        for seed, (n_rows, size) in enumerate([(50, 4), (1, 20), (0, 3), (200, 9)])
+    ]
+    for problem, path in zip(several, solve_paths(several, CS), strict=True):
+        np.testing.assert_array_equal(path, solve_paths([problem], CS)[0])
+
+
+def test_where_single_precision_is_too_little_for_a_hessian_it_is_taken_twice_over():
+    """Columns that differ by one part in ten million, of large votes, under next to no ridge."""
+    rng = np.random.default_rng(1)
+    column = rng.normal(size=(400, 1)) * 1e3
+    features = column + rng.normal(size=(400, 6)) * 1e-4
+    design, prior = DenseDesign(features[None]), Prior(6, None, None)
+    (theta,) = solve_path(design, prior, [1e6])
+    assert distance(design, prior, 1e6, theta) < 1e-5
