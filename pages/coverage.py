@@ -4,4 +4,4 @@ from judgepanel.present.registry import COVERAGE_PAGE
 from judgepanel.ui.frame import draw_page
 from judgepanel.ui.pages import coverage
 
-draw_page(COVERAGE_PAGE, coverage.page, "This page shows what was read of the judges' outputs.")
+draw_page(COVERAGE_PAGE, coverage.page, "This page shows what was read from the judges' outputs.")

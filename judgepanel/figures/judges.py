@@ -31,8 +31,8 @@ def coverage_strip(table: JudgeTable) -> go.Figure:
         right = np.where(table.voted[order] > 0, table.accuracy.value[order], 0.0)
     figure = go.Figure()
     for share, name, colour, pattern in (
-        (coverage * right, "right where labelled", INCLUDE, ""),
-        (coverage * (1 - right), "wrong where labelled", CURATE_FILL, "/"),
+        (coverage * right, "correct", INCLUDE, ""),
+        (coverage * (1 - right), "incorrect", CURATE_FILL, "/"),
         (1 - coverage, "missing", with_opacity(NEUTRAL, MISSING_OPACITY), ""),
     ):
         figure.add_bar(

@@ -63,8 +63,8 @@ def is_team() -> bool:
     team = bool(auth_section())
     if wanted == "team" and not team:
         raise AccessProblem(
-            "JUDGEPANEL_ACCESS is 'team', and there is no secrets.toml with a section [auth] that "
-            "can be read: nobody can sign in."
+            "JUDGEPANEL_ACCESS is 'team', but there is no readable secrets.toml with a section "
+            "[auth], so nobody can sign in."
         )
     if team:
         try:
@@ -74,7 +74,7 @@ def is_team() -> bool:
     if team and (weak := weakness(auth_section().get("cookie_secret"))) is not None:
         raise AccessProblem(
             f"The cookie_secret in the section [auth] of secrets.toml {weak}: whoever guesses it "
-            f"can sign in as anybody. Put there what this prints, and start again: {COMMAND}"
+            f"can sign in as any user. Replace it by what this prints, and start again: {COMMAND}"
         )
     return team
 
@@ -140,7 +140,9 @@ def sign_in(sentence: str) -> None:
                 st.login(provider)
             except (StreamlitAuthError, StreamlitAPIException) as error:
                 _LOG.error("signing in: %s", error)
-                st.error("The sign-in of this server is not set up well; its log has the details.")
+                st.error(
+                    "The sign-in of this server is not set up correctly; its log has the details."
+                )
 
 
 def mind_cookies(what: str) -> None:

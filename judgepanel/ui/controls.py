@@ -78,7 +78,7 @@ def calibrator_control(
         key="calibrator",
         bind="query-params",
         format_func=CALIBRATOR_NAMES.__getitem__,
-        help="How the summed votes become a probability. Both arms use the same one.",
+        help="How the summed votes become a probability. All panels on the page use the same one.",
     )
     return chosen
 

@@ -29,11 +29,11 @@ def weakness(secret: object) -> str | None:
     if not isinstance(secret, str) or not secret:
         return "is missing"
     if len(secret) < LENGTH:
-        return f"has {len(secret)} characters, and needs at least {LENGTH}"
+        return f"has {len(secret)} characters but needs at least {LENGTH}"
     lowered = secret.lower()
     has_words = any(word in lowered for word in _WORDS) or any(char.isspace() for char in secret)
     if has_words or (secret == lowered and not any(char.isdigit() for char in secret)):
-        return "is a phrase and not random characters"
+        return "is a phrase, not random characters"
     if estimated_bits(secret) < BITS:
         return "is too regular to be random"
     return None

@@ -127,13 +127,13 @@ def _nothing(title: str, error: Exception) -> NoReturn:
     if isinstance(error, SignInFirst) and is_reader():
         sign_in("This link opens only for those who have signed in. Sign in, then open it again.")
     elif isinstance(error, SignInFirst):
-        sign_in("Which judges to keep, and how sure you may be: sign in to see your analyses.")
+        sign_in("Sign in to see your analyses: which judges to keep, and how certain that is.")
     elif not isinstance(error, NotFound):
         problem(str(error))
     elif is_reader():
         st.error(
-            "This link opens nothing: it is incomplete, has expired, or was revoked. "
-            "Ask whoever sent it for a new one."
+            "This link does not work: it is incomplete, has expired, or was revoked. "
+            "Ask the sender for a new one."
         )
     else:
         st.error(
@@ -148,7 +148,7 @@ def guard(context: PageContext | None, what: str) -> PageContext:
     """Return the context; without an analysis, end the page with an empty state."""
     if context is not None:
         return context
-    st.info(f"No votes yet. {what} Bring your own votes, or take a sample: it takes one click.")
+    st.info(f"No votes yet. {what} Upload your own votes, or open a sample with one click.")
     st.page_link(START, label="Go to Start")
     st.stop()
 
@@ -184,7 +184,7 @@ def show_errors() -> Iterator[None]:
     except SignInFirst:
         problem("You are no longer signed in: load this page again.")
     except NotFound:
-        problem("This no longer exists: it was deleted, or the link to it has ended.")
+        problem("This no longer exists: it was deleted, or its link is no longer valid.")
     else:
         return
     st.stop()
@@ -226,7 +226,7 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
         f"<b>{in_html(analysis.name, 80)}</b>"
         f"<span>{counted(votes.n_items, 'item')} x {counted(votes.n_judges, 'judge')}</span>"
         f"<span>{known}</span>"
-        f'<span class="jp-badge">order: {in_html(policy.replace("_", " "))}</span>'
+        f'<span class="jp-badge">orientation: {in_html(policy.replace("_", " "))}</span>'
         f'<span class="jp-badge">protocol: {in_html(analysis.settings.protocol)}</span>'
         f"<span>data <code>{votes.sha256[:10]}</code></span>"
         + '<span class="jp-badge">read-only</span>' * is_reader()

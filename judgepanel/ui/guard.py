@@ -32,14 +32,14 @@ from judgepanel.ui.quota import NoRoom, UploadQuota
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 WRONG_NAME = (
-    "This server does not go by that name: open it as localhost, or let JUDGEPANEL_PUBLIC_URL "
-    "state the address that people open (docs/team.md).\n"
+    "This server does not answer to that name: open it as localhost, or set JUDGEPANEL_PUBLIC_URL "
+    "to the address that users open (docs/team.md).\n"
 )
-WRONG_PAGE = "A page of another site asked for this: it is refused.\n"
-SIGN_IN_FIRST = "Files are taken from those alone who have signed in.\n"
-ON_THIS_MACHINE = "This is told on the machine of the server alone.\n"
+WRONG_PAGE = "This request is refused, since a page of another site made it.\n"
+SIGN_IN_FIRST = "Only users who have signed in can upload files.\n"
+ON_THIS_MACHINE = "This is available only on the machine of the server.\n"
 NO_ROOM = (
-    "The server holds no more of your files at once: take one away on its page, or close pages "
+    "The server cannot hold more of your files at once: remove one on its page, or close pages "
     "and try again in two minutes.\n"
 )
 _MISDIRECTED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY = 421, 403, 404, 429

@@ -75,7 +75,7 @@ def _refine(context: PageContext, drawn: int) -> None:
     if not _runs(job) or (result is not None and result.n_splits >= max(1, 2 * drawn)):
         st.rerun()
     st.caption(
-        "The recommended panel is being worked out."
+        "The recommended panel is being computed."
         if result is None
         else f"The recommended panel is being refined: {result.n_splits} of "
         f"{result.planned_splits:,} splits."
@@ -124,7 +124,7 @@ def _wait(context: PageContext) -> None:
     result, job = _known(context)
     if result is not None or not _runs(job):
         st.rerun()
-    text = "A preliminary recommendation first: this page shows the panel that it recommends"
+    text = "Computing a preliminary recommendation; this page shows the panel that it recommends"
     if job is not None and job.ahead:
         text += f". Waiting: {counted(job.ahead, 'job')} ahead"
     left, right = st.columns([3, 1], vertical_alignment="center")
@@ -161,8 +161,8 @@ def pipeline_note(
         words = pipeline_sentence(result, aggregator, calibrator)
     if splits is not None and splits < context.analysis.settings.splits:
         words += (
-            f" It rests on {splits} of the {context.analysis.settings.splits:,} splits, since "
-            "every figure is a fit of its own."
+            f" It uses {splits} of the {context.analysis.settings.splits:,} splits, since every "
+            "figure needs a fit of its own."
         )
     if result is None:
         if short and _spec(context) is not None:

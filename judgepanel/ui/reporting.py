@@ -22,14 +22,14 @@ LONGEST = 2_000
 _ROUND = "decision-round"
 _FILES: tuple[tuple[str, Callable[[Document], str], str, str, str], ...] = (
     (
-        "Report as HTML",
+        "Download report as HTML",
         html_text,
         "html",
         "text/html",
         "One file with figures that opens anywhere, without a network.",
     ),
     (
-        "Report as Markdown",
+        "Download report as Markdown",
         markdown_text,
         "md",
         "text/markdown",
@@ -104,7 +104,7 @@ def _form(space: Workspace, analysis: Analysis) -> None:
     number = st.session_state.setdefault(_ROUND, 0)
     with st.form(f"decision-{number}", border=False):
         what = st.text_area("What was decided", key=f"decided-{number}", height=80)
-        by = here.name if here else st.text_input("By whom", key=f"decided-by-{number}")
+        by = here.name if here else st.text_input("Who decided", key=f"decided-by-{number}")
         why = st.text_area("Why", key=f"decided-why-{number}", height=80)
         asked = st.form_submit_button("Record the decision", width="stretch")
     if here is not None:

@@ -34,26 +34,26 @@ _ONLY_HERE = (
 
 def share(analysis: Analysis) -> None:
     """Draw the popover, which only the owner sees."""
-    st.write("Your own link to this page, with what is set on it:")
+    st.write("Your own link to this page with its current settings:")
     st.code(page_url({PARAMETER: analysis.id}), language=None, wrap_lines=True)
     st.write(
-        "A link for others opens every page and download of this analysis and changes nothing."
+        "A link for others opens every page and download of this analysis but changes nothing."
     )
     base = next(iter(public_origins()), _browser_origin())
     if is_local(base):
         st.warning(_ONLY_HERE)
-    lasts = st.selectbox("It lasts", list(_LASTS), index=1, key="share-lasts")
+    lasts = st.selectbox("Lifetime", list(_LASTS), index=1, key="share-lasts")
     closed = is_team() and st.checkbox(
         "Only for those who sign in", value=True, key="share-signed-in"
     )
-    if st.button("Make a link for others", key="share-make", width="stretch"):
+    if st.button("Create a link for others", key="share-make", width="stretch"):
         lifetime = _LASTS.get(lasts, _DAY)
         token = workspace().share(analysis.id, lifetime, signed_in_only=closed)
         st.session_state[_MADE] = (analysis.id, token)
     made_for, token = st.session_state.get(_MADE, ("", ""))
     live = workspace().shares(analysis.id)
     if made_for == analysis.id and live:
-        st.write("Copy it now: it is not kept and cannot be shown again.")
+        st.write("Copy it now: it is not stored and cannot be shown again.")
         st.code(page_url({SHARE: token}, base), language=None, wrap_lines=True)
     for one_share in live:
         _live(analysis, one_share)
@@ -81,9 +81,11 @@ def _in_the_browser() -> str:
 
 def _live(analysis: Analysis, one_share: Share) -> None:
     text, end = st.columns([3, 2], vertical_alignment="center")
-    until = "no end" if one_share.expires is None else f"until {minute(one_share.expires)} UTC"
+    until = (
+        "does not expire" if one_share.expires is None else f"until {minute(one_share.expires)} UTC"
+    )
     whom = "; only for those who sign in" if one_share.signed_in_only else ""
-    text.caption(f"Made {minute(one_share.created)} UTC, {until}{whom}")
+    text.caption(f"Created {minute(one_share.created)} UTC, {until}{whom}")
     if end.button("Revoke", key=f"revoke-{one_share.id}", width="stretch"):
         workspace().revoke(analysis.id, one_share.id)
         st.session_state.pop(_MADE, None)

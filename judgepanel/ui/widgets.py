@@ -179,7 +179,7 @@ def downloads(
     spec: Spec,
     result: Any,
     *,
-    label: str = "Table as CSV",
+    label: str = "Download CSV",
     stem: str | None = None,
 ) -> None:
     """Offer a result's table as CSV and all of it as JSON; the files are named ``stem``."""
@@ -195,7 +195,7 @@ def downloads(
         width="stretch",
     )
     right.download_button(
-        "Result as JSON",
+        "Download JSON",
         data=lambda: json.dumps(
             result_content(study, context.votes, spec, result), allow_nan=False
         ),

@@ -81,7 +81,7 @@ def _watch(
         st.rerun()
     left, right = st.columns([5, 1], vertical_alignment="center")
     called_off = st.session_state.get(_STOPPING) == (context.votes.sha256, spec)
-    text = "Stopping after the parts under way" if called_off else _how_far(job)
+    text = "Stopping after the current parts" if called_off else _how_far(job)
     left.progress(_share(job), text=text)
     if not is_reader():
         right.button(
@@ -112,9 +112,7 @@ def _ended(
     if job.status == "failed":
         problem(job.message)
     else:
-        st.warning(
-            f"Cancelled after {job.done} of {job.total} parts; what is shown rests on those."
-        )
+        st.warning(f"Cancelled after {job.done} of {job.total} parts; only those are used.")
     if not is_reader() and st.button("Run again", key=f"again-{study.name}", type="primary"):
         workspace().submit(study, context.votes, spec)
         st.rerun()

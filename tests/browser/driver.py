@@ -74,45 +74,45 @@ def as_upload(name: str, content: str | bytes) -> dict[str, Any]:
 
 def finished_curve(page: Page) -> None:
     """Wait for the final curve; what is recommended may still be made."""
-    page.get_by_role("button", name="Table as CSV").wait_for()
+    page.get_by_role("button", name="Download CSV").wait_for()
     idle(page)
 
 
 def finished_panel(page: Page) -> None:
     """Wait for the final recommendation, and for what each judge is worth."""
-    page.get_by_role("button", name="Panel (panel.json)").wait_for()
+    page.get_by_role("button", name="Download panel.json").wait_for()
     settled(page)
 
 
 def finished_judges(page: Page) -> None:
     """Wait for the tables of judges and of the variance decomposition."""
-    expect(page.get_by_role("button", name="Table as CSV")).to_have_count(2)
+    expect(page.get_by_role("button", name="Download CSV")).to_have_count(2)
     settled(page)
 
 
 def finished_methods(page: Page) -> None:
     """Wait for the grid, the steps and the shapes."""
-    buttons = page.get_by_role("button", name="Table as CSV")
+    buttons = page.get_by_role("button", name="Download CSV")
     expect(buttons).to_have_count(3)
     settled(page)
 
 
 def finished_budget(page: Page) -> None:
     """Wait for the curve over the labels, and for the sweep over the shares."""
-    buttons = page.get_by_role("button", name="Table as CSV")
+    buttons = page.get_by_role("button", name="Download CSV")
     expect(buttons).to_have_count(2)
     settled(page)
 
 
 def finished_confidence(page: Page) -> None:
     """Wait for all four sections, the items last."""
-    expect(page.get_by_role("button", name="Table as CSV")).to_have_count(4)
+    expect(page.get_by_role("button", name="Download CSV")).to_have_count(4)
     settled(page)
 
 
 def finished_claim(page: Page) -> None:
     """Wait for the last section, votes seen jointly."""
-    page.get_by_role("button", name="Table as CSV").wait_for()
+    page.get_by_role("button", name="Download CSV").wait_for()
     settled(page)
 
 

@@ -32,7 +32,7 @@ def test_from_the_menu_to_a_sample_and_back_by_its_address(
     expect(answer(page)).to_contain_text("which measures the coding, not the judges; with honest")
     votes = load_votes(sample_bytes("one_class")).votes
     wanted = run(CLAIM, votes, ClaimSpec(Settings(splits=2)), jobs=1)
-    assert downloaded(page, "Table as CSV").decode() == csv_text(wanted.frame())
+    assert downloaded(page, "Download CSV").decode() == csv_text(wanted.frame())
     own = answer(page).inner_text()
     idle(page)  # The download runs the page again, which may take a choice made meanwhile back.
     pick(page, "Votes", "A clean pairwise panel")

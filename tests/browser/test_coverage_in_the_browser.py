@@ -46,7 +46,7 @@ def test_outputs_of_llmbar_become_a_panel_curve(
     answer(page).filter(has_text=re.compile("58.*NLL|NLL.*58")).wait_for()
     page.get_by_test_id("stSidebar").get_by_role("link", name="Coverage").click()
     expect(answer(page)).to_contain_text("PaLM2/Vanilla_NoRules the least, 83 %")
-    assert downloaded(page, "Table as CSV").decode().startswith("judge,outputs,read,rate,bracket")
+    assert downloaded(page, "Download CSV").decode().startswith("judge,outputs,read,rate,bracket")
     guard.check()
 
 

@@ -101,12 +101,12 @@ def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
     assert page.evaluate("window.flicker") == []
 
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_text("Stopping after the parts under way").or_(stopped).wait_for()
+    page.get_by_text("Stopping after the current parts").or_(stopped).wait_for()
     again = page.get_by_role("button", name="Run again")
     again.wait_for()
     expect(stopped).to_be_visible()
     expect(drawn(page)).to_be_visible()
-    assert page.get_by_role("button", name="Table as CSV").count() == 0
+    assert page.get_by_role("button", name="Download CSV").count() == 0
     page.reload()
     expect(again).to_be_visible()
     again.click()
@@ -140,7 +140,7 @@ def test_the_menu_and_links_keep_the_analysis_and_the_keyboard_reaches_the_contr
                 " return (e.getAttribute('aria-label') || e.innerText || e.tagName).trim() }"
             )
         )
-    for control in ("Panel curve", "Share", "NLL", "beta", "Table as CSV", "How this was computed"):
+    for control in ("Panel curve", "Share", "NLL", "beta", "Download CSV", "How this was computed"):
         assert any(control in label for label in reached), (control, sorted(reached))
 
     page.get_by_role("link", name="New analysis").click()

@@ -61,7 +61,7 @@ def test_templates_are_files_that_can_be_read(page: Page, server: Server, guard:
     page.get_by_role("heading", name="What a file looks like").wait_for()
     wide, long, labels, judges = (
         downloaded(page, title)
-        for title in ("One row per item", "One row per vote", "Labels alone", "Judge table")
+        for title in ("One row per item", "One row per vote", "Labels only", "Judge table")
     )
     for template in (wide, long):
         loaded = load_votes(template, name="t.csv", judge_table=judges, need_labels=False)
@@ -82,7 +82,7 @@ def test_labels_in_a_second_file_complete_votes_without_labels(
     page.get_by_role("heading", name="Your votes").wait_for()
     upload(page, as_upload("votes.csv", "item_id,a,b\n" + votes))
     refused(page, "votes.csv", "there is no label column", "labels in another file")
-    page.get_by_text("Labels in another file", exact=True).click()
+    page.get_by_text("Labels in a separate file", exact=True).click()
     upload(page, as_upload("gold.csv", "item_id,note,gold\n" + labels), nth=1)
     expect(answer(page)).to_contain_text("60 items, 2 judges, 56 labelled")
     page.get_by_text("Columns", exact=True).click()
@@ -109,9 +109,7 @@ def test_an_analysis_is_renamed_and_deleted_and_its_link_is_dead(
     inside = page.get_by_test_id("stPopoverBody")
     inside.get_by_role("textbox", name="Name").fill(" ")
     inside.get_by_role("button", name="Rename").click()
-    expect(inside.get_by_role("alert")).to_have_text(
-        "A name needs at least one character that can be seen."
-    )
+    expect(inside.get_by_role("alert")).to_have_text("A name needs at least one visible character.")
     inside.get_by_role("textbox", name="Name").fill(HOSTILE)
     inside.get_by_role("button", name="Rename").click()
     expect(row(page, key).get_by_role("link")).to_have_text(HOSTILE)
@@ -120,7 +118,7 @@ def test_an_analysis_is_renamed_and_deleted_and_its_link_is_dead(
 
     row(page, key).get_by_role("button", name="Delete").click()
     inside.get_by_text("There is no way back.").wait_for()
-    inside.get_by_role("button", name="Delete for good").click()
+    inside.get_by_role("button", name="Delete permanently").click()
     expect(row(page, key)).to_have_count(0)
     expect(page.get_by_text("Deleted: <script>")).to_be_visible()
     expect(inside).to_have_count(0)

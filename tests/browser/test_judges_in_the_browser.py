@@ -32,7 +32,7 @@ pytestmark = pytest.mark.browser
 
 def chooser(page: Page) -> Locator:
     """The list of judges."""
-    return page.get_by_role("combobox", name="Judge to look at")
+    return page.get_by_role("combobox", name="Judge", exact=True)
 
 
 def card(page: Page, name: str) -> Locator:
@@ -49,7 +49,7 @@ def test_the_table_downloads_as_the_study_gives_it_and_can_be_sorted(
     expected = run(
         STUDY, load_votes(sample_bytes("hard_panel")).votes, JudgesSpec(Settings(splits=10)), jobs=1
     )
-    assert downloaded(page, "Table as CSV").decode() == csv_text(expected.frame())
+    assert downloaded(page, "Download CSV").decode() == csv_text(expected.frame())
 
     table = page.get_by_test_id("stDataFrame").filter(has_text="errs with rest")
     first_cell = table.get_by_test_id("glide-cell-0-0")

@@ -35,7 +35,7 @@ def test_the_page_is_in_the_menu_and_its_table_is_the_studys(
     ).to_be_visible()
     spec = budget_spec(Settings(splits=4), "joint")
     wanted = run(LABEL_BUDGET, load_votes(sample_bytes("clean_pairwise")).votes, spec, jobs=1)
-    assert downloaded(page, "Table as CSV").decode() == csv_text(wanted.frame())
+    assert downloaded(page, "Download CSV").decode() == csv_text(wanted.frame())
     guard.check()
 
 

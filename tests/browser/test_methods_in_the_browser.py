@@ -150,14 +150,14 @@ def test_downloads_hold_every_cell_to_the_last_digit(
     finished_methods(page)
     votes, settings = load_votes(sample_bytes("clean_pairwise")).votes, Settings(splits=SPLITS)
     grid = run(METHOD_GRID, votes, MethodGridSpec(settings), jobs=1)
-    table = downloaded(page, "Table as CSV").decode()
+    table = downloaded(page, "Download CSV").decode()
     assert table == csv_text(grid.frame())
     assert len(list(csv.DictReader(io.StringIO(table)))) == grid.tied.size
-    content = json.loads(downloaded(page, "Result as JSON"))
+    content = json.loads(downloaded(page, "Download JSON"))
     assert content["study"] == "method_grid"
     assert content["summary"]["chosen_nll"] == grid.chosen_nll.value
     design = run(CALIBRATOR_DESIGN, votes, CalibratorDesignSpec(settings), jobs=1)
-    assert downloaded(page, "Table as CSV", nth=2).decode() == csv_text(design.frame())
+    assert downloaded(page, "Download CSV", nth=2).decode() == csv_text(design.frame())
     guard.check()
 
 

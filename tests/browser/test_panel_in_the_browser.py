@@ -53,14 +53,14 @@ def test_the_panel_file_is_valid_and_scores_as_the_page_does_bit_for_bit(
     page.goto(address(server, RECOMMENDED, prepared(server.home, "hard_panel")))
     finished_panel(page)
     expect(answer(page)).to_contain_text("expected NLL 0.")
-    exported = downloaded(page, "Panel (panel.json)").decode()
+    exported = downloaded(page, "Download panel.json").decode()
     panel = load_panel(exported)
     assert json.loads(exported)["format"] == "judgepanel/panel"
     assert str(len(panel.model.judges)) in answer(page).inner_text()
 
     votes = new_votes()
     upload(page, as_upload("new.csv", votes))
-    button = "All 400 scores (scored.csv)"
+    button = "Download all 400 scores (scored.csv)"
     page.get_by_role("button", name=button).wait_for()
     loaded = load_votes(votes, name="new.csv", need_labels=False)
     expected = score(panel, loaded.votes)
@@ -68,7 +68,7 @@ def test_the_panel_file_is_valid_and_scores_as_the_page_does_bit_for_bit(
     for warning in expected.warnings:
         expect(page.locator(".jp-note").filter(has_text=warning)).to_have_count(1)
 
-    judges = downloaded(page, "Judges and weights (CSV)").decode().splitlines()
+    judges = downloaded(page, "Download weights (CSV)").decode().splitlines()
     assert judges[0].startswith("decision,judge,share,weight")
     assert len(judges) == 1 + 30
     guard.check()
@@ -122,7 +122,7 @@ def test_judges_are_ticked_off_and_the_link_shows_the_same_to_somebody_else(
     other.goto(page.url)
     expect(shown_text(other, re.compile("these 29 judges", re.IGNORECASE))).to_have_count(1)
     other.get_by_text("Export this panel").click()
-    exported = downloaded(other, "This panel (panel.json)").decode()
+    exported = downloaded(other, "Download this panel (panel.json)").decode()
     command = other.locator("code").filter(has_text="--prefer=everyone").inner_text()
     assert exported == made_by(command, tmp_path)
     assert len(load_panel(exported).model.judges) == 29
@@ -160,7 +160,7 @@ def test_the_report_opens_without_a_network(
     page.goto(address(server, RECOMMENDED, prepared(server.home, "hard_panel", 4)))
     finished_panel(page)
     file = tmp_path / "report.html"
-    file.write_bytes(downloaded(page, "Report (HTML)"))
+    file.write_bytes(downloaded(page, "Download report (HTML)"))
     sentence = answer(page).inner_text()
     context = page.context.browser.new_context(offline=True)  # type: ignore[union-attr]
     try:

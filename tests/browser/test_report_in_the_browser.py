@@ -86,7 +86,7 @@ def test_a_decision_is_in_the_report_which_opens_without_a_network(
     inside.get_by_label("Why").fill(WHY)
     inside.get_by_role("button", name="Record the decision").click()
     inside.get_by_text("Who decided is missing").wait_for()
-    inside.get_by_label("By whom").fill("Ann")
+    inside.get_by_label("Who decided").fill("Ann")
     inside.get_by_role("button", name="Record the decision").click()
     expect(page.get_by_text(WHAT)).to_have_count(1)
     idle(page)
@@ -96,7 +96,7 @@ def test_a_decision_is_in_the_report_which_opens_without_a_network(
     for form in ("HTML", "Markdown"):
         idle(page)  # A click while the page is redrawn asks for what is no longer there.
         with page.expect_download() as started:
-            inside.get_by_role("button", name=f"Report as {form}").click()
+            inside.get_by_role("button", name=f"Download report as {form}").click()
         files[form] = tmp_path / started.value.suggested_filename
         started.value.save_as(files[form])
     assert [file.suffix for file in files.values()] == [".html", ".md"]
@@ -124,11 +124,11 @@ def test_a_decision_is_in_the_report_which_opens_without_a_network(
     idle(reader)
     inside = popover(reader)
     expect(inside.get_by_text(WHY)).to_be_visible()
-    expect(inside.get_by_role("button", name="Report as HTML")).to_be_visible()
+    expect(inside.get_by_role("button", name="Download report as HTML")).to_be_visible()
     expect(inside.locator("textarea, input")).to_have_count(0)
     expect(inside.get_by_role("button", name="Record the decision")).to_have_count(0)
     with reader.expect_download() as started:
-        inside.get_by_role("button", name="Report as Markdown").click()
+        inside.get_by_role("button", name="Download report as Markdown").click()
     assert analysis not in Path(started.value.path()).read_text("utf-8")
     guard.check()
 

@@ -68,7 +68,7 @@ def test_an_upload_its_link_and_a_restart_show_the_same_page(
     upload(page, few_votes())
     page.get_by_role("button", name="Analyse").click()
     finished_curve(page)
-    sentence, csv = answer(page).inner_text(), downloaded(page, "Table as CSV")
+    sentence, csv = answer(page).inner_text(), downloaded(page, "Download CSV")
     second = open_page(page.url)
     finished_curve(second)
     expect(answer(second)).to_have_text(sentence)
@@ -83,7 +83,7 @@ def test_an_upload_its_link_and_a_restart_show_the_same_page(
     third = open_page(link)
     finished_curve(third)
     expect(answer(third)).to_have_text(sentence)
-    assert downloaded(third, "Table as CSV") == csv
+    assert downloaded(third, "Download CSV") == csv
     guard.check()
 
 
@@ -114,7 +114,7 @@ def test_after_kill_9_in_the_middle_of_work_it_goes_on_to_the_same_bits(
     finished_curve(after)
     votes, settings = load_votes(sample_bytes("hard_panel")).votes, Settings(splits=SPLITS)
     whole = run(PANEL_CURVE, votes, PanelCurveSpec(settings), jobs=2)
-    assert downloaded(after, "Table as CSV").decode() == csv_text(whole.frame())
+    assert downloaded(after, "Download CSV").decode() == csv_text(whole.frame())
     guard.check()
 
 
@@ -130,5 +130,5 @@ def test_two_servers_on_one_postgresql_show_each_others_work(
     for seen in (page, beside):
         finished_curve(seen)
     expect(answer(beside)).to_have_text(answer(page).inner_text())
-    assert downloaded(beside, "Table as CSV") == downloaded(page, "Table as CSV")
+    assert downloaded(beside, "Download CSV") == downloaded(page, "Download CSV")
     guard.check()

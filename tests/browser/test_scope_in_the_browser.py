@@ -20,7 +20,7 @@ SCOPE = "scope"
 
 def finished(page: Page, n: int = 1) -> None:
     """Wait for the checks, and for the comparison where n is 2."""
-    expect(page.get_by_role("button", name="Table as CSV")).to_have_count(n)
+    expect(page.get_by_role("button", name="Download CSV")).to_have_count(n)
     settled(page)
 
 

@@ -25,7 +25,7 @@ from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
 
-NOTHING = "This link opens nothing: it is incomplete, has expired, or was revoked."
+NOTHING = "This link does not work: it is incomplete, has expired, or was revoked."
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_a_link_is_made_opened_by_another_after_a_restart_and_revoked(
     sentence = answer(page).inner_text()
     page.get_by_role("button", name="Share").click()
     inside = page.get_by_test_id("stPopoverBody")
-    inside.get_by_role("button", name="Make a link for others").click()
+    inside.get_by_role("button", name="Create a link for others").click()
     link = inside.locator("code", has_text="share=")
     expect(link).to_have_text(re.compile(rf"^{server.url}/panel_curve\?share=[\w-]{{43}}&metric="))
     url = link.inner_text()
@@ -90,7 +90,7 @@ def test_a_reader_downloads_and_looks_but_changes_nothing(
     page.goto(address(server, RECOMMENDED, share=token))
     finished_panel(page)
     idle(page)
-    assert b'"version"' in downloaded(page, "Panel (panel.json)")
+    assert b'"version"' in downloaded(page, "Download panel.json")
     expect(page.get_by_role("button", name="Open as a new analysis")).to_have_count(0)
     assert analysis not in page.content()
     page.get_by_role("link", name="Start", exact=True).click()

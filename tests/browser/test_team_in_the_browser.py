@@ -130,7 +130,7 @@ def test_links_of_a_team_are_for_the_signed_in_unless_unticked(
     page.get_by_role("button", name="Share").click()
     inside = page.get_by_test_id("stPopoverBody")
     expect(inside.get_by_role("checkbox", name="Only for those who sign in")).to_be_checked()
-    inside.get_by_role("button", name="Make a link for others").click()
+    inside.get_by_role("button", name="Create a link for others").click()
     inside.get_by_text("only for those who sign in", exact=False).last.wait_for()
     expect(inside.locator("code", has_text="share=")).to_be_visible()
     guard.check()

@@ -125,7 +125,7 @@ def test_hostile_names_stay_text_on_every_page_and_in_every_download(
     few = prepared_votes(server.home, hostile_votes(), "v.csv")
     page.goto(address(server, RECOMMENDED, few))
     finished_panel(page)
-    decode = downloaded(page, "Judges and weights (CSV)").decode()
+    decode = downloaded(page, "Download weights (CSV)").decode()
     names = [row[1] for row in csv.reader(io.StringIO(decode, newline=""))][1:]
     assert sorted(name.removeprefix("'") for name in names) == sorted(NAMES)
     upload(page, as_upload("new.csv", hostile_votes(start="n")))

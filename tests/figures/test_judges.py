@@ -30,8 +30,8 @@ def test_right_wrong_and_missing_fill_every_bar() -> None:
     total = np.sum([bar.y for bar in figure.data], axis=0)
     assert total == pytest.approx(np.ones(6))
     assert [bar.name for bar in figure.data] == [
-        "right where labelled",
-        "wrong where labelled",
+        "correct",
+        "incorrect",
         "missing",
     ]
 

@@ -95,7 +95,7 @@ def links(app: AppTest) -> list[str]:
 def downloads_of(app: AppTest) -> list[str]:
     """Labels of the page's own download buttons: those of its report stand on every page."""
     labels = [button.proto.label for button in app.get("download_button")]
-    return [label for label in labels if not label.startswith("Report as ")]
+    return [label for label in labels if not label.startswith("Download report as ")]
 
 
 def text_of(app: AppTest) -> str:

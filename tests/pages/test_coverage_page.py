@@ -47,7 +47,7 @@ def test_the_page_says_what_was_read_and_shows_what_was_not() -> None:
     assert judges["no verdict"].tolist() == [40, 0, 0]
     assert "bare last letter" not in judges
     assert any("(row 3, no verdict): <img src=x" in text for text in htmls(app))
-    assert downloads_of(app) == ["Table as CSV"]
+    assert downloads_of(app) == ["Download CSV"]
     assert any("inspect said.jsonl" in code.value for code in app.code)
     assert links(app) == ["Next: keep all judges, or the top k?"]
 
@@ -63,14 +63,14 @@ def test_the_page_is_in_the_menu_of_outputs_alone_and_says_so_elsewhere() -> Non
     assert "Coverage" in menu(open_app(COVERAGE, analysis=analysis()))
     votes = open_app(COVERAGE, analysis=prepared("one_class"))
     assert "Coverage" not in menu(votes)
-    assert answer_of(votes) == "These votes came as votes, so there are no outputs to read."
+    assert answer_of(votes) == "The file holds votes, so there are no outputs to read."
     nothing = open_app(COVERAGE)
     assert nothing.info[0].value.startswith("No votes yet. This page shows what was read")
 
 
 def test_start_leads_to_the_page_and_readers_see_it() -> None:
     start = open_app(analysis=analysis())
-    assert "What was read of the outputs" in links(start)
+    assert "See what was read from the outputs" in links(start)
     assert "88.9 % of 360 outputs" in text_of(start)
     reader = open_app(COVERAGE, share=workspace().share(analysis()))
     assert answer_of(reader).startswith("88.9 % of 360 outputs")

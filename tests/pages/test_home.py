@@ -125,8 +125,8 @@ def test_an_analysis_is_renamed_and_stays_where_it_was() -> None:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("", "A name needs at least one character that can be seen."),
-        (" \u200b\n", "A name needs at least one character that can be seen."),
+        ("", "A name needs at least one visible character."),
+        (" \u200b\n", "A name needs at least one visible character."),
         ("n" * 5000, "A name has at most 80 characters; this one has 5,000."),
     ],
 )
@@ -156,7 +156,7 @@ def test_hostile_names_stay_text(name: str) -> None:
 def test_a_deleted_analysis_is_gone_and_its_link_says_so() -> None:
     remaining, key = analysis("kept"), analysis("to go")
     app = opened(open_app(), "delete", key)
-    assert any("share links and its decisions" in text for text in htmls(app, "to go"))
+    assert any("share links and decisions" in text for text in htmls(app, "to go"))
     assert workspace().open(key)
     app = deleted(app, key)
     assert rows(app) == ["kept"]
@@ -177,7 +177,7 @@ def test_the_analysis_that_is_shown_can_be_renamed_and_deleted_on_its_page() -> 
     assert htmls(app, 'role="status"') == ["Deleted: new name"]
 
 
-@pytest.mark.parametrize("label", ["Delete for good", "Rename"])
+@pytest.mark.parametrize("label", ["Delete permanently", "Rename"])
 def test_what_was_deleted_in_another_window_is_told_in_a_sentence(label: str) -> None:
     remaining, key = analysis("kept"), analysis("to go")
     app = opened(opened(open_app(), "delete", key), "rename", key)
@@ -186,7 +186,7 @@ def test_what_was_deleted_in_another_window_is_told_in_a_sentence(label: str) ->
     workspace().delete(key)
     checked(wanted[0].click().run())
     assert htmls(app, "jp-problem") == [
-        "This analysis was deleted already, perhaps in another window."
+        "This analysis was already deleted, perhaps in another window."
     ]
     assert rows(app) == ["kept"]
     assert workspace().open(remaining)
@@ -223,7 +223,7 @@ def test_more_judges_on_the_same_items_get_a_difference_with_its_interval() -> N
     assert frame["judges"].tolist()[::2] == ["3", "6"]
     assert len([text for text in htmls(app, "jp-text") if text.startswith("Panel curve: ")]) == 2
     assert any(" study what_if " in code.value for code in app.code)
-    assert links(app) == ["Next: the panel curve of the second", "Close the comparison"]
+    assert links(app) == ["Next: the panel curve of the second analysis", "Close the comparison"]
 
 
 def test_other_items_get_no_test() -> None:

@@ -58,10 +58,10 @@ def test_the_answer_says_what_the_panel_is_worth_and_its_clusters() -> None:
     assert "One judge" in [head.value for head in app.subheader]
     assert "adjusted Rand index" in text_of(app)
     assert downloads_of(app) == [
-        "Table as CSV",
-        "Result as JSON",
-        "Table as CSV",
-        "Result as JSON",
+        "Download CSV",
+        "Download JSON",
+        "Download CSV",
+        "Download JSON",
     ]
     assert links(app) == ["Next: which judges, which pipeline?"]
 

@@ -59,7 +59,7 @@ def test_the_grid_the_steps_and_the_shapes_come_with_tables_downloads_and_comman
         "What calibrators do",
     ]
     labels = downloads_of(app)
-    assert labels == ["Table as CSV", "Result as JSON"] * 3
+    assert labels == ["Download CSV", "Download JSON"] * 3
     assert [code.value.split()[3] for code in app.code if " study " in code.value] == [
         "method_grid",
         "pipeline_ablation",

@@ -113,7 +113,7 @@ def test_a_sample_leads_to_an_answer_a_table_and_downloads() -> None:
     assert answer_of(app).startswith("Under one-coin + beta, keep all 24: top-5 costs +")
     (table,) = app.dataframe
     assert table.value["panel"].tolist()[:4] == ["all 24", "top-3", "top-5", "top-10"]
-    assert downloads_of(app) == ["Table as CSV", "Result as JSON"]
+    assert downloads_of(app) == ["Download CSV", "Download JSON"]
     assert links(app) == ["Next: which judges, which pipeline?"]
 
 
@@ -173,7 +173,7 @@ def test_the_same_settings_make_no_new_analysis() -> None:
 def test_settings_that_do_not_fit_are_refused_in_one_sentence() -> None:
     app = sample("one_class")
     before = analysis_in(app)
-    next(box for box in app.selectbox if box.label == "Item order").select("as_given")
+    next(box for box in app.selectbox if box.label == "Orientation").select("as_given")
     checked(form_button(app).click().run())
     (sentence,) = htmls(app, "jp-problem")
     assert "a constant prediction would look perfect" in sentence
@@ -255,10 +255,10 @@ def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> No
     checked(app.run())
     assert re.match(r"Keep (all )?\d+.* expected NLL 0\.\d+ \[", answer_of(app))
     assert downloads_of(app)[:4] == [
-        "Panel (panel.json)",
-        "Plain Python that scores",
-        "Judges and weights (CSV)",
-        "Report (HTML)",
+        "Download panel.json",
+        "Download Python scorer",
+        "Download weights (CSV)",
+        "Download report (HTML)",
     ]
     sentence = htmls(app, "jp-text")
     assert any(text.startswith("Runner-up") for text in sentence)
@@ -281,13 +281,13 @@ def test_another_preference_or_candidate_is_read_from_the_same_run(
     app = checked(open_app(RECOMMENDED, analysis=analysis, prefer="fewest judges"))
     assert "The candidate with the fewest judges" in text_of(app)
     assert any("--prefer=fewest" in block.value for block in app.code)
-    assert "Panel (panel.json)" in downloads_of(app)
+    assert "Download panel.json" in downloads_of(app)
     taken = "top-5, one-coin + temperature"
     app = checked(open_app(RECOMMENDED, analysis=analysis, candidate=taken))
     assert answer_of(app).startswith("Taken by hand: top-5 with one-coin + temperature; NLL ")
     assert "not corrected for that" in text_of(app)
     assert any("--candidate=top-5, one_coin, temperature" in block.value for block in app.code)
-    assert "Panel (panel.json)" in downloads_of(app)
+    assert "Download panel.json" in downloads_of(app)
 
 
 def test_robust_is_offered_where_families_are_known() -> None:
@@ -320,7 +320,7 @@ def test_a_panel_picked_by_hand_is_measured_and_can_be_exported() -> None:
     app = until_done(open_app(RECOMMENDED, analysis=analysis, without="1-3"))
     next(toggle for toggle in app.toggle if toggle.label == "Export this panel").set_value(True)
     app.run()
-    until(app, lambda: "This panel (panel.json)" in downloads_of(app))
+    until(app, lambda: "Download this panel (panel.json)" in downloads_of(app))
     (sentence,) = (text for text in htmls(app, "jp-text") if "picked by hand, with " in text)
     assert sentence.startswith("22 judges picked by hand, with ")
     assert "flatters them" in sentence

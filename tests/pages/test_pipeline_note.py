@@ -76,7 +76,7 @@ def test_pages_whose_fits_take_long_say_how_many_splits_they_rest_on() -> None:
     app = open_app(BUDGET, analysis=analysis, aggregator="joint", calibrator="uncalibrated")
     (note,) = notes(app)
     assert note.endswith(
-        f"It rests on {REFITTED} of the {REFITTED + 1} splits, since every figure is a fit of its "
+        f"It uses {REFITTED} of the {REFITTED + 1} splits, since every figure needs a fit of its "
         "own."
     )
 

@@ -44,7 +44,7 @@ def decide(app: AppTest, what: str, by: str, why: str) -> AppTest:
     sentence, reason = (
         text_area for text_area in app.text_area if text_area.label in ("What was decided", "Why")
     )
-    (who,) = (text_input for text_input in app.text_input if text_input.label == "By whom")
+    (who,) = (text_input for text_input in app.text_input if text_input.label == "Who decided")
     sentence.input(what)
     reason.input(why)
     who.input(by)
@@ -108,7 +108,7 @@ def test_a_reader_sees_decisions_and_downloads_and_no_form() -> None:
     (html,) = htmls(app, "<br>")
     assert WHAT in html
     labels = [download_button.proto.label for download_button in app.get("download_button")]
-    assert labels[:2] == ["Report as HTML", "Report as Markdown"]
+    assert labels[:2] == ["Download report as HTML", "Download report as Markdown"]
     assert not [
         one_button for one_button in app.button if one_button.label == "Record the decision"
     ]
@@ -228,7 +228,7 @@ def test_in_a_team_who_signed_in_decides_and_nobody_types_a_name(
     monkeypatch.setattr("judgepanel.ui.reporting.user", lambda: User("ann", "Ann <b>A.</b>"))
     analysis = prepared("one_class")
     app = open_app(CURVE, analysis=analysis)
-    assert not [text_input for text_input in app.text_input if text_input.label == "By whom"]
+    assert not [text_input for text_input in app.text_input if text_input.label == "Who decided"]
     sentence, reason = (
         text_area for text_area in app.text_area if text_area.label in ("What was decided", "Why")
     )

@@ -54,7 +54,7 @@ def page(context: PageContext) -> None:
 
 def _controls(context: PageContext) -> tuple[DataSet, PageContext]:
     left, right = st.columns(2)
-    titles = {_OWN: "Yours", **{sample.name: sample.title for sample in SAMPLES}}
+    titles = {_OWN: "Your votes", **{sample.name: sample.title for sample in SAMPLES}}
     votes = left.selectbox(
         "Votes",
         tuple(titles),
@@ -67,12 +67,12 @@ def _controls(context: PageContext) -> tuple[DataSet, PageContext]:
     likely = looks_like(int(seen.votes.labelled.sum())) or DATA_SETS[1]
     names = [data.name for data in DATA_SETS]
     name = right.selectbox(
-        "Beside the paper's",
+        "Compare with the paper's",
         names,
         index=names.index(likely.name),
         key="paper",
         bind="query-params",
-        help="Whose published figures stand beside ours. The one with as many items comes first.",
+        help="The data set whose published figures are shown, by default one of the same size.",
     )
     return DATA_SETS[names.index(name)], seen
 

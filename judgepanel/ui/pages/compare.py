@@ -54,7 +54,7 @@ def page(context: PageContext) -> None:
     """Draw the choice of analyses, the answer, what each says and what differs."""
     outcome()
     other = st.query_params[COMPARE]
-    with st.expander("Compare others"):
+    with st.expander("Compare other analyses"):
         choose_two(workspace().list(), context.analysis.id, other)
     try:
         after = _opened(other)
@@ -103,7 +103,7 @@ def _compared(before: PageContext, after: PageContext) -> None:
     if "pair" in steps:
         study, host, spec, _ = steps["pair"]
         how_study(host, study, spec, _HOW)
-    next_step("pages/panel_curve.py", "the panel curve of the second", after.analysis)
+    next_step("pages/panel_curve.py", "the panel curve of the second analysis", after.analysis)
     _back(before)
     # Last, since refused work ends the page.
     with work:
@@ -113,9 +113,9 @@ def _compared(before: PageContext, after: PageContext) -> None:
 _WHICH = ("before", "after")
 _HOW = (
     "All judges of both analyses are fitted, weighted and calibrated under the same pipeline on "
-    "the calibration side of the same splits, and scored on the same other items; nobody is "
+    "the calibration side of the same splits, and scored on the same other items; no judge is "
     "chosen. The interval is that of the items' mean differences, 95 % for new items: Var = v/N + "
-    "s_tr² (1/S + n_cal/n_eval). At most 20 splits are used. Items are told apart by their ids."
+    "s_tr² (1/S + n_cal/n_eval). At most 20 splits are used. Items are matched by their ids."
 )
 
 
@@ -147,7 +147,7 @@ def _work(missing: list[Step]) -> None:
     if not missing:
         return
     study, context, spec, what = missing[0]
-    st.caption(f"Working on {what}.")
+    st.caption(f"Computing {what}.")
     if show_result(study, context, spec, _draw) and stored_result(study, context, spec) is not None:
         st.rerun()
 
@@ -160,14 +160,14 @@ def _results(content: dict[str, Any]) -> None:
         return
     table(Table(result_table(results)), key="compared")
     st.caption(
-        "The NLL of a recommendation has its own choice in it. Each interval is one analysis's "
-        "own: whether two of them overlap is no test."
+        "The NLL of a recommendation includes its selection bias. Each interval is for one "
+        "analysis; whether two of them overlap is not a test."
     )
 
 
 def _draw(result: Any) -> None:
     """Draw how far a partial result is."""
-    section_answer(f"So far {result.n_splits} of {result.planned_splits} splits are in.")
+    section_answer(f"{result.n_splits} of {result.planned_splits} splits are done.")
 
 
 def _answer(overlap: Relation, pair: WhatIf | None) -> None:
@@ -204,7 +204,7 @@ def _data_table(rows: list[tuple[str, str, str]]) -> None:
             f"<td>{in_html(before)}</td><td>{in_html(after)}</td></tr>"
         )
     st.html(
-        f'{_STYLE}<table class="jp-pair"><thead><tr><th scope="col">of the data</th>'
+        f'{_STYLE}<table class="jp-pair"><thead><tr><th scope="col">property</th>'
         '<th scope="col">before</th><th scope="col">after</th></tr></thead><tbody>'
         + "".join(lines)
         + "</tbody></table>"

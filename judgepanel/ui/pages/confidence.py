@@ -151,6 +151,6 @@ def _calibrator_choice(where: DeltaGenerator, default: Calibrator) -> Calibrator
         key="calibrator",
         bind="query-params",
         format_func=CALIBRATOR_NAMES.__getitem__,
-        help="How the summed votes become a probability: what lies between before and after.",
+        help="How the summed votes become a probability, between 'before' and 'after'.",
     )
     return chosen

@@ -51,7 +51,7 @@ def _feature_choice(context: PageContext) -> str | None:
         return None
     names = [str(name) for name in table_.columns]
     chosen = st.selectbox(
-        "Look into an item feature",
+        "Break down by item feature",
         [_NO_FEATURE, *(name for name in names if name != _NO_FEATURE)],
         key="feature",
         bind="query-params",
@@ -70,16 +70,16 @@ def _sets_view(result: Conformal) -> ConformalView:
         required=True,
         key="level",
         format_func=lambda i: percent(result.levels[i]),
-        help="How often a set is to hold the true label.",
+        help="How often a set should contain the true label.",
     )
     grouping = second.segmented_control(
-        "Looked at by",
+        "Break down by",
         result.methods[1:],
         default="difficulty",
         required=True,
         key="grouping",
         format_func=lambda name: GROUPING_NAMES[name],
-        help="Difficulty is how much the votes disagree; no label goes into it.",
+        help="Difficulty is how much the votes disagree; it uses no label.",
     )
     return ConformalView(int(level), grouping)
 
@@ -110,8 +110,8 @@ def _strata_choice(result: Items) -> StratumGrouping:
         required=True,
         key="strata",
         format_func=lambda name: GROUPING_NAMES[name],
-        help="Difficulty is how much the votes disagree; no label goes into it. 'Judges that "
-        "erred' only describes: an item's own label is in it.",
+        help="Difficulty is how much the votes disagree; it uses no label. 'Judges that erred' "
+        "only describes, since it uses the item's own label.",
     )
     return chosen
 
@@ -124,7 +124,7 @@ def _single_items(context: PageContext, result: Items) -> None:
     )
     rows = result.worst(_LISTED) if which == _LISTS[0] else result.contested(_LISTED)
     if not len(rows):
-        st.caption("There is none: no item was held out yet, or all votes are alike.")
+        st.caption("There are none: no item was held out yet, or all votes are alike.")
         return
     items = Table(item_table(result, rows), height=320)
     table(described_table(ITEMS, items), key="items")

@@ -19,9 +19,9 @@ from judgepanel.words.text import csv_name, in_html
 _WORDS = (
     "Each output is read from strict to loose forms: [[A]], a JSON field such as winner, **A**, a "
     "statement ('Output (b) is better', 'I prefer B', 'Verdict: A'), one side named alone at the "
-    "end or on the first line, a bare last letter. The first form that is there decides. Reasoning "
+    "end or on the first line, a bare last letter. The first form that matches decides. Reasoning "
     "blocks, code (but not JSON), block quotes and text in quotation marks are left out, so a "
-    "verdict that a response tries to plant is not the judge's. What speaks for both sides is a "
+    "verdict that a response tries to plant is not the judge's. A verdict for both sides is a "
     "contradiction and counts as missing, as does a tie: nothing is guessed. Forms and their "
     "order: docs/transcripts.md."
 )
@@ -31,10 +31,10 @@ def page(context: PageContext) -> None:
     """Draw what is known about the outputs; an analysis of plain votes has none."""
     coverage = context.analysis.coverage
     if coverage is None:
-        answer("These votes came as votes, so there are no outputs to read.", "open")
+        answer("The file holds votes, so there are no outputs to read.", "open")
         st.caption(
-            "Where a file of judges' outputs is uploaded (one a row: item, judge, text, order), "
-            "this page shows what was read of them, and what was not."
+            "For a file of judges' outputs (one per row: item, judge, text, order), this page "
+            "shows which verdicts were read, and which were not."
         )
     else:
         _draw(context, coverage)
@@ -55,7 +55,7 @@ def _draw(context: PageContext, coverage: Coverage) -> None:
     st.header("All judges")
     table(Table(coverage_table(coverage), height=380), key="coverage")
     st.download_button(
-        "Table as CSV",
+        "Download CSV",
         data=lambda: csv_text(coverage.frame()),
         file_name=csv_name(context.analysis.name, "coverage.csv"),
         mime="text/csv",
@@ -74,7 +74,7 @@ def _examples(coverage: Coverage) -> None:
     """Draw the stored examples of outputs without a verdict."""
     st.header("Outputs without a verdict")
     if not coverage.unread:
-        st.caption("There are none with any text.")
+        st.caption("There are none with text.")
         return
     judges = {unread.judge for unread in coverage.unread}
     st.caption(

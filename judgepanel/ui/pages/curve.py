@@ -65,7 +65,7 @@ def _controls(context: PageContext) -> tuple[PanelCurveSpec, Calibrator, str]:
     metric = score_control(
         first,
         key="metric",
-        help="NLL is the headline: the mean surprise of the true label. Lower is better.",
+        help="Decisions rest on NLL, the mean surprise at the true label. Lower is better.",
     )
     calibrator = calibrator_control(second, default.calibrator)
     aggregator = aggregator_control(

@@ -19,10 +19,10 @@ CURVE = "pages/panel_curve.py"
 FIRST_ROWS, MORE_ROWS = 5, 20
 LONGEST_NAME = 80
 _ROWS, _DONE, _WRONG, _REFUSED = "home-rows", "home-done", "home-wrong", "home-refused"
-_GONE = "This analysis was deleted already, perhaps in another window."
+_GONE = "This analysis was already deleted, perhaps in another window."
 _WHAT_GOES = (
-    "The analysis goes, with its share links and its decisions. Its votes and results go too, "
-    "unless another analysis uses them. There is no way back."
+    "This deletes the analysis with its share links and decisions, and its votes and results "
+    "unless another analysis uses them. It cannot be undone."
 )
 
 _STYLE = """<style>
@@ -80,7 +80,7 @@ def manage(analysis: Analysis) -> None:
             name = in_html(analysis.name, LONGEST_NAME)
             st.html(f'<p class="jp-note">Delete <b>{name}</b>? {_WHAT_GOES}</p>')
             st.button(
-                "Delete for good",
+                "Delete permanently",
                 key=f"gone-{analysis.id}",
                 type="primary",
                 on_click=_delete,
@@ -120,7 +120,7 @@ def name_problem(name: str) -> str:
     """What is wrong with a name, in one sentence; empty if nothing is."""
     long = len(name.strip())
     if not plain(name, LONGEST_NAME):
-        return "A name needs at least one character that can be seen."
+        return "A name needs at least one visible character."
     if long > LONGEST_NAME:
         return f"A name has at most {LONGEST_NAME} characters; this one has {long:,}."
     return ""

@@ -95,7 +95,7 @@ def _choice(context: PageContext) -> str:
     ranked = judges_of(context.votes).frame()["judge"].tolist()
     names: list[str] = [name for name in ranked if used is None or name in used]
     chosen = st.selectbox(
-        "Judge to look at",
+        "Judge",
         names,
         key="judge",
         bind="query-params",
@@ -130,7 +130,7 @@ def _card(result: Judges, judge: str) -> None:
     st.caption("Every tick is a judge, from the lowest to the highest; the dot is this one.")
     near = Table(_nearest(result, j))
     if near.n_rows:
-        st.caption("Errs most like (correlation of errors, items in common)")
+        st.caption("Most similar errors (error correlation, items in common)")
         table(near, key="nearest")
 
 
@@ -152,7 +152,7 @@ def _about(result: Judges, j: int) -> str:
             f"{percent(abs(lean))} of items."
         )
     if not result.cluster[j]:
-        return f"{text} Nothing is known of whom it errs with."
+        return f"{text} It is not known which judges it errs with."
     mates = int((result.cluster == result.cluster[j]).sum())
     if mates == 1:
         return f"{text} It is in a cluster of its own."

@@ -91,7 +91,7 @@ def _controls(context: PageContext, default: Pipeline) -> _Asked:
     offered = default.calibrator if default.calibrator in OFFERED else OFFERED[0]
     calibrator = calibrator_control(first, offered)
     panel = second.segmented_control(
-        "Beside all judges",
+        "Compared with all judges",
         BUDGET_PANELS,
         default=FIRST_PANEL,
         required=True,
@@ -126,7 +126,7 @@ def _goals(
         step=10,
         key="labels",
         bind="query-params",
-        help="The price of more is given from here. More than the file holds is extrapolated.",
+        help="More labels are priced from here. Beyond the labels of the file is extrapolation.",
     )
     target = second.number_input(
         "Target NLL (optional)",
@@ -141,23 +141,23 @@ def _goals(
         help="How many labels bring the panel there?",
     )
     near = third.number_input(
-        "Near the plateau: within %",
+        "Near the plateau (within %)",
         1,
         50,
         5,
         key="within",
         bind="query-params",
-        help="How near to the NLL at the most labels counts as there.",
+        help="How close to the NLL at the most labels counts as reached.",
     )
     beside: Aggregator | None = fourth.selectbox(
-        "Against another aggregator",
+        "Compare with another aggregator",
         tuple(name for name in AGGREGATORS if name != aggregator),
         index=None,
         key="beside",
         bind="query-params",
         format_func=AGGREGATOR_NAMES.__getitem__,
         placeholder="none",
-        help="All judges under it, on the same labels and calibrators.",
+        help="Shows all judges under it, with the same labels and calibrators.",
     )
     return None if have == labelled else int(have), target, near / 100.0, beside
 

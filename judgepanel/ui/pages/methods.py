@@ -61,7 +61,7 @@ def _sections(context: PageContext, caveats: Caveats) -> None:
 def _grid_controls() -> tuple[Any, str]:
     left, right = st.columns(2)
     form = left.segmented_control(
-        "Labels",
+        "Use of labels",
         FORMS,
         default="cross_fitted",
         required=True,
@@ -69,13 +69,13 @@ def _grid_controls() -> tuple[Any, str]:
         bind="query-params",
         format_func=lambda name: _FORM_LABELS[name],
         help="Cross-fitted: aggregator and calibrator use all calibration labels, and no score "
-        "knows its own. Nested, as in the paper: 70 % of them fit the aggregator, the rest the "
+        "uses its own. Nested, as in the paper: 70 % of them fit the aggregator, the rest the "
         "calibrator.",
     )
     metric = score_control(
         right,
         key="score",
-        help="What the cells show. Winner and ties are always those of the NLL.",
+        help="What the cells show. The winner and ties are always by NLL.",
     )
     return form, metric
 
@@ -91,7 +91,10 @@ def _steps(context: PageContext) -> tuple[Spec, None]:
 
 def _shapes(context: PageContext) -> tuple[Spec, CalibratorDesignView]:
     aggregator = aggregator_control(
-        st.container(), Pipeline().aggregator, AGGREGATORS, help="Whose scores are calibrated."
+        st.container(),
+        Pipeline().aggregator,
+        AGGREGATORS,
+        help="The aggregator whose scores are calibrated.",
     )
     spec = CalibratorDesignSpec(settings=context.analysis.settings, aggregator=aggregator)
     drawn = st.multiselect(

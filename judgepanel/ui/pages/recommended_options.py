@@ -18,7 +18,7 @@ from judgepanel.words.sentences import pipeline_name
 _PREFER = {
     "nll": "lowest NLL",
     "single": "one pipeline",
-    "everyone": "everyone",
+    "everyone": "all judges",
     "robust": "robust",
     "simplest": "simplest",
     "cheapest": "cheapest",
@@ -48,13 +48,13 @@ def with_candidate(context: PageContext, spec: RecommendSpec) -> RecommendSpec:
         return f"{entry.name}, {pipeline_name(entry.aggregator, entry.calibrator)}"
 
     taken = st.selectbox(
-        "Take another candidate",
+        "Use another candidate",
         ("", *listed),
         key="candidate",
         bind="query-params",
         format_func=label,
-        help="What is downloaded and scored with is then this candidate, fitted on all labelled "
-        "items. Its figures do not allow for its having been picked after they were seen.",
+        help="Downloads and scoring then use this candidate, fitted on all labelled items. Its "
+        "figures are not corrected for picking it after seeing them.",
     )
     return replace(spec, candidate=taken if taken in listed else "")
 
@@ -78,10 +78,10 @@ def recommend_spec(context: PageContext) -> RecommendSpec:
         bind="query-params",
         format_func=_PREFER.__getitem__,
         help="Lowest NLL: an average of pipelines, weighted by how well each does on labels it has "
-        "not seen. One pipeline: its heaviest member alone. Everyone: the average over pipelines "
-        "that keep all judges. Robust: what has the lowest NLL while a family of judges "
-        "is absent, which needs a run of its own. The others take one of the candidates that are "
-        "behind the best by no more than one standard error of the difference.",
+        "not seen. One pipeline: its heaviest member alone. All judges: the average over pipelines "
+        "that keep all judges. Robust: the lowest NLL while a family of judges is absent, which "
+        "needs a run of its own. The others choose among the candidates that are at most one "
+        "standard error of the difference behind the best.",
     )
     listed = more.segmented_control(
         "Candidates",
@@ -90,8 +90,8 @@ def recommend_spec(context: PageContext) -> RecommendSpec:
         required=True,
         key="candidates",
         bind="query-params",
-        help="Wide adds every aggregator, isotonic maps and panels that search; it takes about "
-        "ten times as long.",
+        help="Wide adds every aggregator, isotonic calibration and searches for panels; it takes "
+        "about ten times as long.",
     )
     held = more.selectbox(
         "Labels held out for conformal sets (%)",
@@ -113,7 +113,7 @@ def recommend_spec(context: PageContext) -> RecommendSpec:
             format="%.4g",
             key="budget",
             bind="query-params",
-            help=f"All judges together cost {most:.4g} an item.",
+            help=f"All judges together cost {most:.4g} per item.",
         )
         budget = float(asked) if asked and asked > 0.0 else None
     share = held / 100.0 if held in _HELD else 0.0

@@ -52,7 +52,7 @@ def exports(context: PageContext, spec: RecommendSpec, result: Recommendation) -
     st.header("Download")
     left, middle, right, last = st.columns([1, 1, 1, 1])
     left.download_button(
-        "Panel (panel.json)",
+        "Download panel.json",
         data=lambda: panel_text(context, spec, result),
         file_name="panel.json",
         mime="application/json",
@@ -61,17 +61,17 @@ def exports(context: PageContext, spec: RecommendSpec, result: Recommendation) -
         width="stretch",
     )
     middle.download_button(
-        "Plain Python that scores",
+        "Download Python scorer",
         data=script,
         file_name="score_panel.py",
         mime="text/x-python",
         on_click="ignore",
         width="stretch",
-        help="Needs panel.json beside it and no package; agrees with the library to the last bit "
+        help="Needs panel.json beside it and no packages; agrees with the library to the last bit "
         "on the same machine, with the same wheels.",
     )
     right.download_button(
-        "Judges and weights (CSV)",
+        "Download weights (CSV)",
         data=lambda: csv_text(weights_frame(result)),
         file_name=csv_name(context.analysis.name, "panel-judges.csv"),
         mime="text/csv",
@@ -79,7 +79,7 @@ def exports(context: PageContext, spec: RecommendSpec, result: Recommendation) -
         width="stretch",
     )
     last.download_button(
-        "Report (HTML)",
+        "Download report (HTML)",
         data=lambda: html_text(_report(context, spec, result, value, statuses)),
         file_name=csv_name(context.analysis.name, "report.html"),
         mime="text/html",
@@ -137,7 +137,7 @@ def scoring(context: PageContext, spec: RecommendSpec, result: Recommendation) -
     preview["item_id"] = [plain(name, 120) for name in preview["item_id"]]
     table(Table(as_columns(preview), height=260), key="scored")
     st.download_button(
-        f"All {len(frame):,} scores (scored.csv)",
+        f"Download all {len(frame):,} scores (scored.csv)",
         data=lambda: csv_text(frame),
         file_name="scored.csv",
         mime="text/csv",

@@ -88,7 +88,7 @@ def _editor(
     same = bool((keep == _recommended(recommendation, names)).all())
     if same or keep.all():
         panel = "taken" if recommendation.instead_of else "recommended"
-        whose = f"the {panel} panel itself" if same else "everybody"
+        whose = f"the {panel} panel itself" if same else "the panel of all judges"
         st.caption(f"This is {whose}; untick a judge to compare with all judges.")
         return
     known = Caveats(recommendation.warnings)
@@ -115,7 +115,7 @@ def _export(context: PageContext, spec: RecommendSpec, judges: tuple[str, ...]) 
             st.caption("The panel can be exported when all splits are done.")
             return
         st.download_button(
-            "This panel (panel.json)",
+            "Download this panel (panel.json)",
             data=lambda: panel_text(context, asked, result),
             file_name="panel.json",
             mime="application/json",
@@ -207,7 +207,7 @@ def _buttons(
     keep: Bools,
 ) -> None:
     first, second, third, last = st.columns([1, 1, 1, 1], vertical_alignment="bottom")
-    if first.button("Back to recommended", width="stretch"):
+    if first.button("Reset to recommended", width="stretch"):
         _set(context, recommendation, _recommended(recommendation, names))
         st.query_params.pop(WITHOUT, None)
         st.rerun(scope="fragment")
@@ -239,7 +239,7 @@ def _budget(
     costs = _costs(context, names)
     now = float(cost_of(keep[None], costs)[0])
     most = where.number_input(
-        f"Fit to a cost (now {sig(now)})",
+        f"Max cost per item (now {sig(now)})",
         min_value=0.0,
         value=0.0,
         format="%.4g",
@@ -254,7 +254,7 @@ def _budget(
                 break
             fewer[j] = False
         if not fewer.any():
-            where.caption("No judge of these costs so little.")
+            where.caption("None of these judges costs that little.")
         elif last.button("Leave out until it fits", width="stretch"):
             _set(context, recommendation, fewer)
             st.rerun(scope="fragment")

@@ -62,16 +62,15 @@ def costs(
     st.header(frontier.study.title)
     if known_of(context).costs is None:
         st.caption(
-            "The votes come without costs. A judge table with a column `cost` (per item, for "
-            "every judge) brings the price of better panels and of asking all judges only in "
-            "doubt."
+            "These votes have no costs. A judge table with a column `cost` (per item, for every "
+            "judge) adds the price of better panels and of asking all judges only in doubt."
         )
         return True
     if recommendation.n_judges < 2:
         st.caption("There is one judge only, so there is nothing to save.")
         return True
     wanted = st.toggle(
-        "Find out what better panels cost",
+        "Compute what better panels cost",
         key="prices",
         bind="query-params",
         help="Finds the best panel under each of a few budgets, and asks a cheap one first: about "
@@ -93,8 +92,8 @@ def curators(context: PageContext, spec: RecommendSpec, caveats: Caveats) -> Non
         "Compare ways of choosing judges",
         key="curators",
         bind="query-params",
-        help="Every way chooses on the calibration items of a split, is refitted and held to the "
-        "other items against all judges.",
+        help="Each way chooses judges on the calibration items of a split, is refitted, and is "
+        "compared with all judges on the other items.",
     )
     if wanted:
         show_study(entry, context, CuratorsSpec(settings=spec.settings), caveats=caveats)

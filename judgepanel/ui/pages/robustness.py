@@ -100,7 +100,7 @@ def _transfer_controls(default: Pipeline) -> tuple[Pipeline, str]:
         f"refitted for every figure; they take {REFITTED} splits at most.",
     )
     method = right.segmented_control(
-        "Carried over",
+        "Transfer method",
         METHODS,
         default=METHODS[0],
         required=True,
@@ -108,7 +108,7 @@ def _transfer_controls(default: Pipeline) -> tuple[Pipeline, str]:
         bind="query-params",
         format_func=METHOD_NAMES.__getitem__,
         help="Plain: one calibrator for all. Stratified: one for clear and one for contested "
-        "items. Importance-weighted: labels count by how much they look like the items to score.",
+        "items. Importance-weighted: labels count by how similar their items are to those scored.",
     )
     return Pipeline(aggregator, calibrator), method
 
@@ -184,7 +184,7 @@ def _damage(context: PageContext, pipeline: Pipeline) -> tuple[Spec, CorruptionV
         bind="query-params",
         format_func=lambda name: capital(SCENARIO_NAMES[name]),
         help="When scoring: panels were fitted on clean votes and then something broke. All along: "
-        "the calibration votes are as bad.",
+        "the calibration votes are damaged as well.",
     )
     return _spec(context, pipeline, CORRUPTION.name), CorruptionView(scenario)
 

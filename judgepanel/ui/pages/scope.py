@@ -71,7 +71,7 @@ def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
         left,
         default.aggregator,
         AGGREGATORS,
-        help="The aggregator in use: its curve is drawn, and the others are held against it. "
+        help="The aggregator in use: its curve is drawn, and the others are compared with it. "
         "Dawid–Skene, stacking and joint are refitted for every point and take longer.",
     )
     shown = Pipeline(aggregator, calibrator_control(right, default.calibrator))
@@ -106,5 +106,5 @@ def _card(context: PageContext, result: Scope, check: Check) -> None:
         command = inspect_command(
             analysis.file, analysis.settings, task=votes.task, columns=analysis.columns
         )
-        with st.expander("The command that checks this alone"):
+        with st.expander("The command for this check only"):
             draw_blocks([Command(command)], key="P0")

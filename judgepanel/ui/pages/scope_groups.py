@@ -92,9 +92,9 @@ def _spec(context: PageContext, spec: ScopeSpec, by: By) -> GroupChangeSpec | No
         names = group_names(context.votes, spec.settings, by)
         if not names:
             st.caption(
-                "The votes come without families: add a judge table with a column `family`."
+                "These votes have no families: add a judge table with a column `family`."
                 if by == "family"
-                else "No judges are found to err together more than others do."
+                else "No judges err together more than others do."
             )
             return None
         group = (_pick("Family" if by == "family" else "Cluster", names, f"named-{by}"),)

@@ -58,7 +58,7 @@ _TEMPLATES = {
         "item,judge,verdict,label\nq1,judge-a,1,1\nq1,judge-b,1,1\nq2,judge-a,0,0\n"
         "q2,judge-b,0,0\nq3,judge-a,,\nq3,judge-b,1,\n",
     ),
-    "Labels alone": ("labels.csv", "item_id,label\nq1,1\nq2,0\n"),
+    "Labels only": ("labels.csv", "item_id,label\nq1,1\nq2,0\n"),
     "Judge table": (
         "judges.csv",
         "judge,family,cost_usd\njudge-a,x,0.001\njudge-b,x,0.02\njudge-c,y,0.004\n",
@@ -90,17 +90,17 @@ def fresh() -> None:
         st.header("Your votes")
         mind_cookies("no file can be uploaded")
         upload = st.file_uploader(
-            "Votes with labels, or what judges wrote: CSV, .csv.gz, Excel, Parquet, Arrow, "
+            "Votes with labels, or judges' outputs: CSV, .csv.gz, Excel, Parquet, Arrow, "
             f"JSON, JSON Lines or results of another tool, up to {MAX_UPLOAD_MB} MB",
             key="votes_file",
             help="One row per item with an id, a label (0 or 1) and one column per judge; or one "
             "row per vote with item, judge, verdict; or one row per output with item, judge, text, "
             "order. Missing votes are blank. Logs of Inspect AI (.eval, .json), results of "
             "promptfoo, OpenAI Evals, TruLens, Langfuse and LangSmith, and what LLMBar, "
-            "JudgeBench, RewardBench, MT-bench and AlpacaEval publish are taken as they "
+            "JudgeBench, RewardBench, MT-bench and AlpacaEval publish are read as they "
             "are; put several files into one .zip.",
         )
-        with st.expander("Labels in another file"):
+        with st.expander("Labels in a separate file"):
             labels = st.file_uploader(
                 "One row per item: its id as in the votes, and its label", key="labels_file"
             )
@@ -127,7 +127,7 @@ def _example() -> None:
     st.code(_EXAMPLE, language=None, wrap_lines=True)
     st.html(
         '<p class="jp-note">One row per item: its true label (1 where the first response is the '
-        "better one, 0 where the second is, blank where unknown) and one verdict a judge, blank "
+        "better one, 0 where the second is, blank where unknown) and one verdict per judge, blank "
         "where it gave none. Columns that begin with <code>feat_</code> are item features. A long "
         "file with the columns item, judge and verdict works as well, and so do the judges' raw "
         "outputs (item, judge, text, order): their verdicts are read here. Nothing leaves this "
@@ -153,7 +153,7 @@ def existing(context: PageContext) -> None:
         section_answer(coverage_sentence(context.analysis.coverage))
         st.page_link(
             COVERAGE_PAGE.file,
-            label="What was read of the outputs",
+            label="See what was read from the outputs",
             query_params=link_parameters(context.analysis),
         )
     settings = context.analysis.settings
@@ -172,8 +172,8 @@ def existing(context: PageContext) -> None:
         with st.container(horizontal=True, key="manage"):
             manage(context.analysis)
     how(
-        "Votes and labels are validated once and kept under the hash of their content. Accuracy is "
-        "the share of right verdicts on labelled items, with a Wilson 95 % interval.",
+        "Votes and labels are validated once and stored under the hash of their content. Accuracy "
+        "is the share of correct verdicts on labelled items, with a Wilson 95 % interval.",
         inspect_command(
             context.analysis.file, settings, task=votes.task, columns=context.analysis.columns
         ),
@@ -212,7 +212,7 @@ def _uploaded(
         problem(str(error))
         return
     shown.download_button(
-        f"These columns as a file ({ROLES_FILE})",
+        f"Download these columns ({ROLES_FILE})",
         roles_text(loaded),
         ROLES_FILE,
         "application/toml",
@@ -253,7 +253,7 @@ def _task(raw: RawTable, guessed: Mapping | None) -> Task:
         format_func=lambda name: _TASK_NAMES[name],
         key="task" if told is None else f"task-{told}",
         horizontal=True,
-        help="In pairwise items the order of the two responses is arbitrary.",
+        help="The order of the two responses of a pair is arbitrary.",
     )
 
 
@@ -283,7 +283,7 @@ def _columns(
             _, label_column = label_columns(labels, item)
     with st.expander("Columns", expanded=guessed is None or label_column is None):
         if guessed is None:
-            st.caption("The columns could not be guessed: set them here.")
+            st.caption("The columns could not be guessed: choose them here.")
         choices = {
             "id": (raw, guessed and (guessed.item_column or guessed.id_column)),
             "label": (labels or raw, label_column),
@@ -359,7 +359,7 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
     with st.form("settings", border=False):
         first, second, third = st.columns(3)
         orientation = first.selectbox(
-            "Item order",
+            "Orientation",
             POLICIES,
             index=POLICIES.index(settings.orientation),
             help=_ORIENTATION_HELP,
@@ -373,7 +373,7 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
             votes.judges,
             default=settings.judges or (),
             format_func=lambda name: plain(name, 60),
-            placeholder="all of them",
+            placeholder="all judges",
         )
         grouped = st.checkbox(
             "Group duplicates",
@@ -406,6 +406,6 @@ def _strip(votes: VoteMatrix) -> None:
     chart(
         coverage_strip(judges),
         key="coverage",
-        alt="Share of items with a right, wrong or missing verdict, one bar per judge.",
+        alt="Share of items with a correct, incorrect or missing verdict, one bar per judge.",
     )
     draw_table(Table(judge_rows(judges)), key="judges")
