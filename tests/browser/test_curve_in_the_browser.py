@@ -92,7 +92,7 @@ def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
     page.get_by_role("button", name="Analyse").click()
     drawn(page).wait_for()
     bar = page.get_by_role("progressbar")
-    stopped = page.get_by_text("what is shown rests on those")
+    stopped = page.get_by_text("only those are used")
     page.evaluate(WATCH_FRAMES)
     before = bar.get_attribute("aria-valuenow") or ""
     expect(bar).not_to_have_attribute("aria-valuenow", before)

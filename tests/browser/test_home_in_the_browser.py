@@ -117,7 +117,7 @@ def test_an_analysis_is_renamed_and_deleted_and_its_link_is_dead(
     assert page.evaluate("window.hacked") is None
 
     row(page, key).get_by_role("button", name="Delete").click()
-    inside.get_by_text("There is no way back.").wait_for()
+    inside.get_by_text("It cannot be undone.").wait_for()
     inside.get_by_role("button", name="Delete permanently").click()
     expect(row(page, key)).to_have_count(0)
     expect(page.get_by_text("Deleted: <script>")).to_be_visible()

@@ -194,7 +194,7 @@ def test_real_votes_show_a_coarse_grid_first_and_can_be_called_off(
     expect(page.get_by_role("heading", name="The pipeline step by step")).to_have_count(0)
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Run again").wait_for()
-    expect(page.get_by_text("what is shown rests on those")).to_be_visible()
+    expect(page.get_by_text("only those are used")).to_be_visible()
     expect(answer(page)).to_contain_text("from it")
     page.get_by_role("heading", name="The pipeline step by step").wait_for()
     guard.check()
