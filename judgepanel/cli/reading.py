@@ -73,13 +73,13 @@ def _names(text: str) -> list[str]:
 
 
 def _threshold(text: str) -> tuple[str, float]:
-    """A judge, empty for all, and a number."""
+    """Parse a judge, empty for all judges, and a number."""
     judge, _, number = text.rpartition("=")
     return judge, float(number)
 
 
 def _thresholds(pairs: list[tuple[str, float]]) -> float | dict[str, float] | None:
-    """What ``load_votes`` takes; InputError where one number is for all and others are not."""
+    """Return thresholds for ``load_votes``; InputError if one for all judges is among others."""
     by_judge = dict(pairs)
     if "" not in by_judge:
         return by_judge or None

@@ -30,11 +30,11 @@ MOST_LABELS = 20
 
 @dataclass(frozen=True, slots=True)
 class JudgeStatus:
-    """A judge's status and one sentence why.
+    """A judge's status and one sentence with the reason.
 
-    ``labels`` is how many labelled items would settle an unsettled judge, with as many of them
-    calibrating as now; None for the others, and where no number can be said. ``failed``: it fails
-    a scope check.
+    ``labels`` is the number of labelled items that would settle an unsettled judge, with the same
+    number calibrating as now; None for other judges, and if no number can be given. ``failed``: it
+    fails a scope check.
     """
 
     judge: str

@@ -18,13 +18,13 @@ class Ballots:
     signs : int8 (n_items,), s = 2z - 1 in {-1, +1}.
     units : int64 (n_items,), group code of an item (its own position without groups).
     symmetric : every fit uses each item and its swap; no intercept, no label prior.
-    unlabelled : int8 (n_unlabelled, n_judges), signed votes on items without a label, which
-        aggregators that learn from votes alone may use; None where there are none.
-    ties : bool (n_items, n_judges), missing votes that were given as ties, None where there are
-        none. No aggregator reads them: they tell what was read from what was not.
-    margins : float64 (n_items, n_judges), at least 0, how far the grade of a vote is from its
-        judge's threshold; 0 where there is no grade, None where nobody gives any. The vote says on
-        which side: swapping the two responses of an item leaves its margins.
+    unlabelled : int8 (n_unlabelled, n_judges), signed votes on unlabelled items, for aggregators
+        that learn from votes alone; None if there are none.
+    ties : bool (n_items, n_judges), missing votes that were given as ties, None if there are none.
+        No aggregator reads them: they separate ties from votes that were not given.
+    margins : float64 (n_items, n_judges), at least 0, distance of a vote's grade from its judge's
+        threshold; 0 without a grade, None if no judge gives grades. The vote has the side: swapping
+        the two responses of an item keeps its margins.
 
     Judges are columns in the order of their names. Rankings are stable sorts, so equal accuracies
     are ordered by name and permuting the columns of a file changes no result.

@@ -121,15 +121,15 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _verdicts(self, X: Floats) -> Votes:
-        """Verdicts (n_items, n_judges) in {0, 1, -1 missing} of what was given."""
+        """Return verdicts (n_items, n_judges) in {0, 1, -1 missing} of the input."""
         return verdicts(X)
 
     def _margins(self, X: Floats) -> Floats | None:
-        """How far what was given is from its threshold, where an aggregator looks at that."""
+        """Return distances of the input from its threshold, if the aggregator uses them."""
         return None
 
     def _logits_of(self, X: Floats, votes: Votes) -> Floats:
-        """Raw logits (n_items,) of what was given, and of its verdicts."""
+        """Return raw logits (n_items,) of the input and its verdicts."""
         return self._logits(votes)
 
     def _learn(self, ballots: Ballots) -> None:

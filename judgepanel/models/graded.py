@@ -22,7 +22,7 @@ from judgepanel.votes import MISSING
 
 
 class _Graded(VoteAggregator):
-    """X holds grades: above the threshold is a vote for ``classes_[1]``, on it is no vote."""
+    """X holds grades: above the threshold is a vote for ``classes_[1]``, at it is no vote."""
 
     threshold: float | ArrayLike
 
@@ -36,17 +36,17 @@ class _Graded(VoteAggregator):
 
 
 class GradedOneCoin(_Graded):
-    """One-coin on levels: a vote weighs more the farther grades of its judge that far were right.
+    """One-coin on levels: the weight of a vote follows the accuracy in the band of its grade.
 
     Parameters
     ----------
-    threshold : float, or float (n_judges,), where grades are cut into votes.
+    threshold : float, or float (n_judges,), at which grades are cut into votes.
 
     Attributes
     ----------
-    weights_ : float (4, n_judges), what a vote weighs in each band of margins, nearest first; a
-        judge with b bands uses the first b.
-    levels_ : where margins are cut, see :class:`judgepanel.kernels.aggregate.levels.Levels`.
+    weights_ : float (4, n_judges), weight of a vote in each band of margins, nearest first; a judge
+        with b bands uses the first b.
+    levels_ : the cuts of the margins, see :class:`judgepanel.kernels.aggregate.levels.Levels`.
     """
 
     kind: Literal["one_coin_graded"] = "one_coin_graded"  # type: ignore[assignment]
@@ -75,19 +75,19 @@ class GradedOneCoin(_Graded):
 
 
 class GradedJoint(_Graded, Stacking):
-    """Joint on levels: what a judge's vote counts depends on the band of its grade.
+    """Joint on levels: the weight of a judge's vote depends on the band of its grade.
 
     Parameters
     ----------
-    threshold : float, or float (n_judges,), where grades are cut into votes.
+    threshold : float, or float (n_judges,), at which grades are cut into votes.
     Cs, n_folds, seed, symmetric : as in :class:`Stacking`.
 
     Attributes
     ----------
-    weights_ : float (4, n_judges), log-odds that a vote adds in each band of margins, nearest
-        first; a judge with b bands uses the first b.
+    weights_ : float (4, n_judges), log-odds of a vote in each band of margins, nearest first; a
+        judge with b bands uses the first b.
     tau_ : as in :class:`Joint`.
-    panel_ : all that scores new items, see
+    panel_ : the complete fitted scorer, see
         :class:`judgepanel.kernels.aggregate.joint_graded.GradedPanel`.
     """
 

@@ -85,7 +85,7 @@ class Stacking(VoteAggregator):
         return logits
 
     def _fits(self, ballots: Ballots) -> list[Fit]:
-        """A fit without each fold, that scores it."""
+        """Return fits without each fold, which score that fold."""
         fold = self._fold(ballots)
         return [
             Fit(np.flatnonzero(fold != f), np.flatnonzero(fold == f), fold[fold != f])
@@ -103,7 +103,7 @@ class Stacking(VoteAggregator):
         return self._form().panels(ballots, fits, ballots.n_judges, Cs=self._ridges())
 
     def _ridges(self) -> list[float]:
-        """``Cs``, checked."""
+        """Return ``Cs`` after validation."""
         Cs = [float(C) for C in self.Cs]
         if not Cs or Cs != sorted(Cs) or not 0.0 < Cs[0] <= Cs[-1] < np.inf:
             raise ValueError(f"Cs must be positive, finite and ascending, they are {self.Cs}.")

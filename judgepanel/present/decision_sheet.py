@@ -34,7 +34,7 @@ from judgepanel.words.text import plain
 _FIGURE_SHARE = 0.52
 _FIGURE_FONT = 10
 NAME_LINES = 75
-"""Lines of names that fit below as many caveats as fit, over all columns and lists."""
+"""Lines of names that fit below the largest number of caveats, over all columns and lists."""
 _COLUMNS = 5
 """Columns of names on paper."""
 _NAME_LINE = 20

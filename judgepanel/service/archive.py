@@ -203,7 +203,7 @@ class Archive:
 
     def result(self, study: Study[Any, Any, Any], key: Key, spec: Spec) -> Stored | None:
         """Return the readable result of the newest engine up to this one."""
-        shape_of(study.result)  # A result type that no data fit is no damage.
+        shape_of(study.result)  # An invalid result type is not damaged data.
         for engine, content in self._results(key, spec):
             try:
                 result = from_plain(study.result, json.loads(zlib.decompress(content))["result"])
@@ -307,9 +307,7 @@ def votes_of(content: bytes) -> VoteMatrix:
 
 
 def _migrated_votes(content: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Arrays once went by the names of their fields, and the JSON beside them had no word of it;
-    older versions read no grades.
-    """
+    """Convert older versions, whose JSON did not name its arrays and which had no grades."""
     content = {"grades": None, "thresholds": None} | content
     if "votes" in content:
         return content

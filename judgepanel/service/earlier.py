@@ -1,8 +1,9 @@
-"""Which results of earlier versions answer a question of today's, whose options have other names.
+"""Results of earlier versions that answer a current spec, whose options have changed since.
 
-A spec gains options over the years, and results are found by the SHA-256 of all of them. A spec of
-an earlier version asks the same where all options that it shares with today's have the same value,
-and today's others have their defaults, which are what was computed before there was a choice.
+Specs gain options over time, and results are found by the SHA-256 of all options. A spec of an
+earlier version asks the same question if all options that it shares with the current one are equal
+and the other current options have their defaults, which are what was computed before there was a
+choice.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from judgepanel.studies.contract import Spec
 
 
 def asks_the_same(content: bytes, spec: Spec) -> bool:
-    """Whether a stored result, as compressed JSON, answers what ``spec`` asks."""
+    """Return whether a stored result, as compressed JSON, answers ``spec``."""
     try:
         earlier = json.loads(zlib.decompress(content))["spec"]
     except (ValueError, TypeError, KeyError, RecursionError, zlib.error):

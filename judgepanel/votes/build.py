@@ -33,12 +33,12 @@ from judgepanel.votes.words import abstentions_in, distinct, ties_in
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
-    """A vote matrix, how its file was read, and what is odd about it (full sentences).
+    """A vote matrix, how its file was read, and warnings about it (full sentences).
 
-    ``judge_file`` is the name of the judge table's file, None without one; ``labels`` is where the
-    labels were read from, None where they are with the votes; ``coverage`` is what
-    was read of the judges' outputs, None where the file had votes. ``forms`` says how verdicts are
-    written: ``A/B``, ``yes/no``, ...; ``thresholds`` are those that were given.
+    ``judge_file`` is the file name of the judge table, None if there is none; ``labels`` is where
+    the labels were read from, None if they are in the votes file; ``coverage`` is what was read
+    from the judges' outputs, None if the file holds votes. ``forms`` says how verdicts are written:
+    ``A/B``, ``yes/no``, ...; ``thresholds`` are the given ones.
     """
 
     votes: VoteMatrix
@@ -61,12 +61,11 @@ def build_votes(
     need_labels: bool = True,
     thresholds: Thresholds = None,
 ) -> Loaded:
-    """The vote matrix of a file whose columns are known.
+    """Return the vote matrix of a file whose column roles are known.
 
-    ``judge_table`` has a ``judge`` column and is matched to the judges by name. ``thresholds`` say
-    where scores are cut into votes, for all judges or by judge. ``need_labels``
-    refuses votes that cannot be studied for want of labels: none at all, a class with one item
-    only, and in a pointwise task one class only.
+    ``judge_table`` has a ``judge`` column and is matched to the judges by name. ``thresholds`` cut
+    scores into votes, for all judges or by judge. ``need_labels`` refuses votes whose labels do not
+    allow any study: no labels, a class with a single item, or, in a pointwise task, a single class.
 
     Raises
     ------

@@ -26,7 +26,7 @@ ALLOWED_FILES = "CSV, CSV.GZ, Excel, Parquet, Arrow, JSON and JSON Lines"
 
 
 def _read_lines(data: bytes, name: str) -> RawTable:
-    """JSON Lines, plain or with records inside each other."""
+    """Read JSON Lines, plain or with nested records."""
     try:
         return read_jsonl(data, name)
     except InputError as error:

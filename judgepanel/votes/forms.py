@@ -43,16 +43,16 @@ def verdict_columns(mapping: Mapping) -> tuple[str, ...]:
 def in_plain_words(
     table: RawTable, mapping: Mapping, task: Task, scales: Scales = _NO_SCALES
 ) -> tuple[RawTable, list[str]]:
-    """The table with every verdict as a word of its own, and notes on what was rewritten.
+    """Return the table with every verdict as an unambiguous word, and notes on what was rewritten.
 
-    Names of models become A and B, by the columns that say who wrote the first and the second
-    response. 1 and 2 become A and B where no label or verdict is 0. .5 beside 0 and 1 becomes a
-    tie. Columns with grades (``scales``) stay as they are.
+    Model names become A and B according to the columns that name the authors of the first and
+    second response. 1 and 2 become A and B if no label or verdict is 0. .5 next to 0 and 1 becomes
+    a tie. Columns with grades (``scales``) are unchanged.
 
     Raises
     ------
     InputError
-        Words about which response is better beside words about whether it is good.
+        Words for which response is better mixed with words for whether a response is good.
     """
     columns = tuple(name for name in verdict_columns(mapping) if not _graded(name, mapping, scales))
     table, named = _without_models(table, columns)
@@ -98,7 +98,7 @@ def forms_sentence(table: RawTable, mapping: Mapping, scales: Scales = _NO_SCALE
 
 
 def _graded(column: str, mapping: Mapping, scales: Scales) -> tuple[Scale, ...]:
-    """The scales of the grades in a column, () where it holds verdicts."""
+    """Return the scales of the grades in a column, () if it holds verdicts."""
     if mapping.layout == "long":
         return tuple(dict.fromkeys(scales.values())) if column == mapping.verdict_column else ()
     scale = scales.get(unshield(column, is_role_name)) if column != mapping.label_column else None
@@ -152,7 +152,7 @@ def _without_twos(table: RawTable, columns: tuple[str, ...]) -> tuple[RawTable, 
 def _without_halves(
     table: RawTable, columns: tuple[str, ...], label: str | None
 ) -> tuple[RawTable, list[str]]:
-    """Columns of 0, 1 and .5, where .5 is a tie."""
+    """Return the columns of 0, 1 and .5 with .5 as a tie."""
     changed: dict[str, pd.Categorical] = {}
     for column in columns:
         codes, words = distinct(table.frame[column])

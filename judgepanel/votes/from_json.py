@@ -1,4 +1,4 @@
-"""Records inside each other -> plain JSON Lines: those of one document, or of nested lines."""
+"""Nested JSON -> plain JSON Lines: the records of one document, or of nested lines."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def lines_of(data: bytes) -> bytes:
 
 
 def flat_lines(data: bytes) -> bytes:
-    """JSON Lines whose records hold objects and lists of objects, unfolded as in a document.
+    """Return JSON Lines with nested objects and lists of objects unfolded as in a document.
 
-    A line that is no record stays as it is, for the reader to refuse.
+    A line that is not a record is unchanged, for the reader to refuse.
     """
     return _written(
         line

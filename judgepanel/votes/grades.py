@@ -1,8 +1,8 @@
-"""Which judges give grades (probabilities, differences, scores), and where those become votes.
+"""Judges that give grades (probabilities, differences, scores), and the thresholds that make votes.
 
-A grade says more for label 1 the higher it is. It is read without being asked for where a guess is
-safe: where all judges give probabilities, or all give differences of a pair's ratings. Any other
-numbers need a threshold from the user, who says with it that higher is better.
+A higher grade speaks more for label 1. Grades are recognised without an option if a guess is safe:
+if all judges give probabilities, or all give differences of a pair's ratings. Other numbers need a
+threshold from the user, which also states that higher is better.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from judgepanel.votes.words import decimal_of, distinct, verdict_of
 
 Floats = NDArray[np.float64]
 Thresholds = float | Mapping[str, float] | None
-"""Where grades are cut: for all judges with grades, or by judge; None guesses."""
+"""Thresholds of grades: one for all judges with grades, or by judge; None guesses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How a judge's grades are read: what they are, and the threshold that cuts them."""
+    """The kind of a judge's grades, and the threshold that cuts them."""
 
     kind: str
     threshold: float
@@ -42,13 +42,13 @@ class Scale:
 def scales_of(
     table: RawTable, mapping: Columns, task: Task, thresholds: Thresholds = None
 ) -> dict[str, Scale]:
-    """The judges of a file that give grades, by name; empty where all give verdicts.
+    """Return the judges of a file that give grades, by name; empty if all give verdicts.
 
     Raises
     ------
     InputError
-        A threshold that is not finite or of a judge that the file does not have, or -1 where it may
-        be a grade or a missing vote.
+        A threshold that is not finite or of a judge that the file does not have, or -1 if it may be
+        a grade or a missing vote.
     """
     named, of_all = ({}, thresholds) if isinstance(thresholds, float | int) else (thresholds, None)
     named = dict(named or {})
@@ -83,13 +83,13 @@ def scales_of(
 
 
 def grades_of(cells: pd.Series) -> Floats:
-    """The numbers (n,) in a column of grades; NaN where a cell holds none."""
+    """Return the numbers (n,) in a column of grades; NaN if a cell holds none."""
     codes, words = distinct(cells)
     return np.array([_grade(word) for word in words] or [np.nan])[codes]
 
 
 def grade_notes(scales: Mapping[str, Scale], votes: VoteMatrix) -> list[str]:
-    """How grades were read, and how many of them are ties, in full sentences."""
+    """Return how grades were read, and how many of them are ties, in full sentences."""
     by_scale: dict[str, list[str]] = {}
     for judge, scale in scales.items():
         by_scale.setdefault(str(scale), []).append(judge)
@@ -117,7 +117,7 @@ def _only_verdicts(table: RawTable, mapping: Columns) -> bool:
 
 
 def _words_by_judge(table: RawTable, mapping: Columns) -> Iterator[tuple[str, dict[str, int]]]:
-    """The words of every judge, and in how many cells each is."""
+    """Yield the words of every judge, with the number of cells of each."""
     if mapping.layout == "wide":
         for column in mapping.judge_columns:
             codes, words = distinct(table.frame[column])
@@ -140,8 +140,9 @@ def _grade(word: str) -> float:
 
 
 def _numbers(counts: Mapping[str, int]) -> Floats | None:
-    """The numbers in a judge's cells, with repeats, ascending; None where a cell is another
-    verdict or unknown.
+    """Return the numbers in a judge's cells, with repeats, ascending.
+
+    None if a cell is another verdict or unknown.
     """
     values: list[float] = []
     repeats: list[int] = []
@@ -161,8 +162,10 @@ def _has_grades(values: Floats | None) -> bool:
 
 
 def _fits(scale: Scale, values: Floats, task: Task) -> bool:
-    """Whether numbers can be nothing else: probabilities most of which are inside (0, 1) and not
-    all .5 there; differences on both sides of 0, with more on each than the -1 of a missing vote.
+    """Whether numbers can only be grades of this scale.
+
+    Probabilities must mostly be inside (0, 1) and not all .5 there; differences must be on both
+    sides of 0, with more on each than the -1 of a missing vote.
     """
     distinct_values = np.unique(values)
     if scale is PROBABILITIES:
@@ -174,7 +177,7 @@ def _fits(scale: Scale, values: Floats, task: Task) -> bool:
 
 
 def _refuse_minus_one(table: RawTable, numbers: Mapping[str, Floats | None]) -> None:
-    """Refuse judges without other numbers than 0, 1 and -1 in a file whose others give grades."""
+    """Refuse judges with only 0, 1 and -1 in a file whose other judges give grades."""
     for judge, values in numbers.items():
         if values is not None and (values == -1.0).any():
             raise InputError(

@@ -29,13 +29,12 @@ _PROBLEM = "not a verdict"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdicts:
-    """Votes int8 (n_items, n_judges) in {0, 1, -1}, and which item each row of the file is about.
+    """Votes int8 (n_items, n_judges) in {0, 1, -1}, and the item of each row of the file.
 
     ``ties`` bool (n_items, n_judges) marks missing votes that were given as ties. ``grades``
-    float64 (n_items, n_judges) and ``thresholds`` (n_judges,) are NaN where there are none, and
-    None where no judge gives any.
-    ``items`` is (n_rows,) positions in ``item_ids`` for a long file, None for a wide one (row i is
-    item i).
+    float64 (n_items, n_judges) and ``thresholds`` (n_judges,) are NaN if missing, and None if no
+    judge gives grades. ``items`` (n_rows,) are positions in ``item_ids`` for a long file, None for
+    a wide one (row i is item i).
     """
 
     votes: NDArray[np.int8]
@@ -51,10 +50,10 @@ Scales = dict[str, Scale]
 
 
 def read_verdicts(table: RawTable, mapping: Mapping, scales: Scales | None = None) -> Verdicts:
-    """All votes of a file; ``scales`` say which judges give grades (:mod:`votes.grades`).
+    """Return all votes of a file; ``scales`` are those of judges with grades (:mod:`votes.grades`).
 
     Raises InputError for an unknown verdict word, an empty or repeated item id, an empty or
-    repeated judge name, and for two votes of one judge on one item.
+    repeated judge name, and two votes of one judge on one item.
     """
     read = _wide if mapping.layout == "wide" else _long
     return read(table, mapping, scales or {})
@@ -84,7 +83,7 @@ def _cut(
     codes: NDArray[np.int8],
     ties: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """Votes and ties (n,) of grades, NaN where a cell is a word; other verdicts are unknown."""
+    """Return votes and ties (n,) of grades, which are NaN for words; other verdicts are unknown."""
     word = np.isnan(values)
     cut = np.where(values == threshold, MISSING, values > threshold)
     cut = np.where(word, np.where(codes == MISSING, MISSING, UNKNOWN), cut)

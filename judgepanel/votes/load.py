@@ -46,10 +46,10 @@ def load_votes(  # noqa: PLR0913 - each is a column, or what a file cannot say
 ) -> Loaded:
     """Read votes from a path, from the bytes of an upload called ``name``, or from a raw table.
 
-    Columns that are not given are guessed (see ``guess_mapping``); so is the task, which is
-    pairwise unless the file says otherwise or has verdicts such as yes and no. ``labels`` is a
-    table of labels (see ``with_labels``); ``label_column`` is then one of its columns.
-    ``thresholds`` say where scores are cut into votes, for all judges or by judge.
+    Columns that are not given are guessed (see ``guess_mapping``), and so is the task: pairwise
+    unless the file says otherwise or has verdicts such as yes and no. ``labels`` is a table of
+    labels (see ``with_labels``); ``label_column`` is then one of its columns. ``thresholds`` cut
+    scores into votes, for all judges or by judge.
 
     Raises
     ------

@@ -25,7 +25,7 @@ Returned = TypeVar("Returned")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VoteMatrix:
-    """Votes of ``n_judges`` judges on ``n_items`` items; equal where all that they hold is equal.
+    """Votes of ``n_judges`` judges on ``n_items`` items; equal if all their contents are equal.
 
     Attributes
     ----------
@@ -37,13 +37,12 @@ class VoteMatrix:
     groups : n_items strings, or None; items of one group never straddle a split.
     features : DataFrame of n_items rows in item order (``feat_`` prefix removed), or None.
     judge_table : DataFrame of n_judges rows in judge order (family, cost, ...), or None.
-    ties : bool (n_items, n_judges), where a missing vote was given as a tie; None where none was.
-        It tells a verdict that takes no side from no verdict; for every score a tie is a missing
-        vote.
-    grades : float64 (n_items, n_judges), scores, probabilities or differences, the higher the more
-        they speak for label 1; NaN where there is none. None where no judge gave any.
-    thresholds : float64 (n_judges,), where the grades of a judge are cut into votes; NaN for a
-        judge without grades. A grade above is vote 1, one below vote 0, and one on it a tie. A
+    ties : bool (n_items, n_judges), missing votes that were given as ties; None if there are none.
+        Distinguishes a tied verdict from no verdict; all scores treat a tie as a missing vote.
+    grades : float64 (n_items, n_judges), scores, probabilities or differences; higher speaks more
+        for label 1. NaN if missing, None if no judge gave grades.
+    thresholds : float64 (n_judges,), cuts of each judge's grades into votes; NaN for a judge
+        without grades. A grade above is vote 1, one below vote 0, and one equal to it a tie. A
         judge with a threshold has a grade for each of its votes.
 
     Raises
@@ -128,10 +127,10 @@ class VoteMatrix:
 
     @property
     def margins(self) -> NDArray[np.float64] | None:
-        """float (n_items, n_judges): how far a grade is from its judge's threshold, at least 0.
+        """float (n_items, n_judges): distance of a grade from its judge's threshold, at least 0.
 
-        0 where there is no grade; None without grades. It is rounded to 12 decimals, so that .3 is
-        as far from .5 as .7.
+        0 for a missing grade; None without grades. It is rounded to 12 decimals, so that .3 is as
+        far from .5 as .7.
         """
         if self.grades is None or self.thresholds is None:
             return None
@@ -232,12 +231,12 @@ def _frozen_grades(
     votes: NDArray[np.int8],
     ties: NDArray[np.bool_] | None,
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """Grades and thresholds, each zero and each NaN written one way; None without a grade."""
+    """Return grades and thresholds with one form of zero and NaN; None without grades."""
     if values is None and thresholds is None:
         return None, None
     if values is None or thresholds is None:
         raise InputError("grades and thresholds need each other", allowed="both or none of them")
-    # A NaN has many patterns of bits and 0 has two; one of each tells equal matrices equal.
+    # NaN has many bit patterns and 0 has two; a single one makes equal matrices compare equal.
     grades, cuts = (
         np.where(np.isnan(array), np.nan, array) + 0.0
         for array in (np.asarray(values, np.float64), np.asarray(thresholds, np.float64))
@@ -298,7 +297,7 @@ def _fingerprint(matrix: VoteMatrix) -> str:
     for table in (matrix.features, matrix.judge_table):
         text = "null" if table is None else table.to_json(orient="split", index=False)
         digest.update(str(text).encode())
-    # Votes without ties or grades have the hash that they had before those were read.
+    # Votes without ties or grades keep the hash that they had before these were stored.
     if matrix.ties is not None:
         digest.update(b"ties")
         digest.update(matrix.ties.tobytes())

@@ -255,9 +255,7 @@ def _flipped(votes: VoteMatrix, seed: int) -> VoteMatrix:
 
 
 def turned_grades(votes: VoteMatrix, flip: NDArray[np.bool_]) -> NDArray[np.float64] | None:
-    """Grades with the rows in ``flip`` (n_items,) about the swapped pair, as far on the other side
-    of the threshold.
-    """
+    """Return grades with the rows in ``flip`` (n_items,) mirrored at the threshold."""
     if votes.grades is None or votes.thresholds is None:
         return None
     return np.where(flip[:, None], 2.0 * votes.thresholds - votes.grades, votes.grades)

@@ -131,7 +131,7 @@ def simulate_with_truth(spec: SimulationSpec) -> Simulated:
 
 
 def _grades(votes: NDArray[np.int8], ratings: NDArray[np.int8]) -> NDArray[np.float64]:
-    """Ratings with the sign of their votes; NaN where there is none."""
+    """Return ratings with the sign of their votes; NaN if missing."""
     signs = np.where(votes == MISSING, np.nan, 2.0 * votes - 1.0)
     return np.asarray(signs * ratings, dtype=np.float64)
 
@@ -270,8 +270,9 @@ def _abilities(spec: SimulationSpec, targets: NDArray[np.float64]) -> NDArray[np
 def _draw_votes(
     spec: SimulationSpec, items: _Items, panel: _Panel, rng: np.random.Generator
 ) -> tuple[NDArray[np.int8], NDArray[np.int8] | None]:
-    """All verdicts int8 (n_items, n_judges), none missing, and how far from 0 their ratings are, in
-    1..levels; a few rows at a time for memory.
+    """Return all verdicts and absolute ratings, each int8 (n_items, n_judges), none missing.
+
+    Ratings are in 1..levels, None without levels; drawn in blocks of rows.
     """
     votes = np.empty((spec.n_items, spec.n_judges), dtype=np.int8)
     ratings = np.empty(votes.shape, dtype=np.int8) if spec.levels else None

@@ -39,45 +39,45 @@ _NUMBERS: tuple[tuple[str, float, float], ...] = (
 class SimulationSpec:
     """A simulated panel. Every share, rate and correlation is in [0, 1].
 
-    The panel is, in column order: independent judges, then ``copies`` of one of them, then
-    ``anti_experts``, then ``broken`` judges; together ``n_judges``.
+    The columns are, in order: independent judges, ``copies`` of one of them, ``anti_experts`` and
+    ``broken`` judges; together ``n_judges``.
 
     Attributes
     ----------
     n_items, n_judges, seed, task : size of the matrix, seed (>= 0), pairwise or pointwise.
     base_rate : P(label = 1).
-    accuracy_low, accuracy_high : independent judges' accuracies are uniform in this range ...
-    accuracies : ... unless given one by one, in (0, 1), one for each independent judge.
-    difficulty_sd : sd of the items' difficulty, on the logit scale, in [0, 5].
-    subsets : (name, shift of the difficulty) of equally likely item subsets; gives the feature
+    accuracy_low, accuracy_high : range of the independent judges' accuracies, which are uniform.
+    accuracies : overrides the range: one accuracy in (0, 1) for each independent judge.
+    difficulty_sd : sd of the items' difficulty on the logit scale, in [0, 5].
+    subsets : (name, shift of the difficulty) of equally likely item subsets; adds the feature
         ``subset``. The target accuracies are marginal over all subsets.
-    difficulty_noise : None, or the noise sd of the feature ``difficulty`` (a proxy of the truth).
-    items_per_group, group_rho : items that share a prompt, and the share of the difficulty's
-        variance that they have in common; no groups at 1.
-    n_families, family_rho : judges are dealt to the families in turn; the Gaussian factor
-        correlation of two judges of a family, given the item. No families at 0.
-    copies, copy_of, copy_flip : near-duplicates of one independent judge (its position), and how
-        often each copy's verdict differs from the original's.
-    anti_experts, anti_accuracy : judges below chance, and their accuracy in (0, .5).
-    broken, broken_verdict : judges that always say the same, and what they say.
-    parse_rate : share of verdicts that are read, for all or judge by judge; missing at random.
-    structural_judges, structural_share : so many judges miss one slice of the items (the last
-        subsets first), and how large the slice is.
-    votes_per_item, activity_sd : None, or how many random judges see an item; sd of the
-        log-activity of the judges (0: all equally busy). The parse rate applies afterwards.
-    levels : 0, or from 2 to 100: judges rate from -levels to levels, never 0, and the sign is the
-        vote. A judge sees the truth through a normal error; the rating is how far from 0 it sees
-        it, in steps of 2 / levels standard deviations. Verdicts are those of judges who do not
-        rate.
+    difficulty_noise : None, or the noise sd of the feature ``difficulty`` (a proxy of the true
+        difficulty).
+    items_per_group, group_rho : number of items that share a prompt, and the share of the
+        difficulty's variance that they have in common; 1 item per group means no groups.
+    n_families, family_rho : judges are assigned to the families in turn; family_rho is the Gaussian
+        factor correlation of two judges of a family, given the item. 0 families means none.
+    copies, copy_of, copy_flip : number of near-duplicates of one independent judge, its position,
+        and the rate at which a copy's verdict differs from the original's.
+    anti_experts, anti_accuracy : number of judges below chance, and their accuracy in (0, .5).
+    broken, broken_verdict : number of judges that always give the same verdict, and that verdict.
+    parse_rate : share of verdicts that are parsed, for all judges or per judge; missing at random.
+    structural_judges, structural_share : number of judges that miss one slice of the items (the
+        last subsets first), and the size of the slice.
+    votes_per_item, activity_sd : None, or the number of random judges that see an item; sd of the
+        log-activity of the judges (0: all equally active). The parse rate applies afterwards.
+    levels : 0, or from 2 to 100: judges rate from -levels to levels without 0, and the sign is the
+        vote. A judge observes the truth with a normal error; the rating is the distance from 0, in
+        steps of 2 / levels standard deviations. Verdicts are the same as without ratings.
     unlabelled_share : share of items without a label, at random.
-    costs : whether the judge table holds ``cost_usd`` (an item) and ``latency_s``.
+    costs : whether the judge table holds ``cost_usd`` (per item) and ``latency_s``.
     one_class : recode the result so that every label is 1 (pairwise only).
-    judge_word : what a judge is called in its name: ``judge07``, or ``fam3-judge07``.
+    judge_word : prefix of judge names: ``judge07``, or ``fam3-judge07``.
 
     Raises
     ------
     InputError
-        A value outside its range, or numbers that do not fit together.
+        A value outside its range, or values that are inconsistent.
     """
 
     n_items: int = 300

@@ -71,7 +71,7 @@ def verdict_of(word: str) -> int:
 
 
 def decimal_of(text: str) -> str:
-    """The text with a decimal point where it is a number with a decimal comma."""
+    """Return the text with a decimal point if it is a number with a decimal comma."""
     return text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text
 
 

@@ -40,17 +40,17 @@ class _Column:
 def write_votes(votes: VoteMatrix, path: str | Path) -> None:
     """Write a wide file: item_id, label, group_id, feat_*, one column per judge.
 
-    The format follows the name: .csv, .csv.gz, .parquet or .jsonl. ``load_votes`` with the same
-    task and, where they would not be guessed, the thresholds of grades by judge gives the same
-    SHA-256, ties and grades included, if features are floats (nan for missing) or texts,
-    as the readers make them; the judge table goes to a file of its own (``write_judges``). Names
-    and texts that a spreadsheet would run as a formula, or that would be read as something else,
-    get an apostrophe in front, which the readers take away (``judgepanel.votes.cells``).
+    The extension sets the format: .csv, .csv.gz, .parquet or .jsonl. ``load_votes`` with the same
+    task and, if they would not be guessed, the thresholds of grades by judge gives the same
+    SHA-256, ties and grades included, if features are floats (nan for missing) or texts, as the
+    readers produce them; ``write_judges`` writes the judge table to a separate file. Names and
+    texts that a spreadsheet would run as a formula, or that would be read as something else, get a
+    leading apostrophe, which the readers remove (``judgepanel.votes.cells``).
 
     Raises
     ------
     InputError
-        Another extension, or a text or number that no file can hold (NUL, infinity).
+        An unsupported extension, or a text or number that no file can hold (NUL, infinity).
     """
     names = [_checked(shield(judge, is_role_name)) for judge in votes.judges]
     cells = votes.votes if votes.ties is None else np.where(votes.ties, _TIE, votes.votes)
@@ -58,7 +58,7 @@ def write_votes(votes: VoteMatrix, path: str | Path) -> None:
 
 
 def _with_grades(cells: np.ndarray, votes: VoteMatrix) -> np.ndarray:
-    """The cells, with grades in place of the votes and ties that were cut from them."""
+    """Return the cells with grades instead of the votes and ties that were cut from them."""
     if votes.grades is None:
         return cells
     graded = ~np.isnan(votes.grades)
@@ -147,7 +147,7 @@ def _csv_rows(columns: list[_Column], votes: np.ndarray) -> Iterator[str]:
 
 
 def _word(cell: float) -> str:
-    """The text of a vote, a tie or a grade; grades are floats, also those equal to a vote."""
+    """Return the text of a vote, a tie or a grade; grades are floats, even if equal to a vote."""
     return repr(cell) if isinstance(cell, float) else _WORDS[cell]
 
 
@@ -179,7 +179,7 @@ def _parquet(columns: list[_Column], names: list[str], votes: np.ndarray) -> byt
 
 
 def _texts_or_numbers(cells: list[int | float]) -> pa.Array:
-    """A judge's column: numbers where it has grades and no tie without one, else texts."""
+    """Return a judge's column: numbers if it has grades and no tie without one, else texts."""
     if any(isinstance(cell, float) for cell in cells) and _TIE not in cells:
         numbers = [cell if isinstance(cell, float) else None for cell in cells]
         return pa.array(numbers, pa.float64())

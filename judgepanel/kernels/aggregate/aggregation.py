@@ -46,7 +46,7 @@ Aggregator = Literal[
 ]
 
 Graded = Literal["one_coin_graded", "joint_graded"]
-"""Aggregators of votes that have grades; without those they are one_coin and joint, to the bit."""
+"""Aggregators of votes with grades; without grades they equal one_coin and joint to the bit."""
 
 AnyAggregator = Literal[Aggregator, Graded]
 

@@ -1,19 +1,19 @@
-"""One-coin on levels: what a vote weighs depends on how far its grade is from the threshold.
+"""One-coin on levels: the weight of a vote depends on the distance of its grade from the threshold.
 
-Of the n votes of a judge c were right, and of those n_b in band b
-(:mod:`kernels.aggregate.levels`) c_b. A vote in band b weighs log(q_b / (1 - q_b)),
+Of the n votes of a judge c were right, and of its n_b votes in band b
+(:mod:`kernels.aggregate.levels`) c_b were right. A vote in band b has weight log(q_b / (1 - q_b)),
 
     q_b = (c_b + m p) / (n_b + m),        p = (c + 1) / (n + 2):
 
-the share right in the band, shrunk to the judge's. The larger m, the less its bands differ by more
-than chance: m = 1 / rho - 1, at least ``LEAST``, rho the intraclass correlation of right votes
-within bands, of which chance may bring one standard deviation. Where shares do not rise with the
-margin (fall, for a judge below chance), adjacent bands are pooled (Ayer et al. 1955,
-doi:10.1214/aoms/1177728423). A judge with one band weighs log((c + 1) / (n - c + 1)), as in
+the accuracy in the band, shrunk to the judge's. m is larger the less the bands differ beyond
+chance: m = 1 / rho - 1, at least ``LEAST``, with rho the intraclass correlation of right votes
+within bands minus one standard deviation for chance. If accuracies do not rise with the margin
+(fall, for a judge below chance), adjacent bands are pooled (Ayer et al. 1955,
+doi:10.1214/aoms/1177728423). A judge with one band has weight log((c + 1) / (n - c + 1)), as in
 one-coin, to the bit.
 
-No calibration item is scored by its own label: its unit is taken out of c, n, c_b and n_b, and of
-the ranking, which is by votes.
+No calibration item is scored by its own label: its unit is removed from c, n, c_b and n_b, and from
+the ranking, which uses votes only.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from judgepanel.kernels.aggregate.prefixes import (
 from judgepanel.kernels.ballots import Ballots
 
 LEAST, MOST = 3.0, 1e6
-"""Within which the shrinkage m of a band to its judge is, in votes."""
+"""Range of the shrinkage m of a band towards its judge, in votes."""
 _CELLS = 1_000_000
 
 
@@ -87,7 +87,7 @@ def _rows(
 
 
 def _own_orders(ballots: Ballots, calibration: Index, ranking: Ranking) -> Index:
-    """Judges best first for every row, ranked without its own unit, (n_cal, n_judges)."""
+    """Return judges, best first, for every row, ranked without its own unit, (n_cal, n_judges)."""
     correct, voted = counts(ballots, calibration)
     own_correct, own_voted, position = own_counts(ballots, calibration)
     rest = np.maximum(voted - own_voted, 0.0)
@@ -99,7 +99,7 @@ def _own_orders(ballots: Ballots, calibration: Index, ranking: Ranking) -> Index
 def band_counts(
     votes: NDArray[np.int8], signs: NDArray[np.int8], bands: Bands
 ) -> tuple[Floats, Floats]:
-    """Right votes and votes of every judge by band, each float (MOST_BANDS, n_judges)."""
+    """Return right votes and votes of every judge by band, each float (MOST_BANDS, n_judges)."""
     correct, voted = np.empty((2, MOST_BANDS, votes.shape[1]))
     for band in range(MOST_BANDS):
         here = votes * (bands == band)
@@ -109,7 +109,7 @@ def band_counts(
 
 
 def level_weights(correct: Floats, voted: Floats, n_bands: Index) -> Floats:
-    """What a vote weighs, (..., MOST_BANDS, n_judges), from counts by band of that shape."""
+    """Return vote weights (..., MOST_BANDS, n_judges) from counts by band of that shape."""
     c, n = correct.sum(axis=-2), voted.sum(axis=-2)
     p = posterior_mean(c, n)[..., None, :]
     exists = np.arange(MOST_BANDS)[:, None] < n_bands
@@ -123,9 +123,11 @@ def level_weights(correct: Floats, voted: Floats, n_bands: Index) -> Floats:
 
 
 def _shrinkage(correct: Floats, voted: Floats, p: Floats) -> Floats:
-    """m, (..., 1, n_judges): what chi-square has above its expectation without differences between
-    bands is what their intraclass correlation adds (Donner 1986, doi:10.2307/1403259). Its standard
-    deviation is taken off, too: few votes must not make bands of noise.
+    """Return the shrinkage m, (..., 1, n_judges).
+
+    The excess of chi-square over its expectation without differences between bands estimates their
+    intraclass correlation (Donner 1986, doi:10.2307/1403259). Its standard deviation is subtracted
+    too, so that few votes do not turn noise into bands.
     """
     excess = (correct - voted * p) ** 2 / (np.maximum(voted, 1.0) * p * (1.0 - p))
     free = np.maximum(np.count_nonzero(voted, axis=-2) - 1.0, 0.0)
@@ -138,9 +140,10 @@ def _shrinkage(correct: Floats, voted: Floats, p: Floats) -> Floats:
 
 
 def _pooled(right: Floats, wrong: Floats) -> tuple[Floats, Floats]:
-    """Counts (..., n_bands, n_judges) of the blocks of adjacent bands in which shares right would
-    otherwise fall: in band b the largest over i <= b of the smallest over j >= b of bands i .. j.
-    Bands that do not exist have no counts, and get those of the last one that does.
+    """Return counts (..., n_bands, n_judges) pooled so that accuracies do not fall between bands.
+
+    Band b gets the largest over i <= b of the smallest over j >= b of the accuracy in bands i .. j.
+    Missing bands have no counts, and get those of the last existing one.
     """
     n_bands = right.shape[-2]
     block_right, block_wrong = np.empty_like(right), np.empty_like(wrong)
@@ -170,7 +173,7 @@ def left_out_evidence(
     units: Index,
     n_bands: Index,
 ) -> Floats:
-    """Votes times what they weigh, (n, k), each by counts from which its own unit is removed."""
+    """Return votes times weights (n, k), each by counts without its own unit."""
     correct, voted = band_counts(votes, signs, bands)
     columns = np.arange(votes.shape[1])
     codes = np.unique(units, return_inverse=True)[1]
@@ -196,7 +199,7 @@ def left_out_evidence(
 
 
 def _alone(correct: Floats, voted: Floats, n_bands: Index, right: float) -> Floats:
-    """Weights (MOST_BANDS, k) in each band without one vote there: a right (1) or wrong one (0)."""
+    """Weights (MOST_BANDS, k) in each band without one vote: a right (1) or a wrong one (0)."""
     weights = np.empty(correct.shape)
     for band in range(len(correct)):
         own = np.zeros((len(correct), 1))

@@ -1,8 +1,8 @@
-"""Levels of grades: how far a vote is from its judge's threshold, in at most four bands.
+"""Levels of grades: the distance of a vote from its judge's threshold, in at most four bands.
 
 A vote V in {-1, +1} and its band b make a level; swapping the two responses of an item changes the
-sign of V and leaves b. Bands are cut by the margins of a judge's votes, without a label: one band
-per margin where there are few, quarters of the votes where there are many. A judge without grades
+sign of V and keeps b. Bands are cut by the margins of a judge's votes, without labels: one band per
+distinct margin if there are few, quarters of the votes if there are many. A judge without grades
 has one band.
 """
 
@@ -30,7 +30,7 @@ class Levels:
 
     @property
     def n_bands(self) -> Index:
-        """int (n_judges,), bands of each judge, in 1..``MOST_BANDS``."""
+        """int (n_judges,): number of bands of each judge, in 1..``MOST_BANDS``."""
         return np.array([len(edges) + 1 for edges in self.edges], dtype=np.int64)
 
     @property
@@ -39,7 +39,7 @@ class Levels:
         return any(len(edges) for edges in self.edges)
 
     def bands(self, margins: Floats | None, n_items: int) -> Bands:
-        """int8 (n_items, n_judges), from 0, of margins (n_items, n_judges); None has none."""
+        """Return bands from 0, int8, of margins, both (n_items, n_judges); all 0 for None."""
         bands = np.zeros((n_items, len(self.edges)), dtype=np.int8)
         if margins is not None:
             for judge in np.flatnonzero(self.n_bands > 1):
@@ -48,7 +48,7 @@ class Levels:
 
 
 def levels_on(ballots: Ballots, rows: Index) -> Levels:
-    """Levels cut on these rows; no label is read."""
+    """Return levels cut on these rows, without labels."""
     none = np.zeros(0)
     if ballots.margins is None:
         return Levels((none,) * ballots.n_judges)
@@ -57,7 +57,7 @@ def levels_on(ballots: Ballots, rows: Index) -> Levels:
 
 
 def _edges(margins: Floats) -> Floats:
-    """Edges (n_bands - 1,) of one judge's margins (n,), 0 where there is no grade."""
+    """Return the edges (n_bands - 1,) of one judge's margins (n,), which are 0 without a grade."""
     values = np.sort(margins[margins > 0.0])
     edges: Floats = np.unique(values)
     if len(edges) > MOST_BANDS:

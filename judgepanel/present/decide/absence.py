@@ -38,7 +38,7 @@ def absence_words(result: Recommendation) -> tuple[str, ...]:
 
 
 def absent_sentence(result: Recommendation) -> str:
-    """What the worst absence does to the panel, as an answer; nothing if none was measured."""
+    """Return the worst absence's effect on the panel as an answer; empty if none was measured."""
     if result.absence is None:
         return ""
     name, worst = worst_absence(result)
@@ -50,12 +50,12 @@ def absent_sentence(result: Recommendation) -> str:
 
 
 def worst_absence(result: Recommendation) -> tuple[str, AbsenceFigures]:
-    """The absence that raises the NLL most, and what it is called."""
+    """Return the absence that raises the NLL most, and its name."""
     return max(_absences(result), key=lambda row: float(row[1].delta.value))
 
 
 def _named(result: Recommendation, name: str) -> str:
-    """An absence within a sentence: a cluster, which only has a number, by one of its judges."""
+    """Name an absence within a sentence; a cluster, which has only a number, by a judge."""
     for row in () if result.absence is None else result.absence.groups:
         if row.kind == "cluster" and name == _group_name(row):
             judge = quote_value(result.model.judges[row.judges[0]])

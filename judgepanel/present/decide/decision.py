@@ -62,7 +62,7 @@ def is_recommended(result: Recommendation, aggregator: str, calibrator: str) -> 
 
 
 def _role(result: Recommendation) -> str:
-    """What the heaviest pipeline is to the recommended panel, and how far alone it is from it."""
+    """Relate the heaviest pipeline to the recommended panel, with its difference in NLL."""
     if not result.averages:
         return "the recommended pipeline"
     size, n = len(result.model.main.judges), result.n_judges

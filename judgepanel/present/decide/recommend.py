@@ -75,7 +75,7 @@ def _answer(result: Recommendation) -> str:
 
 
 def advice_sentence(result: Recommendation) -> str:
-    """Which judges to keep, in a few words: the start of the decision, beside another answer."""
+    """Name the judges to keep in a few words: the start of the decision next to another answer."""
     size, total, who = len(result.model.judges), result.n_judges, _who(result)
     if not beats_null(result):
         text = f"no panel is shown to beat the base rate; the best one would {who}."

@@ -29,11 +29,10 @@ def worst_finding(
     permutation: Permutation | None = None,
     recommendation: Recommendation | None = None,
 ) -> Finding:
-    """The worst of what is known so far.
+    """Return the worst of the findings so far.
 
-    A check of permuted labels that fails comes first, since nothing else can be believed then;
-    after it the transfer, or the absence of judges of the recommended panel, that is shown to cost
-    most, in nats.
+    A failed check of permuted labels comes first, since it invalidates everything else; then the
+    transfer, or the absence of judges of the recommended panel, shown to cost most, in nats.
     """
     if permutation is not None and permutation.leaks:
         return Finding(permutation_sentence(permutation), "curate")

@@ -89,7 +89,7 @@ def _ties(result: MethodGrid) -> str:
 
 
 def grid_decision(result: MethodGrid, recommendation: Recommendation | None) -> str:
-    """The decision, and where its main pipeline stands among the pairs; nothing without one."""
+    """Return the decision, and the rank of its main pipeline among the pairs; empty without one."""
     if recommendation is None:
         return ""
     decision, main = decision_sentence(recommendation), recommendation.model.main
