@@ -408,12 +408,8 @@ def _reading(result: LabelBudget, calibrator: str) -> str:
         text += f" A constant score through the same calibrator: {fixed(constant, 3)}."
     text += " Dotted lines on grey, right of the last marker, are extrapolated."
     if result.needed_for(calibrator, result.arms[-1]) is not None:
-        end = ""
-        if not result.settled:
-            end = (
-                ", the upper end of their interval: the estimate itself is too low after "
-                f"{_splits(result)}"
-            )
+        low = f": the estimate itself is too low after {_splits(result)}"
+        end = "" if result.settled else f", the upper end of their interval{low}"
         text += f" Dashed upright line: the labels that come near the plateau{end}."
     return text
 
