@@ -82,11 +82,11 @@ def test_labels_in_a_second_file_complete_votes_without_labels(
     page.get_by_role("heading", name="Your votes").wait_for()
     upload(page, as_upload("votes.csv", "item_id,a,b\n" + votes))
     refused(page, "votes.csv", "there is no label column", "labels in another file")
-    page.get_by_text("Labels in a separate file", exact=True).click()
+    page.get_by_text("Labels in another file", exact=True).click()
     upload(page, as_upload("gold.csv", "item_id,note,gold\n" + labels), nth=1)
     expect(answer(page)).to_contain_text("60 items, 2 judges, 56 labelled")
     page.get_by_text("Columns", exact=True).click()
-    roles = tomllib.loads(downloaded(page, "These columns as a file").decode())
+    roles = tomllib.loads(downloaded(page, "Download these columns").decode())
     assert roles == {
         "task": "pairwise",
         "item_id": "item_id",

@@ -100,7 +100,7 @@ def fresh() -> None:
             "JudgeBench, RewardBench, MT-bench and AlpacaEval publish are read as they "
             "are; put several files into one .zip.",
         )
-        with st.expander("Labels in a separate file"):
+        with st.expander("Labels in another file"):
             labels = st.file_uploader(
                 "One row per item: its id as in the votes, and its label", key="labels_file"
             )
