@@ -35,10 +35,9 @@ Index = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 _TOLERANCE = 1e-17
-"""What a step after the last may promise, in nats of the summed objective, twice over: logits end
-within 1e-8 of the optimum."""
+"""What the last step may promise, in nats of the summed objective, twice over. What remains is less
+by the rate of convergence: logits end within 1e-8 of the optimum."""
 _SLOW = 0.01  # of what the step before promised
-_WORSE = 10.0  # at most: the rate of the next step to that of the last two
 _MAX_STEPS, _MAX_SINGLE = 200, 30
 
 
@@ -122,8 +121,7 @@ class _Walk:
     """Problems on their way along the path, their rows and parameters one after the other.
 
     A problem is at ``theta``, which is ``base`` less ``length`` times ``move``. ``before`` is what
-    that step promised, infinite where none was taken; ``rate`` is that to the promise of the step
-    before it under the same H, 1 where there was none.
+    that step promised under the H of now, infinite where none was taken for this C.
     """
 
     def __init__(
@@ -138,7 +136,7 @@ class _Walk:
         self._theta = np.concatenate([_start(problem) for problem in problems])
         self._base, self._move = self._theta, np.zeros_like(self._theta)
         self._before = np.full(len(problems), np.inf)
-        self._rate, self._length = np.ones(len(problems)), np.ones(len(problems))
+        self._length = np.ones(len(problems))
         self._steps = np.zeros(len(problems), dtype=np.int64)
         self._new = np.ones(len(problems), dtype=bool)
         self._arrange()
@@ -171,26 +169,22 @@ class _Walk:
             chord.renew(wrong[rows[i]], self._Cs[self._place[i]], self._theta[part], single=single)
             move[part] = chord.solved(gradient[part])
             promise[i] = gradient[part] @ move[part]
-        self._go(move, promise, slow, back)
+        self._go(move, promise, back)
 
-    def _go(self, move: Floats, promise: Floats, slow: Bools, back: Bools) -> None:
+    def _go(self, move: Floats, promise: Floats, back: Bools) -> None:
         """On by a new move; half of the way back where the last one has led up."""
-        rate = np.ones(len(promise))
-        known = ~slow & (self._before > 0.0) & (self._before < np.inf)
-        np.divide(promise, self._before, out=rate, where=known)
         length = self._reach(move)
-        worst = np.minimum(_WORSE * np.maximum(rate, self._rate), 1.0)
-        done = ~back & (length == 1.0) & (promise * worst <= _TOLERANCE)
+        done = ~back & (length == 1.0) & (promise <= _TOLERANCE)
         done |= self._steps >= _MAX_STEPS
         if back.any():
             again = np.repeat(back, self._sizes)
             move = np.where(again, self._move, move)
             self._base = np.where(again, self._base, self._theta)
             length = np.where(back, self._length / 2.0, length)
-            promise, rate = np.where(back, self._before, promise), np.where(back, 1.0, rate)
+            promise = np.where(back, self._before, promise)
         else:
             self._base = self._theta
-        self._move, self._length, self._before, self._rate = move, length, promise, rate
+        self._move, self._length, self._before = move, length, promise
         self._theta = self._base - np.repeat(length, self._sizes) * move
         if done.any():
             self._advance(np.flatnonzero(done))
@@ -210,16 +204,15 @@ class _Walk:
             self._theta[part] = ahead
             self._chords[i].factorise(self._Cs[place + 1], ahead)
         self._place[arrived] += 1
-        self._before[arrived], self._rate[arrived], self._steps[arrived] = np.inf, 1.0, 0
+        self._before[arrived], self._steps[arrived] = np.inf, 0
         on = self._place < len(self._Cs)
         if on.all():
             self._ridges = np.repeat(self._Cs[self._place], self._sizes)
             return
         kept = np.repeat(on, self._sizes)
         self._theta, self._base, self._move = self._theta[kept], self._base[kept], self._move[kept]
-        self._before, self._rate = self._before[on], self._rate[on]
-        self._length, self._steps, self._place = self._length[on], self._steps[on], self._place[on]
-        self._new = self._new[on]
+        self._before, self._length = self._before[on], self._length[on]
+        self._steps, self._place, self._new = self._steps[on], self._place[on], self._new[on]
         self._chords = [self._chords[i] for i in np.flatnonzero(on)]
         self._optima = [self._optima[i] for i in np.flatnonzero(on)]
         self._arrange()
