@@ -8,6 +8,9 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+import yaml
+
 from tests.setup.scripts import ROOT
 
 
@@ -50,3 +53,19 @@ def test_streamlit_knows_every_setting_of_the_repository() -> None:
     assert "not a valid config option" not in answer.stdout + answer.stderr
     assert re.search(r"^maxUploadSize = 200$", answer.stdout, flags=re.MULTILINE)
     assert re.search(r"^showSidebarNavigation = false$", answer.stdout, flags=re.MULTILINE)
+
+
+WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("job", WORKFLOW["jobs"])
+def test_the_workflow_runs_what_is_in_the_checkout(job: str) -> None:
+    commands = [step["run"].split() for step in WORKFLOW["jobs"][job]["steps"] if "run" in step]
+    named = [
+        word
+        for command in commands
+        for word in command
+        if word.startswith(("tests/", "sample_data/", ".ci/", "./run"))
+    ]
+    assert named
+    assert [word for word in named if not (ROOT / word).exists()] == []
