@@ -1,13 +1,13 @@
-"""Joint on levels: what a judge's vote counts depends on how far its grade is from the threshold.
+"""Joint on levels: the weight of a vote depends on how far its grade is from the threshold.
 
     logit p = b + tau l + sum_j V_j (delta_j + delta_jb / 2) + g(V),
 
 l the one-coin score on levels (:mod:`kernels.aggregate.graded`), b the band of the vote, g as in
-:mod:`kernels.aggregate.joint`. All deltas are shrunk by one ridge, so that a band differs from its
-judge by half of what judges differ. Votes without grades are joint's.
+:mod:`kernels.aggregate.joint`. One ridge shrinks all deltas, so a band may differ from its judge by
+half as much as judges differ from each other. Without grades the fit is that of joint.
 
-Levels are cut once for all fits of a cross-fitting, on the rows that they learn from: no label is
-read for it.
+Levels are cut once for all fits of a cross-fitting, on the rows that they learn from and without
+their labels.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from judgepanel.kernels.aggregate.prefixes import Floats, Index, Ranking, rank
 from judgepanel.kernels.ballots import Ballots
 
 BAND = 0.5
-"""How much of what judges differ a band of one of them may."""
+"""How much a band may differ from its judge, as a share of how much judges differ."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GradedPanel:
-    """A fitted panel. Logits add what each vote counts, by its band, and what agreement adds.
+    """A fitted panel: logits are sums of the votes' weights, by band, and of agreement.
 
     Attributes
     ----------
-    judges : int (k,), columns of the ballots; all else is in this order.
-    levels : where margins of all judges of the ballots are cut.
-    weights : float (MOST_BANDS, k), what a vote counts in each band.
+    judges : int (k,), columns of the ballots; all other fields follow this order.
+    levels : cuts of the margins of all judges of the ballots.
+    weights : float (MOST_BANDS, k), weight of a vote in each band.
     intercept, tau, agreement, agreement_weights : as in
         :class:`judgepanel.kernels.aggregate.joint.JointPanel`.
     """
@@ -68,7 +68,7 @@ class GradedPanel:
 def joint_graded(
     ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking
 ) -> list[Floats]:
-    """The kernel (:mod:`kernels.aggregate.crossfit`); without levels it is joint, to the bit."""
+    """Kernel (:mod:`kernels.aggregate.crossfit`); equal to joint, to the bit, without levels."""
     if not levels_on(ballots, _learnt(fits)).several:
         return joint(ballots, fits, ks, ranking)
     scores = [np.empty((len(ks), len(fit.score))) for fit in fits]
