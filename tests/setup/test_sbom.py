@@ -66,10 +66,31 @@ def test_wheels_debians_packages_and_the_interpreter_are_listed(
     assert listed["libc6"]["purl"] == "pkg:deb/debian/libc6@2.36-9%2Bdeb12u1?arch=amd64"
 
 
-def test_a_wheel_has_its_hash_and_its_licence(listed: dict[str, dict[str, Any]]) -> None:
-    assert listed["scikit-learn"]["hashes"] == [{"alg": "SHA-256", "content": SHA}]
-    assert listed["scikit-learn"]["licenses"] == [{"expression": "BSD-3-Clause"}]
-    assert listed["streamlit"]["hashes"] == listed["scikit-learn"]["hashes"]
+@pytest.mark.parametrize(
+    ("field", "licence"),
+    [
+        ("License-Expression: BSD-3-Clause", {"expression": "BSD-3-Clause"}),
+        (
+            "Classifier: License :: OSI Approved :: BSD License",
+            {"license": {"name": "BSD License"}},
+        ),
+    ],
+)
+def test_a_wheel_has_its_hash_and_its_licence(
+    sbom: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    field: str,
+    licence: dict[str, Any],
+) -> None:
+    folder = tmp_path / "package-1.0.dist-info"
+    folder.mkdir()
+    metadata = f"Metadata-Version: 2.4\nName: package\nVersion: 1.0\n{field}\n"
+    (folder / "METADATA").write_text(metadata, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    (wheel,) = sbom.wheels({"install": [installed("package")]})
+    assert wheel["hashes"] == [{"alg": "SHA-256", "content": SHA}]
+    assert wheel["licenses"] == [licence]
 
 
 def test_libraries_that_a_wheel_brings_are_listed_without_itself(
