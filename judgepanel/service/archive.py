@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import zlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -215,12 +215,13 @@ class Archive:
 
     def holds_result(self, key: Key, spec: Spec) -> bool:
         """Return whether a result of this or an earlier engine is stored, readable or not."""
-        return bool(self._results(key, spec))
+        return any(True for _ in self._results(key, spec))
 
-    def _results(self, key: Key, spec: Spec) -> Sequence[tuple[int, bytes]]:
-        """Return engine and content of each result that answers this spec, newest first.
+    def _results(self, key: Key, spec: Spec) -> Iterator[tuple[int, bytes]]:
+        """Yield engine and content of each result that answers this spec, newest first.
 
-        Earlier engines may have stored the same question under a spec with fewer options.
+        Earlier engines may have stored the same question under a spec with fewer options; their
+        contents are unpacked only if no newer result will do.
         """
         of, draw = RESULTS.c, draw_of(spec.settings)
         same = of.spec_sha256 == key.spec_sha256
@@ -230,11 +231,9 @@ class Archive:
         )
         with transaction(self._engine, write=False) as connection:
             rows = connection.execute(wanted.order_by(of.engine.desc(), same.desc())).all()
-        return [
-            (engine, content)
-            for engine, content, exact in rows
-            if exact or asks_the_same(content, spec)
-        ]
+        for engine, content, exact in rows:
+            if exact or asks_the_same(content, spec):
+                yield engine, content
 
     def put_result(self, connection: Connection, key: Key, spec: Spec, result: Any) -> None:
         """Store a result; raise Lost if its votes were deleted."""
