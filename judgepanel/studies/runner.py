@@ -9,19 +9,22 @@ replaced, and the chunks that it had are computed again.
 
 from __future__ import annotations
 
+import multiprocessing.resource_tracker
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import reduce
 from importlib import import_module
 from itertools import takewhile
-from types import MappingProxyType
+from types import FrameType, MappingProxyType
 from typing import Any, Generic
 
 from joblib import Parallel, delayed
+from joblib.externals.loky.backend import resource_tracker as loky_tracker
 from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
 from judgepanel.studies.cluster import Cluster, ClusterLost, is_address
@@ -278,11 +281,13 @@ def _spread(
         batch_size=1,
     )
     stopped = threading.Event()
-    results = parallel(
-        delayed(_in_worker)(os.getpid(), study, votes, spec, chunk)
-        for chunk in takewhile(lambda _: gate.is_open() and not stopped.is_set(), chunks)
-    )
+    with _held_interrupt(backend) as raise_held:
+        results = parallel(
+            delayed(_in_worker)(os.getpid(), study, votes, spec, chunk)
+            for chunk in takewhile(lambda _: gate.is_open() and not stopped.is_set(), chunks)
+        )
     try:
+        raise_held()
         # Closing joblib's generator early warns, and `yield from` would close it.
         for piece in results:
             yield piece
@@ -292,6 +297,33 @@ def _spread(
         with suppress(*_PROCESSES_GONE):
             for _ in results:
                 pass
+
+
+@contextmanager
+def _held_interrupt(backend: str) -> Iterator[Callable[[], None]]:
+    """Hold back Ctrl-C while processes start; the function yielded raises it afterwards.
+
+    A worker whose start is interrupted, here or by the Ctrl-C that its terminal sends to it too,
+    would print a traceback. Workers inherit the signal mask and do not receive Ctrl-C; this process
+    ends them. The trackers of shared resources are started first, because their start unblocks the
+    signal.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    in_main = threading.current_thread() is threading.main_thread()
+    applies = backend == "loky" and in_main and hasattr(signal, "pthread_sigmask")
+    if not applies or not callable(before):
+        yield lambda: None
+        return
+    multiprocessing.resource_tracker.ensure_running()
+    loky_tracker.ensure_running()
+    held: list[tuple[int, FrameType | None]] = []
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    signal.signal(signal.SIGINT, lambda *received: held.append(received))
+    try:
+        yield lambda: before(*held[0]) if held else None
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, before)
 
 
 def _chosen(backend: str, left: float) -> str:

@@ -60,6 +60,7 @@ class OnTerminal:
             stderr=theirs,
             env=environment(**environ),
             preexec_fn=_interruptible,  # noqa: PLW1509 - no other thread runs yet
+            start_new_session=True,
         )
         os.close(theirs)
         self.seen = b""
@@ -97,14 +98,15 @@ def test_a_terminal_sees_progress_and_keeps_none_of_it(clean):
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_ctrl_c_ends_with_130_and_writes_nothing(clean, tmp_path, jobs):
+@pytest.mark.parametrize("interrupt", [os.kill, os.killpg])
+def test_ctrl_c_ends_with_130_and_writes_nothing(clean, tmp_path, jobs, interrupt):
     out = tmp_path / "c.json"
     options = ("--splits", 10_000, "--jobs", jobs, "--out", out)
     # An interrupted import leaves its file to the garbage collector, which warns of it; users do
     # not see that warning.
     running = OnTerminal("curve", clean, *options, PYTHONWARNINGS="ignore::ResourceWarning")
     running.read_until(b"/2000 parts")
-    running.process.send_signal(signal.SIGINT)
+    interrupt(running.process.pid, signal.SIGINT)
     status, printed = running.end()
     assert status == 130
     assert printed == b""

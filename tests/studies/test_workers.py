@@ -106,6 +106,32 @@ def test_work_that_kills_every_worker_ends_with_a_sentence(monkeypatch):
     assert 1 <= len(chunks) < len(deadly.plan(spec))
 
 
+def test_an_interrupt_while_workers_start_is_raised_once_they_have_started(monkeypatch):
+    started = []
+    ours = runner.Parallel
+
+    def parallel(**options):
+        def start(work):
+            os.kill(os.getpid(), signal.SIGINT)
+            results = ours(**options)(work)
+            started.append(options["backend"])
+            return results
+
+        return start
+
+    monkeypatch.setattr(runner, "Parallel", parallel)
+    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=Settings(splits=30))
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            runner.run(PANEL_CURVE, votes, spec, jobs=2, backend="loky")
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert started == ["loky"]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
 def blas_threads():
     return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
 
