@@ -146,26 +146,28 @@ def pipeline_note(
     calibrator: Calibrator,
     *,
     splits: int | None = None,
-    short: bool = False,
+    advice: bool = True,
+    awaited: bool = False,
     average: bool = False,
 ) -> None:
     """Say which pipeline the page shows, with a button to the recommended one, or back.
 
     ``splits`` is the number of splits of the page's study if it uses fewer than the analysis.
-    ``short`` is for pages that state the recommendation themselves, ``average`` for those that can
-    show the recommended average itself.
+    ``advice`` adds the recommendation, for pages that do not state it themselves; ``awaited`` is
+    for pages that compute it after their own answer, ``average`` for those that can show the
+    recommended average itself.
     """
     here = pipeline_name(aggregator, calibrator)
     words = f"This page shows {here}."
-    if result is not None and not short:
-        words = pipeline_sentence(result, aggregator, calibrator)
+    if result is not None:
+        words = pipeline_sentence(result, aggregator, calibrator, advice=advice)
     if splits is not None and splits < context.analysis.settings.splits:
         words += (
             f" It uses {splits} of the {context.analysis.settings.splits:,} splits, since every "
             "figure needs a fit of its own."
         )
     if result is None:
-        if short and _spec(context) is not None:
+        if awaited and _spec(context) is not None:
             words += " What is recommended is worked out next, from other pipelines too."
         st.caption(words)
         return

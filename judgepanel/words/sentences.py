@@ -153,6 +153,12 @@ def in_words(warnings: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def so_far(result: Any) -> str:
+    """Return the start of an answer that some splits or halves are missing from; else nothing."""
+    splits = splits_so_far(result)
+    return f"So far, {splits}: " if splits else ""
+
+
+def splits_so_far(result: Any) -> str:
     """Return how many splits or halves an answer is based on if some are missing; else nothing."""
     if getattr(result, "partial", False):
         for noun, name in (("splits", "splits"), ("halves", "rounds")):
@@ -161,5 +167,5 @@ def so_far(result: Any) -> str:
                     getattr(result, f"n_{name}"),
                     getattr(result, f"planned_{name}"),
                 )
-                return f"So far, {completed:,} of {planned:,} {noun}: "
+                return f"{completed:,} of {planned:,} {noun}"
     return ""

@@ -151,7 +151,7 @@ def test_sentences_that_flatter(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Keep all 65: top-5 costs +0.01 NLL [0.005, 0.015].",
+        "All 65 beat the best 5: top-5 costs +0.01 NLL [0.005, 0.015].",
         "Top-5 changes NLL by -0.013 [-0.02, -0.01].",
         "Expected NLL 0.22 [0.20, 0.24] on new items.",
         "When it says 90 %, accuracy 99.5 %.",

@@ -110,7 +110,7 @@ def test_two_clicks_make_two_links_to_the_same_votes() -> None:
 
 def test_a_sample_leads_to_an_answer_a_table_and_downloads() -> None:
     app = until_done(turn_to(sample("clean_pairwise"), CURVE))
-    assert answer_of(app).startswith("Under one-coin + beta, keep all 24: top-5 costs +")
+    assert answer_of(app).startswith("Under one-coin + beta, all 24 beat the best 5: top-5 costs +")
     (table,) = app.dataframe
     assert table.value["panel"].tolist()[:4] == ["all 24", "top-3", "top-5", "top-10"]
     assert downloads_of(app) == ["Download CSV", "Download JSON"]

@@ -41,13 +41,19 @@ def with_arm(curve, arm="top-5", **changes):
 @pytest.mark.parametrize(
     ("verdict", "delta", "lo", "hi", "sentence"),
     [
-        ("keep all", 0.1, 0.05, 0.15, "Keep all 12: top-5 costs +0.10 NLL [+0.05, +0.15]."),
+        (
+            "keep all",
+            0.1,
+            0.05,
+            0.15,
+            "All 12 beat the best 5: top-5 costs +0.10 NLL [+0.05, +0.15].",
+        ),
         (
             "curate",
             -0.1,
             -0.15,
             -0.05,
-            "Keep the best 5: top-5 saves 0.10 NLL [0.05, 0.15] against all 12.",
+            "The best 5 beat all 12: top-5 saves 0.10 NLL [0.05, 0.15].",
         ),
         (
             "no loss from keeping",
@@ -110,7 +116,7 @@ def test_the_headline_is_the_chosen_k_where_that_is_shown_to_be_better(curve):
     for arm in ("top-10", "best k"):
         changed = with_arm(with_arm(curve, **keeps), arm=arm, **curates)
         assert headline(changed, "beta").arm == arm
-        assert curve_sentence(changed, "beta").startswith("Keep the best ")
+        assert curve_sentence(changed, "beta").startswith("The best ")
 
 
 def test_within_two_per_cent_either_will_do(curve):

@@ -46,6 +46,13 @@ def test_the_answer_counts_and_names_the_worst(hard):
     assert not safe(hard)
 
 
+def test_several_judges_without_verdicts_are_counted_and_not_named(hard):
+    parsed = np.where(np.arange(len(hard.judges)) < 3, 0.85, 1.0)
+    assert scope_sentence(replace(hard, parsed=parsed)).startswith(
+        "No: 3 judges give a verdict on less than 90 % of the items (lowest 85 %); "
+    )
+
+
 def test_one_check_passes_in_the_singular(hard):
     sentence = scope_sentence(outcomes(hard, P0="pass", P1="fail", P2="review", P3="review"))
     assert sentence.endswith("; 1 of 4 checks passes.")

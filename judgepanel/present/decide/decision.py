@@ -10,30 +10,36 @@ from judgepanel.present.decide.recommend import advice_sentence, recommendation_
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.words.numbers import level, percent, sig, with_interval
-from judgepanel.words.sentences import AGGREGATOR_NAMES, pipeline_name, so_far
+from judgepanel.words.sentences import AGGREGATOR_NAMES, pipeline_name, so_far, splits_so_far
 
 
 def decision_sentence(result: Recommendation) -> str:
     """Return the recommendation and its expected NLL."""
-    return f"Recommended panel: {so_far(result)}{recommendation_sentence(result)}"
+    splits = splits_so_far(result)
+    name = f"Recommended panel after {splits}" if splits else "Recommended panel"
+    return f"{name}: {recommendation_sentence(result)}"
 
 
-def pipeline_sentence(result: Recommendation, aggregator: str, calibrator: str) -> str:
-    """Name the pipeline that a page shows, and say whether it is the recommended one."""
+def pipeline_sentence(
+    result: Recommendation, aggregator: str, calibrator: str, *, advice: bool = True
+) -> str:
+    """Name the pipeline that a page shows, and say whether it is the recommended one.
+
+    ``advice`` adds the recommendation, for pages that do not state it elsewhere.
+    """
     here = pipeline_name(aggregator, calibrator)
     if aggregator == AVERAGE:
-        return (
-            f"This page shows the recommended panel. {so_far(result)}"
-            f"{recommendation_sentence(result)}"
-        )
-    if is_recommended(result, aggregator, calibrator):
-        advice = f"{so_far(result) or 'Recommended: '}{advice_sentence(result)}"
-        return f"This page shows {here}, {_role(result)}. {advice}"
-    return (
-        f"This page shows {here}, which is not the recommended pipeline. "
-        f"{decision_sentence(result)} "
-        f"What is said here of keeping or leaving out judges holds under {here}."
-    )
+        role, rest = "the recommended panel", ""
+        recommended = f"{so_far(result)}{recommendation_sentence(result)}"
+    elif is_recommended(result, aggregator, calibrator):
+        role, rest = f"{here}, {_role(result)}", ""
+        recommended = f"{so_far(result) or 'Recommended: '}{advice_sentence(result)}"
+    else:
+        role = f"{here}, which is not the recommended pipeline"
+        rest = f"What is said here of keeping or leaving out judges holds under {here}."
+        recommended = decision_sentence(result)
+    parts = (f"This page shows {role}.", recommended if advice else "", rest)
+    return " ".join(part for part in parts if part)
 
 
 def other_pipeline(spec: Any, pipeline: Pipeline) -> str:

@@ -80,7 +80,7 @@ def curve_decision(
 
 
 def curve_sentence(curve: PanelCurve, calibrator: str) -> str:
-    """Keep all, or curate? The answer never contradicts an arm in the table."""
+    """Which panel is better, never against an arm in the table; what to keep is the decision's."""
     text = if_positions_mean_nothing(curve.position(calibrator), _curve_answer(curve, calibrator))
     return f"{text} {CODING}" if curve.measures_coding else text
 
@@ -127,9 +127,9 @@ def _verdict_sentence(curve: PanelCurve, arm: Comparison) -> str:
     if lo > -arm.margin and hi < arm.margin and arm.verdict != "tie":
         return f"Either will do: {against} against all {n}, less than 2 % of their NLL."
     return {
-        "keep all": f"Keep all {n}: {against}.",
-        "curate": f"Keep the best {size}: {name} saves {sig(-delta, 2)} NLL "
-        f"{interval(-hi, -lo)} against all {n}.",
+        "keep all": f"All {n} beat the best {size}: {against}.",
+        "curate": f"The best {size} beat all {n}: {name} saves {sig(-delta, 2)} NLL "
+        f"{interval(-hi, -lo)}.",
         "no loss from keeping": f"At most 2 % is lost by keeping all {n}: {against} against all.",
         "no loss from curating": f"At most 2 % is lost by curating to {size}: {against} against "
         f"all {n}.",

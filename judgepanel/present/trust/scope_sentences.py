@@ -115,6 +115,10 @@ def _parsing(result: Scope) -> str:
         return f"{counted(n, 'judge')} {'is' if n == 1 else 'are'} below chance"
     worst = int(np.argmin(result.parsed))
     share = percent(result.parsed[worst])
+    few = int((result.parsed < REVIEW_RATE).sum())
+    if few > 1:
+        limit = percent(REVIEW_RATE)
+        return f"{few} judges give a verdict on less than {limit} of the items (lowest {share})"
     return f"judge {quote_value(result.judges[worst])} gives a verdict on {share} of the items"
 
 

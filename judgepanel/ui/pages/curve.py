@@ -45,7 +45,7 @@ def page(context: PageContext) -> None:
     with folded():
         spec, calibrator, metric = _controls(context)
     recommendation = known_recommendation(context)
-    pipeline_note(context, recommendation, spec.aggregator, calibrator, short=True)
+    pipeline_note(context, recommendation, spec.aggregator, calibrator, advice=False, awaited=True)
     view, caveats = PanelCurveView(calibrator, metric, recommendation), Caveats()
 
     def draw(curve: PanelCurve) -> None:

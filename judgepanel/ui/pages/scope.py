@@ -41,7 +41,7 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         spec = _controls(context, pipeline_of(recommendation))
     caveats = Caveats()
     drawn: list[Scope] = []
-    pipeline_note(context, recommendation, spec.aggregator, spec.calibrator)
+    pipeline_note(context, recommendation, spec.aggregator, spec.calibrator, advice=False)
 
     def draw(result: Scope) -> None:
         filtered = stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))
