@@ -18,6 +18,7 @@ from judgepanel.votes.roles import (
     is_descriptive_name,
     model_columns,
     roles_of,
+    second_labels,
 )
 from judgepanel.votes.table import RawTable, no_column
 from judgepanel.votes.words import distinct, is_missing, is_verdict
@@ -35,6 +36,8 @@ LABEL_NAMES = (
     *("ground_truth", "groundtruth", "target", "y", "y_true", "z"),
 )
 GROUP_NAMES = ("group_id", "group", "prompt_id")
+_LABEL_NAMES_ONLY = tuple(name for name in LABEL_NAMES if name not in ("target", "y", "z"))
+"""Names of labels that no judge is likely to have."""
 LONG_ITEM_NAMES = (*ID_NAMES, "task", "unit", "document", "prompt", "prompt_id")
 LONG_JUDGE_NAMES = (
     *("judge", "judge_id", "judge_name", "rater", "rater_id", "annotator", "annotator_id"),
@@ -384,6 +387,7 @@ class _Guesser:
         self, item: str | None, label: str | None, group: str | None, chosen: tuple[str, ...]
     ) -> Mapping:
         item = item or self.find(ID_NAMES)
+        is_given = label is not None
         label = label or self.find(LABEL_NAMES) or self.outcome({item, group})
         group = group or self.group({item, label})
         features = self.features({item, label, group})
@@ -400,9 +404,13 @@ class _Guesser:
             unused = self.named_as_long(taken)
         else:
             self.refuse_half_a_long_file(taken)
+        named = [self.free[name] for name in _LABEL_NAMES_ONLY if name in self.free]
+        named = [name for name in named if name not in taken and self.readable(name)]
+        spare = second_labels(self.table, label, named, is_given=is_given)
+        taken |= {role.column for role in spare}
         columns = [name for name in self.table.columns if name not in {*taken, *unused}]
         readable = {name: self.readable(name) for name in columns}
-        roles = roles_of(self.table, columns, readable)
+        roles = (*roles_of(self.table, columns, readable), *spare)
         roles += tuple(
             ColumnRole(name, "ignore", "named as in a file with one row per vote")
             for name in self.table.columns

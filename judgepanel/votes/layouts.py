@@ -100,9 +100,16 @@ def _refuse_unknown(
     table: RawTable, column: str, codes: NDArray[np.int8], remedy: str = JUDGE_OR_NOT
 ) -> None:
     unknown = codes == UNKNOWN
+    problem, allowed = _PROBLEM, ALLOWED_VERDICTS
     if unknown.any() and is_number(str(table.frame[column].iloc[int(np.argmax(unknown))]).strip()):
         remedy = f"{SCORES_OR_NOT}; {remedy}"
-    refuse_unknown(table, column, codes, _PROBLEM, ALLOWED_VERDICTS, remedy)
+        numbers = grades_of(table.frame[column])
+        scores = np.unique(numbers[unknown])
+        if len(scores) > 1 and not np.isnan(scores).any():
+            low, high = np.nanmin(numbers), np.nanmax(numbers)
+            problem = f"{_PROBLEM}, in a column of numbers from {low:g} to {high:g}"
+            allowed = "0 or 1, a verdict in words (yes, A, pass, ...), or blank for no verdict"
+    refuse_unknown(table, column, codes, problem, allowed, remedy)
 
 
 def _judge_names(table: RawTable, columns: tuple[str, ...]) -> tuple[str, ...]:

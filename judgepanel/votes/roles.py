@@ -16,8 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.votes.cells import is_number
-from judgepanel.votes.errors import InputError
+from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.matrix import MISSING
+from judgepanel.votes.remedies import name_column
 from judgepanel.votes.table import RawTable, no_column
 from judgepanel.votes.words import distinct, is_missing, is_verdict, verdicts_of
 
@@ -74,6 +75,33 @@ class ColumnRole:
 def is_descriptive_name(name: str) -> bool:
     """Whether a column of this name is a feature or an aggregate even if it holds verdicts."""
     return name in FEATURE_NAMES or name in AGGREGATE_NAMES
+
+
+def second_labels(
+    table: RawTable, label: str | None, columns: Sequence[str], *, is_given: bool
+) -> tuple[ColumnRole, ...]:
+    """Return columns named as only a label is, which are ignored beside the label.
+
+    Raises
+    ------
+    InputError
+        The label was not given by name, and one of the columns differs from it.
+    """
+    if label is None:
+        return ()
+    verdicts = verdicts_of(table.frame[label])
+    for column in columns:
+        if not (is_given or np.array_equal(verdicts, verdicts_of(table.frame[column]))):
+            raise InputError(
+                f"this may be the label, and so may {quote_value(label)}, which differs",
+                file=table.name,
+                row=table.header_row,
+                column=column,
+                allowed="one label column; another one is not read as a judge",
+                remedy=name_column("label"),
+            )
+    reason = f"named as a label, beside {quote_value(label)}"
+    return tuple(ColumnRole(column, "ignore", reason) for column in columns)
 
 
 def roles_of(

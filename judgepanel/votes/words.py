@@ -103,7 +103,8 @@ def form_of(words: Iterable[str]) -> str:
     plain = {word.strip().lower() for word in words}
     if plain & _TWOS:
         return "1/2"
-    if any(verdict_of(word) == UNKNOWN for word in plain):
+    unknown = [word for word in plain if verdict_of(word) == UNKNOWN]
+    if any(not is_number(decimal_of(word)) for word in unknown):
         return "names of models"
     forms = [name for name, members in _FORMS.items() if plain & members]
     return ", ".join(forms) or "0/1"

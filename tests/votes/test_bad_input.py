@@ -255,9 +255,9 @@ WARNED: dict[str, tuple[bytes, list[str]]] = {
         [],
     ),
     "tie label": (many(tail="x,tie,1,0\n"), ["1 label is a tie and counts as no label."]),
-    "second label column": (
-        many(judges="gold,j2"),
-        ["Read as judges in spite of their names: 'gold'."],
+    "judge named as an id": (
+        many(judges="sample,j2"),
+        ["Read as judges in spite of their names: 'sample'."],
     ),
 }
 

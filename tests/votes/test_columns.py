@@ -26,9 +26,30 @@ def test_a_group_column_is_guessed_unless_it_could_be_a_judge() -> None:
 
 def test_columns_can_be_given() -> None:
     mapping = guess(
-        "id,label,who,j1\na,1,1,0\n", id_column="who", label_column="j1", group_column="id"
+        "id,j2,who,j1\na,1,1,0\n", id_column="who", label_column="j1", group_column="id"
     )
-    assert mapping == Mapping("wide", "who", "j1", "id", ("label",))
+    assert mapping == Mapping("wide", "who", "j1", "id", ("j2",))
+
+
+TWO = "id,label,gold,j1,j2\na,1,{},0,1\nb,0,0,1,0\n"
+
+
+@pytest.mark.parametrize(("text", "given"), [(TWO.format(1), None), (TWO.format(0), "label")])
+def test_a_second_label_is_no_judge(text: str, given: str | None) -> None:
+    mapping = guess(text, label_column=given)
+    assert (mapping.label_column, mapping.judge_columns) == ("label", ("j1", "j2"))
+    (role,) = (role for role in mapping.roles if role.column == "gold")
+    assert (role.role, role.reason) == ("ignore", "named as a label, beside 'label'")
+
+
+def test_which_of_two_labels_that_differ_is_not_guessed() -> None:
+    with pytest.raises(InputError, match="'gold': this may be the label, and so may 'label'"):
+        guess(TWO.format(0))
+    assert guess(TWO.format(0), label_column="gold").judge_columns == ("j1", "j2")
+
+
+def test_short_names_of_labels_are_judges_beside_a_label() -> None:
+    assert guess("id,label,x,y,z\na,1,0,1,1\n").judge_columns == ("x", "y", "z")
 
 
 @pytest.mark.parametrize(

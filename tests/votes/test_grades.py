@@ -108,12 +108,12 @@ def test_one_judge_gives_grades_and_another_verdicts() -> None:
 @pytest.mark.parametrize(
     ("cells", "thresholds", "problem"),
     [
-        (SCORES, None, r"column 'ann'.*not a verdict \(found '5'\).*--threshold"),
+        (SCORES, None, r"column 'ann'.*numbers from 1 to 5 \(found '5'\).*--threshold"),
         (PROBABILITIES | {"cy": list("101010")}, None, "not a verdict.*--threshold"),
         (PROBABILITIES | {"cy": ["1", "0", "0.3", "1", "1", "1"]}, None, "not a verdict"),
         (PROBABILITIES | {"cy": ["-1", *["0.3"] * 5]}, None, "not a verdict"),
         (SCORES | {"cy": ["-1", *"23451"]}, None, "not a verdict"),
-        (SCORES | {"cy": ["A", *"23451"]}, 3, r"'cy'.*not a verdict \(found '2'\)"),
+        (SCORES | {"cy": ["A", *"23451"]}, 3, r"'cy'.*not a verdict, .* from 1 to 5 \(found '2'\)"),
         (SCORES | {"cy": ["-1", *"10101"]}, 3, "'cy': -1 may be a grade or a missing vote"),
         (SCORES, {"zoe": 3}, r"no such judge \(found 'zoe'\); allowed: 'ann', 'bob'"),
         (SCORES, float("nan"), "a threshold is not finite"),
@@ -131,6 +131,7 @@ def test_a_half_beside_0_and_1_is_a_tie() -> None:
     assert loaded.votes.ties[:, 0].tolist() == [False, False, True, True, False, False]
     assert loaded.votes.grades is None
     assert "0.5 is read as a tie: 'ann'." in loaded.warnings
+    assert loaded.forms == "0/1"
 
 
 @pytest.mark.parametrize("name", ["v.csv", "v.csv.gz", "v.parquet", "v.jsonl"])

@@ -29,7 +29,10 @@ def again(loaded: Loaded, data: str, folder: Path, **labels: bytes) -> Loaded:
     [
         (WIDE, {"id_column": "qid"}),
         (WIDE, {"id_column": "qid", "judge_columns": ["b", "a"], "task": "pointwise"}),
-        (WIDE, {"id_column": "qid", "features": ["a"], "ignore": ["topic"], "label_column": "b"}),
+        (
+            WIDE,
+            {"id_column": "qid", "features": ["a"], "ignore": ["topic"], "label_column": "gold"},
+        ),
         (WIDE, {"ignore": ["qid"]}),
         (LONG, {}),
         (LONG, {"features": ["when"], "id_column": "item"}),
