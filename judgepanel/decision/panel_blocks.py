@@ -94,7 +94,7 @@ def check_blocks(content: dict[str, Any], name: str | None) -> None:
         numbers = [entry["n_absent"] for entry in absence["several"]]
         if numbers != sorted(set(numbers)) or numbers[-1] >= n_judges:
             raise InputError(
-                "numbers of absent judges in the panel file do not rise, or nobody is left",
+                "numbers of absent judges in the panel file do not rise, or no judge is left",
                 file=name,
             )
         _check_groups(absence["groups"], n_judges, name)

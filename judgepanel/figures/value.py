@@ -95,9 +95,9 @@ def removal_figure(result: Value) -> go.Figure:
     Crosses mark steps where a loss is not excluded.
     """
     rows = result.removal
-    nobody = Interval.full(1, 0.0)
+    start = Interval.full(1, 0.0)
     delta, band = (
-        Interval.joined([nobody, Interval.stacked(getattr(row, name) for row in rows)])
+        Interval.joined([start, Interval.stacked(getattr(row, name) for row in rows)])
         for name in ("delta", "band")
     )
     m = [0, *(row.m for row in rows)]

@@ -73,8 +73,9 @@ def is_team() -> bool:
             raise AccessProblem(str(error)) from None
     if team and (weak := weakness(auth_section().get("cookie_secret"))) is not None:
         raise AccessProblem(
-            f"The cookie_secret in the section [auth] of secrets.toml {weak}: whoever guesses it "
-            f"can sign in as any user. Replace it by what this prints, and start again: {COMMAND}"
+            f"The cookie_secret in the section [auth] of secrets.toml {weak}: anyone who guesses "
+            "it can sign in as any user. Replace it by what this prints, and start again: "
+            f"{COMMAND}"
         )
     return team
 

@@ -186,7 +186,7 @@ def orient(
     aside = {name: reasons[name] for name in asked if name in reasons}
     remaining = sorted(name for name in asked if name not in aside)
     if aside and not remaining:
-        raise _nobody_left(aside)
+        raise _no_judge_left(aside)
     labelled = votes.with_judges(remaining).with_items(votes.labelled)
     unlabelled = votes.with_judges(remaining).votes[~votes.labelled]
     if policy == "randomized":
@@ -200,14 +200,14 @@ def _reasons(votes: VoteMatrix, *, swapped: bool) -> dict[str, str]:
     """Return the reason for every judge that is to be set aside."""
     lopsided = votes.minority_share < BALANCED_SHARE
     silent = (votes.votes[votes.labelled] == MISSING).all(axis=0)
-    nobody = np.zeros(votes.n_judges, dtype=bool)
-    constant = constant_judges(votes) if swapped else nobody
-    contrary = contrary_judges(votes) if swapped and lopsided else nobody
+    no_judge = np.zeros(votes.n_judges, dtype=bool)
+    constant = constant_judges(votes) if swapped else no_judge
+    contrary = contrary_judges(votes) if swapped and lopsided else no_judge
     reasons = np.select([silent, constant, contrary], [SILENT, ONE_VERDICT, AGAINST], "")
     return {judge: str(why) for judge, why in zip(votes.judges, reasons, strict=True) if why}
 
 
-def _nobody_left(aside: dict[str, str]) -> InputError:
+def _no_judge_left(aside: dict[str, str]) -> InputError:
     if set(aside.values()) == {SILENT}:
         return InputError(
             "no judge has voted on a labelled item", allowed="votes on at least some labelled items"

@@ -52,7 +52,7 @@ def test_the_checks_are_read_compared_and_found_again_by_their_link(
     before = page.url
     page.get_by_role("button", name="Apply the filter as a new analysis").click()
     expect(page).not_to_have_url(before)
-    expect(page.get_by_text("The filter drops nobody.", exact=True)).to_be_visible()
+    expect(page.get_by_text("The filter drops no judge.", exact=True)).to_be_visible()
     guard.check()
 
 

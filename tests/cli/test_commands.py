@@ -261,7 +261,7 @@ def test_one_judge_alone_is_no_error(cli, clean):
     name = load_votes(clean).votes.judges[0]
     ran = cli("curve", clean, *FEW, "--judge", name)
     assert ran.status == 0
-    assert "There is one judge only" in ran.out
+    assert "There is only one judge" in ran.out
 
 
 def test_named_columns_are_read(cli, tmp_path):

@@ -338,7 +338,7 @@ BROKEN = {
     ),
     "nobody left": (
         changed(absence={**ABSENCE, "several": [{**LOSS, "n_absent": 2}]}),
-        ["nobody is left"],
+        ["no judge is left"],
     ),
     "an endless loss": (
         changed(absence={**ABSENCE, "nll": 10**400}),

@@ -179,7 +179,7 @@ def test_small_panels_have_no_candidate_twice(n_judges, panels):
     assert average.panel == "average"
     keys = {(c.k, c.aggregator, c.calibrator) for c in recommendation.candidates}
     assert len(keys) == len(recommendation.candidates)
-    assert (n_judges == 1) == any("one judge only" in notice for notice in recommendation.warnings)
+    assert (n_judges == 1) == any("only one judge" in notice for notice in recommendation.warnings)
 
 
 def test_symmetric_has_no_platt_and_one_class_labels_get_no_flattering_figure():

@@ -92,7 +92,7 @@ def test_the_answer_says_where_the_reversal_is(differences, says, colour):
 def test_one_judge_and_one_split_are_answered_in_words():
     alone = run(CLAIM, make_votes(3, 40, 1), ClaimSpec(Settings(splits=2)), jobs=1)
     assert headline_size(alone) is None
-    assert claim_sentence(alone).endswith("one judge only, so there is nothing to reverse.")
+    assert claim_sentence(alone).endswith("only one judge, so there is nothing to reverse.")
     assert reversal_sentences(alone, "honest") == ()
     assert joint_sentence(alone) == ""
     assert "nan" not in terminal_text(present(alone, ClaimSpec(Settings(splits=2)))).lower()

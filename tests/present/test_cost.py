@@ -96,7 +96,7 @@ def test_a_budget_that_was_asked_for_is_the_answer():
 
 
 def test_nothing_is_claimed_where_nothing_can_be():
-    assert "one judge only" in cost_sentence(frontier(n_judges=1))
+    assert "only one judge" in cost_sentence(frontier(n_judges=1))
     assert "nothing to save" in cost_sentence(frontier(costs=(0.0,) * 7))
     base = frontier().everyone
     early = replace(base, figures=replace(base.figures, nll=replace(base.figures.nll, lo=NONE)))
@@ -154,7 +154,7 @@ def test_the_recommended_threshold_is_the_answer():
 
 
 def test_escalation_claims_nothing_where_nothing_can_be():
-    assert "one judge only" in escalation_sentence(escalated(1, 1))
+    assert "only one judge" in escalation_sentence(escalated(1, 1))
     assert "nothing to escalate to" in escalation_sentence(escalated(7))
     assert promise_sentence(escalated(7)) == ""
     nll = escalated().recommended.nll

@@ -52,7 +52,7 @@ def test_nothing_is_claimed_without_pairs(result):
     unknown = replace(result, effective=none, correlation=none)
     assert "cannot be said" in judges_sentence(unknown)
     assert worth_sentences(unknown) == ""
-    assert "one judge only" in judges_sentence(replace(result, n_effective=1))
+    assert "only one judge" in judges_sentence(replace(result, n_effective=1))
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_within_two_per_cent_either_will_do(curve):
 
 def test_one_judge_leaves_nothing_to_curate():
     result = run(PANEL_CURVE, make_votes(0, 40, 1), PanelCurveSpec(settings=FEW), jobs=1)
-    assert curve_sentence(result, "beta").startswith("There is one judge only")
+    assert curve_sentence(result, "beta").startswith("There is only one judge")
 
 
 def test_a_single_split_says_that_it_is_too_early():

@@ -178,7 +178,7 @@ def test_the_cost_of_dependence_is_claimed_only_where_it_is_shown():
     assert "worth" not in jury_sentence(unknown)
     low = replace(result, jury_bound=np.full(len(result.k), 1e-9))
     assert "err on under 0.01 %" in bound_sentence(low)
-    assert jury_sentence(replace(result, n_judges=1)).startswith("There is one judge only")
+    assert jury_sentence(replace(result, n_judges=1)).startswith("There is only one judge")
 
 
 def test_one_judge_alone_has_no_dependence_to_pay_for():

@@ -89,7 +89,7 @@ def test_the_filter_says_whom_and_why(hard):
         "The filter drops 2 judges: 'fam4-judge14' (a verdict on 51 % of the items), "
         "'fam5-judge30' (one verdict on nearly every item)."
     )
-    assert "drops nobody" in filter_sentence(replace(hard, suggested=()))
+    assert "drops no judge" in filter_sentence(replace(hard, suggested=()))
 
 
 def test_tables_have_their_null_and_every_row(hard):
@@ -172,7 +172,7 @@ def test_an_added_group_is_added_or_not():
 
 
 def test_a_group_of_nobody_changes_nothing():
-    assert "nobody in the group" in group_sentence(changed(0.0, 0.0, members=()), "joint")
+    assert "is empty, so nothing" in group_sentence(changed(0.0, 0.0, members=()), "joint")
 
 
 def test_a_group_is_presented_with_its_members_figure_and_table():

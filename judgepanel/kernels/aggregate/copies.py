@@ -24,7 +24,7 @@ def copy_groups(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> Index:
     """Group (k,) of every judge from its signed votes (n, k) and labels (n,); alone without copies.
 
     Two judges need ``LEAST_ITEMS`` items in common, with ``LEAST_CASES`` right and as many wrong
-    votes of each, before anything is shown. Above ``MOST_JUDGES`` nobody is compared.
+    votes of each, before anything is shown. Above ``MOST_JUDGES`` no judges are compared.
     """
     return groups_among(copies(votes, signs), votes.shape[1])
 

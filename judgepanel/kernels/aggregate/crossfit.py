@@ -43,8 +43,9 @@ class Fit:
 
 Kernel = Callable[[Ballots, Sequence[Fit], Index, Ranking], list[Floats]]
 """``kernel(ballots, fits, ks, ranking)``: for every fit the raw logits (n_k, n_score) of its score
-rows under the ``ks`` best judges, ranked on its learn rows. Rows nobody of a panel voted on get
-0. It may look at labels of ``learn`` rows only, and at no vote of other rows but those it scores.
+rows under the ``ks`` best judges, ranked on its learn rows. Rows on which no judge of a panel
+voted get 0. It may look at labels of ``learn`` rows only, and at no vote of other rows but those it
+scores.
 """
 
 

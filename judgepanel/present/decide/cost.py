@@ -98,7 +98,7 @@ def _answer(result: Cost) -> str:
 def _nothing(result: Cost) -> str:
     """Say why there is nothing to choose; empty if there is."""
     if result.n_judges == 1:
-        return "There is one judge only, so there is nothing to choose."
+        return "There is only one judge, so there is nothing to choose."
     if result.full_cost == 0.0:
         return "No judge costs anything, so there is nothing to save."
     if not math.isfinite(result.everyone.figures.nll.lo):

@@ -60,7 +60,7 @@ def _answer(result: Curators) -> str:
     if not rivals:
         return "No curator was compared with all judges."
     if result.n_judges == 1:
-        return "There is one judge only, so there is nothing to choose."
+        return "There is only one judge, so there is nothing to choose."
     if result.n_splits < 2:
         return "Not enough splits yet to say."
     best = _best(rivals)

@@ -60,7 +60,7 @@ def escalation_sentence(result: Escalation) -> str:
 
 def _answer(result: Escalation) -> str:
     if result.n_judges == 1:
-        return "There is one judge only, so there is nobody to escalate to."
+        return "There is only one judge, so there is none to escalate to."
     if len(result.cheap) == result.n_judges:
         return "The cheap panel is all judges, so there is nothing to escalate to."
     row = result.recommended

@@ -87,7 +87,7 @@ def curve_sentence(curve: PanelCurve, calibrator: str) -> str:
 
 def _curve_answer(curve: PanelCurve, calibrator: str) -> str:
     if curve.n_judges == 1:
-        return "There is one judge only, so there is nothing to curate."
+        return "There is only one judge, so there is nothing to curate."
     arm = headline(curve, calibrator)
     return "Not enough splits yet to say." if arm is None else _verdict_sentence(curve, arm)
 
@@ -246,7 +246,7 @@ def _method(result: PanelCurve) -> Method:
         "interval to clear 2 % of the NLL of all judges. The paper's bootstrap over splits and "
         "sign-flip test stand beside it for comparison only: they cover the truth far too rarely. "
         "The best k is chosen on calibration items in every split; the diamond marks the best in "
-        "hindsight, which nobody could have chosen."
+        "hindsight, which could not have been chosen."
     )
 
 

@@ -69,7 +69,7 @@ def _answer(result: Value) -> str:
 def removal_sentence(result: Value) -> str:
     """Say how many judges can be removed together without loss, and what happens beyond."""
     if not result.removal:
-        return "With one judge there is nobody to let go."
+        return "With one judge there is none to leave out."
     limit = f"{percent(MARGIN)} of NLL"
     if not math.isfinite(result.removal[0].band.lo):
         return "Not enough splits yet to say how many can go."

@@ -33,7 +33,7 @@ _TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5)
 def jury_sentence(result: Jury) -> str:
     """Return the cost of dependence for the majority of all judges, and their effective number."""
     if result.n_judges == 1:
-        return "There is one judge only: no jury to compare with."
+        return "There is only one judge: no jury to compare with."
     error = _share(result.majority[-1])
     alone = _share(result.independent[-1])
     text = (

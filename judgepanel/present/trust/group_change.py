@@ -31,7 +31,7 @@ def group_sentence(result: GroupChange, aggregator: str) -> str:
 
 def _answer(result: GroupChange, place: int) -> str:
     if not result.members:
-        return f"There is nobody in the group ({result.name}), so nothing changes."
+        return f"The group ({result.name}) is empty, so nothing changes."
     group = f"{result.name} ({counted(len(result.members), 'judge')})"
     under = f"under {AGGREGATOR_NAMES[result.aggregators[place]]}"
     rest = counted(result.n_judges - len(result.members), "judge")

@@ -150,7 +150,7 @@ def _gaps(result: Scope) -> str:
 def filter_sentence(result: Scope) -> str:
     """Name the judges that the filter would drop, and the reasons."""
     if not result.suggested:
-        return "The filter drops nobody."
+        return "The filter drops no judge."
     named = [f"{quote_value(drop.judge)} ({drop.why})" for drop in result.suggested[:4]]
     more = len(result.suggested) - len(named)
     text = ", ".join(named) + (f" and {more} more" if more else "")

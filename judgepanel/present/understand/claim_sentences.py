@@ -58,7 +58,7 @@ def claim_sentence(result: Claim) -> str:
     )
     k = headline_size(result)
     if k is None:
-        return f"{text} There is one judge only, so there is nothing to reverse."
+        return f"{text} There is only one judge, so there is nothing to reverse."
     if not math.isfinite(result.nll[result.row("honest"), -1].lo):
         return f"{text} {NOT_YET}"
     there, here = _outcome(result, "paper", k), _outcome(result, "honest", k)

@@ -49,7 +49,7 @@ def judges_sentence(result: Judges) -> str:
     """Return the effective number of judges, and how the panel divides into clusters."""
     n = result.n_effective
     if n < 2:
-        return "There is one judge only, so there is nobody to be like."
+        return "There is only one judge, so no other errs like it."
     if not math.isfinite(result.effective.value):
         return (
             f"How much {n:,} judges repeat each other cannot be said: no two of them voted on "

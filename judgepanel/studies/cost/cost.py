@@ -363,7 +363,7 @@ def cost_notes(prepared: Prepared, costs: JudgeCosts, n_calibration: float) -> l
     if costs.full == 0.0:
         notes.append("No judge costs anything, so there is nothing to save.")
     if prepared.ballots.n_judges == 1:
-        notes.append("There is one judge only, so there is nothing to choose.")
+        notes.append("There is only one judge, so there is nothing to choose.")
     return notes
 
 

@@ -308,8 +308,8 @@ def _warnings(
     notes += stand_ins((spec.calibrator,), (int(escalation.scores.replaced.sum()),), fits)
     if not spec.cheap and spec.cheapest is None and spec.share * costs.full < costs.cost.min():
         notes.append(
-            f"{spec.share:.0%} of the full cost asks nobody, so the cheap panel is the best judge "
-            "of those that cost least."
+            f"{spec.share:.0%} of the full cost asks no judge, so the cheap panel is the best "
+            "judge of those that cost least."
         )
     if escalation.cheap.all():
         notes.append("The cheap panel is all judges, so there is nothing to escalate to.")

@@ -355,7 +355,7 @@ def _warnings(prepared: Prepared, point: _Point) -> tuple[str, ...]:
     if alone.any() and n > 1:
         names = tuple(np.array(prepared.judges, dtype=object)[alone])
         warnings.append(
-            f"{listed(names, 3)}: nothing is known of whom they err with (always right, always "
+            f"{listed(names, 3)}: which judges they err with is not known (always right, always "
             "wrong, or without two labelled items in common with others); they are in no cluster."
         )
     pairs = int((~silent).sum()) * (int((~silent).sum()) - 1) // 2

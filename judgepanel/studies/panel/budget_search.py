@@ -118,7 +118,7 @@ def under_budgets(
     """
     cost = _costs(evidence)
     if not affordable(cost, float(budgets[0])).any():
-        raise ValueError("nobody can be asked for the smallest budget")
+        raise ValueError("the smallest budget pays for no judge")
     compared = compared_under(aggregator)
     if compared in CLOSED_FORMS and evidence.ballots.n_judges <= FEW:
         return _every_panel(evidence, cost, budgets)

@@ -385,7 +385,7 @@ def _warnings(
             "NLL where they were chosen is not one that they could keep, and no optimism is given."
         )
     if prepared.ballots.n_judges == 1:
-        warnings.append("There is one judge only, so there is nothing to choose.")
+        warnings.append("There is only one judge, so there is nothing to choose.")
     return tuple(warnings)
 
 

@@ -227,7 +227,7 @@ def _warnings(
     warnings = list(prepared.notices)
     warnings += few_labels(prepared, float(totals.n_calibration.mean()))
     if prepared.ballots.n_judges == 1:
-        warnings.append("There is one judge only: nobody else can stay away, or stand in.")
+        warnings.append("There is only one judge: no other can be absent or take its place.")
     replaced = np.ravel(totals.replaced).tolist()
     warnings += stand_ins(
         (spec.calibrator,), replaced, len(totals.numbers) * DRAWS * shape[0] * shape[1]

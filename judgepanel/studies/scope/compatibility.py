@@ -126,7 +126,7 @@ def check_compatibility(
             TITLE,
             "not applicable",
             {"judges": n_judges},
-            "One judge alone leaves nothing to aggregate and nobody to compare its gaps with.",
+            "One judge alone leaves nothing to aggregate and no judge to compare its gaps with.",
             "Nothing to do.",
         )
     better = sorted((arm for arm in arms if arm.pays), key=lambda arm: arm.switch.value)

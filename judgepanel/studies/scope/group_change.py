@@ -289,7 +289,7 @@ def _warnings(group: Group, spec: GroupChangeSpec, totals: Tally) -> tuple[str, 
     warnings = [*group.prepared.notices]
     warnings += few_labels(group.prepared, float(totals.n_calibration.mean()), allowed=True)
     if spec.by == "filter" and not group.members.any():
-        warnings.append("On all labelled items the filter drops nobody.")
+        warnings.append("On all labelled items the filter drops no judge.")
     fits = 2 * len(spec.aggregators) * len(totals.numbers)
     return (*warnings, *stand_ins((spec.calibrator,), np.ravel(totals.replaced).tolist(), fits))
 

@@ -242,7 +242,7 @@ def _warnings(
     name = spec.rules.shapley[1] if spec.calibrator == "none" else spec.calibrator
     warnings += stand_ins((name,), (replaced,), made)
     if prepared.ballots.n_judges == 1:
-        warnings.append("There is one judge only, so its value is that against the base rate.")
+        warnings.append("There is only one judge, so its value is that against the base rate.")
     return tuple(warnings)
 
 

@@ -157,8 +157,8 @@ def _about(result: Judges, j: int) -> str:
     if mates == 1:
         return f"{text} It is in a cluster of its own."
     return (
-        f"{text} It is one of {mates} in cluster {result.cluster[j]}, with each of whom it shares "
-        f"a cluster in {percent(result.stability[j])} of halves."
+        f"{text} It is one of {mates} in cluster {result.cluster[j]}, and shares a cluster with "
+        f"each of them in {percent(result.stability[j])} of halves."
     )
 
 

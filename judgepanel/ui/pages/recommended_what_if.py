@@ -40,7 +40,7 @@ def what_if(context: PageContext, spec: RecommendSpec, recommendation: Recommend
     st.header("What if")
     names = tuple(sorted((*recommendation.model.judges, *recommendation.left_out)))
     if len(names) < 2:
-        st.caption("There is one judge only, so there is nothing to leave out.")
+        st.caption("There is only one judge, so there is nothing to leave out.")
         return
     _editor(context, spec, recommendation, names)
 

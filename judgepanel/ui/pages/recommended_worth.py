@@ -67,7 +67,7 @@ def costs(
         )
         return True
     if recommendation.n_judges < 2:
-        st.caption("There is one judge only, so there is nothing to save.")
+        st.caption("There is only one judge, so there is nothing to save.")
         return True
     wanted = st.toggle(
         "Compute what better panels cost",

@@ -181,7 +181,7 @@ def test_without_costs_judges_are_counted_and_odd_panels_are_said():
     assert "every judge counts 1" in counted.warnings[0]
     little = run(ESCALATION, votes(), spec(2, share=0.001), jobs=1)
     assert little.cheap == ("judge005",)
-    assert any("asks nobody" in line for line in little.warnings)
+    assert any("asks no judge" in line for line in little.warnings)
     everyone = run(ESCALATION, votes(), spec(2, cheapest=99), jobs=1)
     assert everyone.alone.delta.value == 0.0
     assert any("nothing to escalate to" in line for line in everyone.warnings)

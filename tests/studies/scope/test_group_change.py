@@ -81,7 +81,7 @@ def test_a_filter_that_drops_nobody_is_a_tie_with_a_warning():
     result = change(make_votes(3, missing=0.0), "filter")
     assert result.members == ()
     assert result.verdicts == ("tie",)
-    assert any("drops nobody" in sentence for sentence in result.warnings)
+    assert any("drops no judge" in sentence for sentence in result.warnings)
 
 
 def test_a_group_outside_the_analysis_is_added(hard):
