@@ -141,7 +141,12 @@ def pick(page: Page, label: str, option: str) -> None:
 
 
 def downloaded(page: Page, label: str, *, nth: int = 0) -> bytes:
-    """The bytes behind a download button."""
-    with page.expect_download() as started:
-        page.get_by_role("button", name=label).nth(nth).click()
-    return Path(started.value.path()).read_bytes()
+    """The bytes behind a download button; a click is lost if its button is just drawn again."""
+    for _ in range(6):
+        try:
+            with page.expect_download(timeout=30_000) as started:
+                page.get_by_role("button", name=label).nth(nth).click()
+        except PlaywrightTimeout:
+            continue
+        return Path(started.value.path()).read_bytes()
+    raise AssertionError(f"nothing is downloaded by {label}")
