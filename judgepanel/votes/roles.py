@@ -20,7 +20,7 @@ from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.remedies import name_column
 from judgepanel.votes.table import RawTable, no_column
-from judgepanel.votes.words import distinct, is_missing, is_verdict, verdicts_of
+from judgepanel.votes.words import UNKNOWN, distinct, is_missing, is_verdict, verdicts_of
 
 ColumnKind = Literal[
     "id", "label", "group", "feature", "judge", "item", "judge name", "verdict", "text", "ignore"
@@ -89,9 +89,8 @@ def second_labels(
     """
     if label is None:
         return ()
-    verdicts = verdicts_of(table.frame[label])
     for column in columns:
-        if not (is_given or np.array_equal(verdicts, verdicts_of(table.frame[column]))):
+        if not (is_given or _say_the_same(table.frame[label], table.frame[column])):
             raise InputError(
                 f"this may be the label, and so may {quote_value(label)}, which differs",
                 file=table.name,
@@ -102,6 +101,17 @@ def second_labels(
             )
     reason = f"named as a label, beside {quote_value(label)}"
     return tuple(ColumnRole(column, "ignore", reason) for column in columns)
+
+
+def _say_the_same(first: pd.Series, second: pd.Series) -> bool:
+    """Whether two columns hold the same verdicts, and the same words for those that are not known.
+
+    Names of models are such words: as codes they would all be alike.
+    """
+    codes = verdicts_of(first)
+    unknown = codes == UNKNOWN
+    words, others = (cells[unknown].astype("str").str.strip() for cells in (first, second))
+    return np.array_equal(codes, verdicts_of(second)) and words.tolist() == others.tolist()
 
 
 def roles_of(

@@ -48,6 +48,14 @@ def test_which_of_two_labels_that_differ_is_not_guessed() -> None:
     assert guess(TWO.format(0), label_column="gold").judge_columns == ("j1", "j2")
 
 
+def test_labels_in_names_of_models_are_compared_by_the_names() -> None:
+    head = "id,model_a,model_b,label,gold,j1,j2\n"
+    rows = "a,gpt,llama,gpt,{},gpt,llama\nb,llama,gpt,gpt,gpt,llama,gpt\n"
+    assert guess(head + rows.format("gpt")).label_column == "label"
+    with pytest.raises(InputError, match="'gold': this may be the label"):
+        guess(head + rows.format("llama"))
+
+
 def test_short_names_of_labels_are_judges_beside_a_label() -> None:
     assert guess("id,label,x,y,z\na,1,0,1,1\n").judge_columns == ("x", "y", "z")
 
