@@ -125,9 +125,13 @@ def rank_axis(figure: go.Figure, n: int, names: Sequence[str] = ()) -> None:
     """
     if 0 < len(names) <= FEW:
         texts = [escaped(name, LONGEST) for name in names]
-        figure.update_xaxes(range=[0, n + 1], tickvals=list(range(1, n + 1)), ticktext=texts)
-        # Plotly hides a turned label that leaves the figure on the right.
-        figure.update_xaxes(autotickangles=[0, -30, -90])
+        figure.update_xaxes(
+            range=[0, n + 1],
+            tickvals=list(range(1, n + 1)),
+            ticktext=texts,
+            # Plotly hides a turned label that leaves the figure on the right.
+            autotickangles=[0, -30, -90],
+        )
         return
     step = next(m * 10**e for e in range(9) for m in (1, 2, 5) if n <= 8 * m * 10**e)
     ticks = sorted({1, n, *(k for k in range(step, n, step) if k <= n - step / 2)})

@@ -281,13 +281,13 @@ def _spread(
         batch_size=1,
     )
     stopped = threading.Event()
-    with _held_interrupt(backend) as raise_held:
-        results = parallel(
-            delayed(_in_worker)(os.getpid(), study, votes, spec, chunk)
-            for chunk in takewhile(lambda _: gate.is_open() and not stopped.is_set(), chunks)
-        )
+    results: Iterator[tuple[Chunk, PartialT]] = iter(())
     try:
-        raise_held()
+        with _interrupt_held(backend):
+            results = parallel(
+                delayed(_in_worker)(os.getpid(), study, votes, spec, chunk)
+                for chunk in takewhile(lambda _: gate.is_open() and not stopped.is_set(), chunks)
+            )
         # Closing joblib's generator early warns, and `yield from` would close it.
         for piece in results:
             yield piece
@@ -300,8 +300,8 @@ def _spread(
 
 
 @contextmanager
-def _held_interrupt(backend: str) -> Iterator[Callable[[], None]]:
-    """Hold back Ctrl-C while processes start; the function yielded raises it afterwards.
+def _interrupt_held(backend: str) -> Iterator[None]:
+    """Hold back Ctrl-C while processes start, and raise it once they have started.
 
     A worker whose start is interrupted, here or by the Ctrl-C that its terminal sends to it too,
     would print a traceback. Workers inherit the signal mask and do not receive Ctrl-C; this process
@@ -312,7 +312,7 @@ def _held_interrupt(backend: str) -> Iterator[Callable[[], None]]:
     in_main = threading.current_thread() is threading.main_thread()
     applies = backend == "loky" and in_main and hasattr(signal, "pthread_sigmask")
     if not applies or not callable(before):
-        yield lambda: None
+        yield
         return
     multiprocessing.resource_tracker.ensure_running()
     loky_tracker.ensure_running()
@@ -320,10 +320,12 @@ def _held_interrupt(backend: str) -> Iterator[Callable[[], None]]:
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     signal.signal(signal.SIGINT, lambda *received: held.append(received))
     try:
-        yield lambda: before(*held[0]) if held else None
+        yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         signal.signal(signal.SIGINT, before)
+    if held:
+        before(*held[0])
 
 
 def _chosen(backend: str, left: float) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.votes.attributes import names_in, refuse_unknown, unique_ids
-from judgepanel.votes.cells import is_number, unshield
+from judgepanel.votes.cells import unshield
 from judgepanel.votes.columns import Mapping, is_role_name
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.grades import Scale, grades_of
@@ -100,12 +100,14 @@ def _refuse_unknown(
     table: RawTable, column: str, codes: NDArray[np.int8], remedy: str = JUDGE_OR_NOT
 ) -> None:
     unknown = codes == UNKNOWN
+    if not unknown.any():
+        return
     problem, allowed = _PROBLEM, ALLOWED_VERDICTS
-    if unknown.any() and is_number(str(table.frame[column].iloc[int(np.argmax(unknown))]).strip()):
+    numbers = grades_of(table.frame[column])
+    scores = numbers[unknown]
+    if not np.isnan(scores[0]):
         remedy = f"{SCORES_OR_NOT}; {remedy}"
-        numbers = grades_of(table.frame[column])
-        scores = np.unique(numbers[unknown])
-        if len(scores) > 1 and not np.isnan(scores).any():
+        if not np.isnan(scores).any() and len(np.unique(scores)) > 1:
             low, high = np.nanmin(numbers), np.nanmax(numbers)
             problem = f"{_PROBLEM}, in a column of numbers from {low:g} to {high:g}"
             allowed = "0 or 1, a verdict in words (yes, A, pass, ...), or blank for no verdict"

@@ -80,7 +80,7 @@ def curve_decision(
 
 
 def curve_sentence(curve: PanelCurve, calibrator: str) -> str:
-    """Which panel is better, never against an arm in the table; what to keep is the decision's."""
+    """Say which panel is better, as the table does; what to keep is said by the decision."""
     text = if_positions_mean_nothing(curve.position(calibrator), _curve_answer(curve, calibrator))
     return f"{text} {CODING}" if curve.measures_coding else text
 
