@@ -61,8 +61,8 @@ def test_what_the_curve_shows_by_default_is_no_choice_here_and_a_choice_comes_al
 ) -> None:
     menu = page.get_by_test_id("stSidebar")
     page.goto(address(server, CURVE, prepared(server.home, "clean_pairwise", splits=4)))
-    expect(page.get_by_text("This page shows one-coin + beta.")).to_be_visible()
     finished_curve(page)
+    expect(page.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
     settled(page)
     menu.get_by_role("link", name="Scope").click()
     expect(page.get_by_text("This page shows uncalibrated joint")).to_be_visible()
