@@ -13,6 +13,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -97,6 +98,7 @@ class Jobs:
         self._flags: dict[str, threading.Event] = {}
         self._records: dict[str, Record] = {}
         self._later: set[str] = set()
+        self._ending: set[str] = set()
         if backend == "loky":
             self._start(warm, backend, "judgepanel.present.registry")
 
@@ -153,8 +155,12 @@ class Jobs:
         record: Record,
         by: str = "",
     ) -> None:
-        """Start work under a key, or join the running work under that key."""
+        """Start work under a key, or join the running work under that key.
+
+        Work whose end is being stored is not joined: it starts again once it has ended.
+        """
         with self._lock:
+            self._lock.wait_for(lambda: key not in self._ending)
             state = self._states.get(key)
             if state is not None and state.status == "running":
                 self._look(key, by)
@@ -321,8 +327,10 @@ class Jobs:
             if key in self._later:
                 self._put_off(key, record)
                 return
-            record.end("cancelled", "")  # First: a viewer may restart it at once.
-            self._end(key, "cancelled", "", progress.result())
+            result = progress.result()
+            with self._ending_of(key):
+                record.end("cancelled", "")
+                self._end(key, "cancelled", "", result)
 
     def _update(self, key: str, progress: Progress[Any, Any, Any], result: Any, last: bool) -> None:
         with self._lock:
@@ -358,15 +366,29 @@ class Jobs:
             self._over(key)
 
     def _fail(self, key: str, record: Record, message: str) -> None:
-        try:
-            record.end("failed", message)
-        except (DatabaseProblem, Lost):
-            _LOG.warning("a failed job could not be kept as such")
-        self._end(key, "failed", message)
+        with self._ending_of(key):
+            try:
+                record.end("failed", message)
+            except (DatabaseProblem, Lost):
+                _LOG.warning("a failed job could not be kept as such")
+            self._end(key, "failed", message)
 
     def _put_off(self, key: str, record: Record) -> None:
-        record.release()
-        self._forget(key)
+        with self._ending_of(key):
+            record.release()
+            self._forget(key)
+
+    @contextmanager
+    def _ending_of(self, key: str) -> Iterator[None]:
+        """Let nobody join work between the storing of its end and the end itself."""
+        with self._lock:
+            self._ending.add(key)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._ending.discard(key)
+                self._lock.notify_all()
 
     def _forget(self, key: str) -> None:
         with self._lock:

@@ -346,14 +346,17 @@ class SqlWorkspace:
     def _finished(
         self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec, key: Key, who: str
     ) -> Job | None:
-        """Return the state of work that nobody wants any more because its result is stored."""
+        """Return the state of work that this user's interest ended with, once its result is stored.
+
+        An interest also ends when others cancel work that its user has not viewed for long.
+        """
         # Checked before the state: a job that ends in between removes its interests.
         is_mine = self._jobs.wants(str(key), who)
         job = self._jobs.state(str(key))
-        if job is not None and job.status == "running" and is_mine:
-            return job  # Its result has just been stored, and the job is about to report that.
-        is_done = job is not None and job.status == "done"
-        return job if is_done and self.result(study, votes_sha256, spec) is not None else None
+        is_over = job is not None and (
+            job.status == "done" or (job.status == "running" and is_mine)
+        )
+        return job if is_over and self.result(study, votes_sha256, spec) is not None else None
 
     def _ended(self, study: Study[Any, Any, Any], spec: Spec, key: Key, mine: Interest) -> Job:
         """Return the state of work that this user cancelled, or that failed, as of then."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from judgepanel.service import jobs as jobs_module
@@ -133,8 +135,18 @@ def test_who_comes_while_the_last_one_leaves_loses_nothing(users, votes):
     assert counter.calls == [0, 1, 2, 3]
 
 
-def test_an_interest_that_no_page_has_looked_at_for_long_keeps_no_work_going(users, votes, sql):
+def test_an_interest_that_no_page_has_looked_at_for_long_keeps_no_work_going(
+    users, votes, sql, monkeypatch
+):
     alice, bob = users
+    asked = threading.Event()
+
+    def end(jobs, *args):
+        assert asked.wait(LONG)
+        ended(jobs, *args)
+
+    ended = jobs_module.Jobs._end
+    monkeypatch.setattr(jobs_module.Jobs, "_end", end)
     counter = held(bob, votes, 1)
     alice.submit(counter.study, votes, SPEC)
     sql("UPDATE interests SET seen = seen - 3600")
@@ -142,7 +154,8 @@ def test_an_interest_that_no_page_has_looked_at_for_long_keeps_no_work_going(use
     alice.cancel(counter.study, votes.sha256, SPEC)
     counter.gates[1].set()
     assert finish(alice, counter.study, votes, SPEC).status == "cancelled"
-    assert state(bob, counter, votes) is None
+    assert state(bob, counter, votes) is None, "even while its end is only in the database"
+    asked.set()
     bob.submit(counter.study, votes, SPEC)
     assert finish(bob, counter.study, votes, SPEC).status == "done"
     assert counter.calls == [0, 1, 2, 3], "what was finished is not computed again"

@@ -82,6 +82,29 @@ def test_cancelled_work_keeps_what_was_done_and_goes_on_from_there(space, votes)
     assert counter.calls == [0, 1, 2, 3]
 
 
+def test_work_asked_for_while_its_end_is_stored_starts_again(space, votes, monkeypatch):
+    counter, spec, again = Counter(), CountSpec(), []
+
+    def end(record, *args):
+        stored(record, *args)
+        again.append(threading.Thread(target=space.submit, args=(counter.study, votes, spec)))
+        again[0].start()
+        again[0].join(0.2)  # Whoever joins the work that is ending is back by then.
+
+    stored = sql_module._Record.end
+    monkeypatch.setattr(sql_module._Record, "end", end)
+    counter.hold(1)
+    space.submit(counter.study, votes, spec)
+    assert counter.started[1].wait(LONG)
+    space.cancel(counter.study, votes.sha256, spec)
+    counter.gates[1].set()
+    for thread in list(space._jobs._threads):
+        thread.join(LONG)
+    again[0].join(LONG)
+    assert finish(space, counter.study, votes, spec).status == "done"
+    assert counter.calls == [0, 1, 2, 3]
+
+
 def test_work_called_off_during_its_last_part_is_done(space, votes):
     counter, spec = Counter(), CountSpec()
     assert called_off_during(3, space, counter, votes, spec).status == "done"
