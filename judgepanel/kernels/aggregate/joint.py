@@ -175,7 +175,7 @@ def _fit_sizes(
         else _of_rows(problems, learn)
     )
     models: dict[tuple[int, _Left], _Model] = {}
-    for batch in _batches(problems, ks, padded=form.monotone):
+    for batch in _batches(problems, ks, of_one_size=form.monotone):
         learned = [features_of(k, left) for k, left in batch]
         fitted = _fit(learned, Cs, scale=form.one_coin, intercept=not ballots.symmetric)
         models.update(zip(batch, fitted, strict=True))
@@ -257,22 +257,18 @@ def _plan(
 
 
 def _batches(
-    problems: dict[_Left, Index], ks: Sequence[int], *, padded: bool
+    problems: dict[_Left, Index], ks: Sequence[int], *, of_one_size: bool
 ) -> Iterator[list[tuple[int, _Left]]]:
-    """Models, so many that their votes stay within ``BATCH_CELLS``; of similar size where they are
-    padded to the largest.
-    """
+    """Models, so many that their votes stay within ``BATCH_CELLS``; of one panel size if asked."""
     batch: list[tuple[int, _Left]] = []
     cells = 0
     order = sorted(problems, key=lambda left: -len(problems[left]))
     for k, left in ((k, left) for k in sorted(ks, reverse=True) for left in order):
         rows = len(problems[left])
-        if batch:
-            full = cells + rows * k > BATCH_CELLS
-            alike = k == batch[0][0] and rows >= 0.9 * len(problems[batch[0][1]])
-            if full or (padded and not alike):
-                yield batch
-                batch, cells = [], 0
+        full = cells + rows * k > BATCH_CELLS
+        if batch and (full or (of_one_size and k != batch[0][0])):
+            yield batch
+            batch, cells = [], 0
         batch.append((k, left))
         cells += rows * k
     yield batch

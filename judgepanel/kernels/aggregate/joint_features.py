@@ -247,8 +247,7 @@ def _signed(example: Features, columns: Floats, intercept: bool) -> tuple[Floats
 def design(batch: list[Features], *, scale: bool, intercept: bool) -> DenseDesign | SparseDesign:
     """Signed, centred features of a batch: votes, agreement, one-coin score, intercept.
 
-    Rows are padded with zeros to the largest of the batch. One large model with sparse votes keeps
-    them sparse.
+    One large model with sparse votes keeps them sparse.
     """
     first = batch[0]
     if len(batch) == 1 and is_sparse(first.votes):
@@ -258,11 +257,9 @@ def design(batch: list[Features], *, scale: bool, intercept: bool) -> DenseDesig
             centre=first.middle(first.votes),
             beside=_signed(first, first.columns_beside(scale=scale), intercept)[0],
         )
-    parts = [problem(one, scale=scale, intercept=intercept)[0].features for one in batch]
-    dense = np.zeros((len(batch), max(len(part) for part in parts), parts[0].shape[1]))
-    for out, part in zip(dense, parts, strict=True):
-        out[: len(part)] = part
-    return DenseDesign(dense)
+    return DenseDesign.of(
+        [problem(one, scale=scale, intercept=intercept)[0].features for one in batch]
+    )
 
 
 def is_sparse(votes: NDArray[np.int8]) -> bool:

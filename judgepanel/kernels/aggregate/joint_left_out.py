@@ -357,7 +357,7 @@ def _dense(one_features: Features, symmetric: bool) -> DenseDesign:
     parts.append(score - _middle(one_features, score))
     if not symmetric:
         parts.append(np.ones((len(score), 1)))
-    return DenseDesign((np.concatenate(parts, axis=1) * one_features.signs[:, None])[None])
+    return DenseDesign.of([np.concatenate(parts, axis=1) * one_features.signs[:, None]])
 
 
 def _middle(one_features: Features, columns: Floats | NDArray[np.int8]) -> Floats:

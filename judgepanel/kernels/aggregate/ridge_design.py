@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import scipy
 from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.ridge_bounds import Face
+from judgepanel.scoring.single import single_product
 
 Floats = NDArray[np.float64]
 
@@ -19,9 +21,22 @@ _CG_STEPS = 200
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DenseDesign:
-    """Features (B, n, p); rows and columns of zeros are padding. Systems are solved directly."""
+    """Features (B, n, p) of B problems; those with fewer than n rows are padded by zeros.
+
+    ``single`` are the rows (n_b, p) of each problem in single precision: enough for the Hessians
+    of steps, which decide how fast they converge and not where.
+    """
 
     features: Floats
+    single: tuple[NDArray[np.float32], ...]
+
+    @classmethod
+    def of(cls, parts: Sequence[Floats]) -> DenseDesign:
+        """Problems of p parameters, each with its own number of rows (n_b, p)."""
+        features = np.zeros((len(parts), max(map(len, parts)), parts[0].shape[1]))
+        for padded, part in zip(features, parts, strict=True):
+            padded[: len(part)] = part
+        return cls(features, tuple(part.astype(np.float32) for part in parts))
 
     def forward(self, theta: Floats) -> Floats:
         return np.asarray(np.matmul(self.features, theta[:, :, None])[:, :, 0])
@@ -37,7 +52,11 @@ class DenseDesign:
     def solve(
         self, curvature: Floats, diagonal: Floats, right: Floats, face: Face | None = None
     ) -> Floats:
-        hessian = self.product(curvature)
+        hessian = np.empty((*diagonal.shape, diagonal.shape[1]))
+        root = np.sqrt(curvature).astype(np.float32)
+        for product, rows, often in zip(hessian, self.single, root, strict=True):
+            scaled = rows * often[: len(rows), None]
+            product[:] = single_product(scaled.T, scaled)
         place = np.arange(hessian.shape[-1])
         hessian[:, place, place] += diagonal
         if face is not None:

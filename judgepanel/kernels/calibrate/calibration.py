@@ -241,9 +241,9 @@ def _beta_cv(family: _Family) -> CalibrationFit:
     for block in family.columns.blocks():
         whole[:, block], fitted[:, block] = _path(family.columns.part(block), start[:, block])
 
-    def fits(learn: Columns, block: slice) -> list[CalibrationFit]:
-        params, _ = _path(learn, whole[:, block])
-        return [family.without_replacement("beta_cv", own) for own in params]
+    def fits(learn: Columns, own: Index) -> list[CalibrationFit]:
+        params, _ = _path(learn, whole[:, own])
+        return [family.without_replacement("beta_cv", maps) for maps in params]
 
     which = np.full(len(family.temperature), GRID.index(LAMBDA))
     if _has_folds(family):
@@ -290,9 +290,9 @@ def _auto(family: _Family) -> CalibrationFit:
     symmetric = family.columns.symmetric
     names = tuple(name for name in AUTO if not (symmetric and name == "platt"))
 
-    def fits(learn: Columns, block: slice) -> list[CalibrationFit]:
+    def fits(learn: Columns, own: Index) -> list[CalibrationFit]:
         start = fit_scale(
-            learn.logits, learn.signs, learn.weights, start=family.temperature[block, 0]
+            learn.logits, learn.signs, learn.weights, start=family.temperature[own, 0]
         )
         inner = _Family(learn, tied(start))
         return [inner(name) for name in names]

@@ -81,8 +81,8 @@ def elastic_newton(
     """Minimise the quadratic model plus lasso |y - centre|_1 in the box, (B, 3); lasso is (B,).
 
     One linear solve moves the coordinates that are free at ``x`` to their optimum. If that guess of
-    the free coordinates violates an optimality condition, the column guesses again after two sweeps
-    of cyclic descent.
+    the free coordinates violates an optimality condition, the column goes as far towards it as no
+    coordinate crosses a kink or a bound, and guesses again after two sweeps of cyclic descent.
     """
     y = x.copy()
     slope = gradient.copy()
@@ -94,14 +94,27 @@ def elastic_newton(
         if right.all():
             break
         wrong = ~right
-        live = live[wrong]
-        y[live], slope[live], largest = _sweep(
-            part[wrong], tilt[wrong], bent[wrong], pull[wrong], centre, low, high
-        )
+        live, bent = live[wrong], bent[wrong]
+        near = _towards(part[wrong], solved[wrong], centre, low, high)
+        tilt = tilt[wrong] + np.vecdot(bent, (near - part[wrong])[:, None, :])
+        y[live], slope[live], largest = _sweep(near, tilt, bent, pull[wrong], centre, low, high)
         live = live[largest >= 1e-11]
         if not len(live):
             break
     return y
+
+
+def _towards(y: Floats, goal: Floats, centre: Floats, low: Floats, high: Floats) -> Floats:
+    """Points (B, 3) on the way from y to a goal, where the first coordinate meets a kink or bound.
+
+    That coordinate is put exactly there; the quadratic model falls up to that point.
+    """
+    move = goal - y
+    ends = np.where((centre - y) * move > 0.0, centre, np.where(move > 0.0, high, low))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = np.where(move == 0.0, np.inf, (ends - y) / move)
+    length = np.minimum(reach.min(axis=-1, keepdims=True), 1.0)
+    return np.where(reach <= length, ends, y + length * move)
 
 
 def _sweep(

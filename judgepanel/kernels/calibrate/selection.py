@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,10 +52,10 @@ class Columns:
         weights = None if self.weights is None else np.tile(self.weights, (times, 1))
         return Columns(np.tile(self.logits, (times, 1)), signs, weights, self.symmetric)
 
-    def blocks(self) -> list[slice]:
-        """Slices of the columns that bound the memory needed to process them."""
+    def blocks(self, copies: int = 1) -> list[slice]:
+        """Slices of the columns that bound the memory needed to process so many copies of them."""
         columns, n = self.logits.shape
-        step = max(1, CELLS // max(n, 1))
+        step = max(1, CELLS // max(n * copies, 1))
         return [slice(start, start + step) for start in range(0, columns, step)]
 
     def items(self, at: Index) -> Columns:
@@ -95,7 +95,7 @@ class Columns:
 def cross_validated(
     columns: Columns,
     fold: Index | None,
-    fits: Callable[[Columns, slice], Sequence[CalibrationFit]],
+    fits: Callable[[Columns, Index], Sequence[CalibrationFit]],
 ) -> tuple[Floats, Floats]:
     """Cross-validated NLL (C, B) of C calibrators, p clipped to [.001, .999].
 
@@ -107,21 +107,25 @@ def cross_validated(
     fold : int (n,), the fold of each item. None sorts the items of each column by label, logit and
         weight and assigns them at random, from a fixed seed, to :data:`N_FOLDS` folds. Neither the
         order of the items nor, under ``symmetric``, their orientation then affects the folds.
-    fits : ``fits(learn, block)`` returns the C fits of these columns to the training items.
+    fits : ``fits(learn, own)`` returns the C fits to the training items of all folds at once:
+        column i of ``learn`` is column ``own[i]`` without the items of one fold.
     """
+    number_of = np.arange(columns.logits.shape[-1]) % N_FOLDS if fold is None else fold
+    held_out = [number_of == number for number in np.unique(number_of)]
     means: list[Floats] = []
     errors: list[Floats] = []
-    for block in columns.blocks():
+    for block in columns.blocks(len(held_out)):
         part = columns.part(block)
         weight = np.full(len(part.logits), float(part.logits.shape[-1]))
         if part.weights is not None:
             weight = part.weights.sum(-1)
         weight = np.where(weight > 0.0, weight, 1.0)
-        sides = [
-            _summed([_losses(fit, held) for fit in fits(learn, block)])
-            for learn, held in _sides(part, fold)
-        ]
-        nll, square = np.sum(sides, axis=0)
+        order = _shuffled(part) if fold is None else np.arange(len(fold))
+        learn = _stacked([part.items(order[..., ~held]) for held in held_out])
+        test = _stacked([part.items(order[..., held]) for held in held_out])
+        own = np.tile(np.arange(len(columns.logits))[block], len(held_out))
+        sums = _summed([_losses(fit, test) for fit in fits(learn, own)])
+        nll, square = sums.reshape(*sums.shape[:2], len(held_out), -1).sum(axis=2)
         mean = nll / weight
         spread = square / weight - (mean - mean[0]) ** 2
         means.append(mean)
@@ -145,20 +149,17 @@ def clearly_lowest(nll: Floats, error: Floats) -> Index:
     return lowest(np.where(clear, nll, np.inf))
 
 
-def _sides(columns: Columns, fold: Index | None) -> Iterator[tuple[Columns, Columns]]:
-    """Yield the training items and the held-out items of every fold."""
-    if fold is not None:
-        for number in np.unique(fold):
-            held = fold == number
-            yield columns.items(np.flatnonzero(~held)), columns.items(np.flatnonzero(held))
-        return
-    order = _shuffled(columns)
-    number_of = np.arange(order.shape[-1]) % N_FOLDS
-    for number in np.unique(number_of):
-        yield (
-            columns.items(order[:, number_of != number]),
-            columns.items(order[:, number_of == number]),
-        )
+def _stacked(parts: Sequence[Columns]) -> Columns:
+    """Columns of all parts, one part after the other; padding has weight 0."""
+    shape = (sum(len(part.logits) for part in parts), max(part.logits.shape[1] for part in parts))
+    logits, signs, weights = np.zeros(shape), np.ones(shape), np.zeros(shape)
+    end = 0
+    for part in parts:
+        start, end = end, end + len(part.logits)
+        place = np.s_[start:end, : part.logits.shape[1]]
+        logits[place], signs[place] = part.logits, part.signs
+        weights[place] = 1.0 if part.weights is None else part.weights
+    return Columns(logits, signs, None if weights.all() else weights, parts[0].symmetric)
 
 
 def _shuffled(columns: Columns) -> Index:

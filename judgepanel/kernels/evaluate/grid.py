@@ -15,6 +15,7 @@ from judgepanel.kernels.calibrate.calibration import CROSS_VALIDATED, Calibrator
 from judgepanel.kernels.evaluate.calibrated import (
     SplitScores,
     calibrate,
+    calibrate_each,
     evaluate,
     nll_by_fold,
     summed_nll,
@@ -92,12 +93,9 @@ def _chosen_on(
         part = replace(
             pipelines, aggregators=tuple(pipelines.aggregators[column] for column in again)
         )
-        total = np.zeros((len(offered), len(again)))
-        for piece in pieces:
-            inner = _columns(ballots, piece, part, seen)
-            total += summed_nll(
-                calibrate(ballots, piece, inner, offered, in_sample=pipelines.in_sample)
-            )
+        scored = [(piece, _columns(ballots, piece, part, seen)) for piece in pieces]
+        fitted = calibrate_each(ballots, scored, offered, in_sample=pipelines.in_sample)
+        total = np.sum([summed_nll(maps) for maps in fitted], axis=0)
         values[np.ix_(place, again)] = total / len(split.calibration)
     return values
 

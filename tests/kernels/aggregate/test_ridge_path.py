@@ -33,12 +33,12 @@ def problems(seed, n_rows, n_weights, kind, *, batch=3, rate=True, level=True):
         rng.uniform(1.0, 8.0, batch) if rate else None,
         rng.normal(size=batch) if level else None,
     )
-    return DenseDesign(features), prior
+    return DenseDesign.of(features), prior
 
 
 def taken(design, prior, b):
     pick = slice(b, b + 1)
-    return DenseDesign(design.features[pick]), Prior(
+    return DenseDesign.of(design.features[pick]), Prior(
         prior.n_weights,
         None if prior.rate is None else prior.rate[pick],
         None if prior.level is None else prior.level[pick],
@@ -98,7 +98,7 @@ def test_a_row_may_stand_for_several(kind):
     times = np.random.default_rng(0).integers(1, 6, 30)
     features = design.features[0]
     counted = replace(problem_of(design, prior), times=times.astype(float))
-    repeated = problem_of(DenseDesign(np.repeat(features, times, axis=0)[None]), prior)
+    repeated = problem_of(DenseDesign.of([np.repeat(features, times, axis=0)]), prior)
     few, many = solve_paths([counted, repeated], CS)
     np.testing.assert_allclose(few, many, rtol=0, atol=1e-7)
 
@@ -117,6 +117,6 @@ def test_where_single_precision_is_too_little_for_a_hessian_it_is_taken_twice_ov
     rng = np.random.default_rng(1)
     column = rng.normal(size=(400, 1)) * 1e3
     features = column + rng.normal(size=(400, 6)) * 1e-4
-    design, prior = DenseDesign(features[None]), Prior(6, None, None)
+    design, prior = DenseDesign.of([features]), Prior(6, None, None)
     (theta,) = solve_path(design, prior, [1e6])
     assert distance(design, prior, 1e6, theta) < 1e-5

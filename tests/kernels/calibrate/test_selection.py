@@ -145,25 +145,56 @@ def test_folds_of_one_number_leave_nothing_to_choose_by(name):
 
 
 def test_no_item_is_scored_by_a_fit_that_saw_its_fold():
-    fold = np.repeat([3, 1, 2], 10)
-    columns = Columns(np.arange(60.0).reshape(2, 30), np.ones(30), None, False)
+    fold = np.repeat([3, 1, 2], [10, 8, 12])
+    columns = Columns(np.arange(1.0, 61.0).reshape(2, 30), np.ones(30), None, False)
     seen = []
 
     class Watched:
         def __init__(self, learn):
-            self.learn = learn
+            self.learnt = [
+                set(row[weight > 0.0])
+                for row, weight in zip(learn.logits, learn.weights, strict=True)
+            ]
 
         def __call__(self, logits):
-            seen.append((set(self.learn.logits[1]), set(logits[1])))
+            held = [set(row[row > 0.0]) for row in logits]  # padding is 0
+            seen.extend(zip(self.learnt, held, strict=True))
             return logits
 
-    nll, error = cross_validated(columns, fold, lambda learn, _: [Watched(learn)])
+    def fits(learn, own):
+        assert own.tolist() == [0, 1] * 3
+        return [Watched(learn)]
+
+    nll, error = cross_validated(columns, fold, fits)
     assert nll.shape == error.shape == (1, 2)
     assert not error.any()  # it is the one the others are held against
-    assert [held for _, held in seen] == [set(30.0 + np.flatnonzero(fold == f)) for f in (1, 2, 3)]
-    for learnt, held in seen:
+    expected = [set(columns.logits[b, fold == f]) for f in (1, 2, 3) for b in (0, 1)]
+    assert [held for _, held in seen] == expected
+    for i, (learnt, held) in enumerate(seen):
         assert not learnt & held
-        assert learnt | held == set(columns.logits[1])
+        assert learnt | held == set(columns.logits[i % 2])
+
+
+def test_folds_of_unequal_size_are_fitted_as_if_each_were_alone():
+    rng = np.random.default_rng(3)
+    _, signs = column(3, n=50)
+    logits = 2.0 * (rng.normal(size=(3, 50)) + 0.7 * signs)
+    weights = rng.integers(0, 3, (3, 50)).astype(float)
+    fold = rng.integers(0, 4, 50)
+    expected = np.zeros((len(AUTO), 3))
+    for number in range(4):
+        rows = fold != number
+        alone = fit(AUTO, logits[:, rows], signs[rows], weights[:, rows])
+        for total, name in zip(expected, AUTO, strict=True):
+            for b, calibrated in enumerate(alone[name](logits[:, ~rows])):
+                losses = [item_nll(x, s) for x, s in zip(calibrated, signs[~rows], strict=True)]
+                total[b] += weights[b, ~rows] @ losses
+    together, _ = cross_validated(
+        Columns(logits, signs, weights, False),
+        fold,
+        lambda learn, _: list(fit(AUTO, learn.logits, learn.signs, learn.weights).values()),
+    )
+    np.testing.assert_allclose(together, expected / weights.sum(axis=1), rtol=0, atol=1e-9)
 
 
 def test_work_in_blocks_of_columns_is_work_on_all_of_them(monkeypatch):
