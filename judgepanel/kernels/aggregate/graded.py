@@ -32,6 +32,7 @@ from judgepanel.kernels.aggregate.prefixes import (
     one_coin_weight,
     own_counts,
     posterior_mean,
+    prefix_scores,
     rank,
     ranking_key,
     without_votes,
@@ -54,6 +55,10 @@ def graded_scores(
 ) -> PrefixScores:
     """Score both sides of a split under every prefix in ``ks`` (sorted, in 1..n_judges)."""
     levels = levels_on(ballots, calibration)
+    if (levels.n_bands == 1).all():
+        return prefix_scores(
+            ballots, calibration, evaluation, ks, ranking=ranking, own_label=own_label
+        )
     bands = levels.bands(ballots.margins, ballots.n_items)
     order = rank(ballots, calibration, ranking)
     learn = _rows(ballots, bands, calibration)
@@ -89,10 +94,11 @@ def _rows(
 def _own_orders(ballots: Ballots, calibration: Index, ranking: Ranking) -> Index:
     """Return judges, best first, for every row, ranked without its own unit, (n_cal, n_judges)."""
     correct, voted = counts(ballots, calibration)
-    own_correct, own_voted, position = own_counts(ballots, calibration)
+    own_correct, own_voted, case = own_counts(ballots, calibration)
     rest = np.maximum(voted - own_voted, 0.0)
     keys = -ranking_key(np.clip(correct - own_correct, 0.0, rest), rest, ranking).ravel()
-    place = position(calibration) * ballots.n_judges + np.arange(ballots.n_judges)
+    cases = case(calibration, ballots.votes[calibration])
+    place = cases * ballots.n_judges + np.arange(ballots.n_judges)
     return np.argsort(keys[place], axis=1, kind="stable")
 
 

@@ -2,7 +2,8 @@
 
 For one split, judges are ranked on the calibration rows and the score of the first k judges is a
 cumulative sum, so all k together cost as much as the full panel: O(n K log K) time, and memory
-bounded by ``BLOCK`` cells at a time plus the result.
+bounded by ``BLOCK`` cells at a time plus the result. Where only few of the best are asked for, the
+rest is not ranked, and all judges are a sum in any order: O(n K).
 
 A calibrator must never see a score that was fitted to the item's own label (docs/aggregators.md):
 with ``own_label="removed"`` each calibration item is scored by weights *and a ranking* computed
@@ -25,6 +26,7 @@ Index = NDArray[np.int64]
 ClosedForm = Literal["majority", "accuracy_weighted", "log_odds", "one_coin"]
 Ranking = Literal["accuracy", "informativeness"]
 OwnLabel = Literal["removed", "seen"]
+Votes = NDArray[np.int8]
 
 CLOSED_FORMS: tuple[ClosedForm, ...] = ("majority", "accuracy_weighted", "log_odds", "one_coin")
 FRACTIONS: tuple[ClosedForm, ...] = ("majority", "accuracy_weighted")
@@ -125,28 +127,19 @@ def prefix_scores(
     correct, voted = counts(ballots, calibration)
     order = np.argsort(-ranking_key(correct, voted, ranking), kind="stable")
     weights = closed_form_weights(aggregator, correct, voted)
+    best = order[: _depth(ks, ballots.n_judges)]
 
-    def fixed(rows: Index) -> tuple[Floats, NDArray[np.int8]]:
-        votes = ballots.votes[rows][:, order]
-        return weights[order], votes
+    def fixed(rows: Index) -> tuple[Floats, Votes]:
+        return weights[best], ballots.votes[rows[:, None], best]
 
-    evaluation_scores = _cumulate(ballots, evaluation, ks, aggregator, fixed)
+    def all_fixed(_: Index) -> tuple[Floats, Floats]:
+        return weights, weights
+
+    evaluation_scores = _scores(ballots, evaluation, ks, aggregator, fixed, all_fixed)
     if own_label == "seen":
-        calibration_scores = _cumulate(ballots, calibration, ks, aggregator, fixed)
+        calibration_scores = _scores(ballots, calibration, ks, aggregator, fixed, all_fixed)
     else:
-        own_correct, own_voted, position = own_counts(ballots, calibration)
-        rest_voted = np.maximum(voted - own_voted, 0.0)
-        rest_correct = np.clip(correct - own_correct, 0.0, rest_voted)
-        keys = -ranking_key(rest_correct, rest_voted, ranking).ravel()
-        own_weights = closed_form_weights(aggregator, rest_correct, rest_voted).ravel()
-
-        def reranked(rows: Index) -> tuple[Floats, NDArray[np.int8]]:
-            values = position(rows) * ballots.n_judges + np.arange(ballots.n_judges)
-            ranked = np.argsort(keys[values], axis=1, kind="stable")
-            votes = np.take_along_axis(ballots.votes[rows], ranked, axis=1)
-            return own_weights[np.take_along_axis(values, ranked, axis=1)], votes
-
-        calibration_scores = _cumulate(ballots, calibration, ks, aggregator, reranked)
+        calibration_scores = _own_label_removed(ballots, calibration, ks, aggregator, ranking)
     if aggregator == "log_odds":
         # One prior for all rows does not distinguish items, so it leaks no label.
         prior = prior_logit(ballots, calibration)
@@ -157,24 +150,71 @@ def prefix_scores(
     return PrefixScores(ks, order, *calibration_scores, *evaluation_scores)
 
 
+def _own_label_removed(
+    ballots: Ballots, calibration: Index, ks: Index, aggregator: ClosedForm, ranking: Ranking
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return logits (n_k, n_cal) and the empty mask, each row scored without its own unit."""
+    correct, voted = counts(ballots, calibration)
+    own_correct, own_voted, case = own_counts(ballots, calibration)
+    rest_voted = np.maximum(voted - own_voted, 0.0)
+    rest_correct = np.clip(correct - own_correct, 0.0, rest_voted)
+    weights = closed_form_weights(aggregator, rest_correct, rest_voted)
+    keys = -ranking_key(rest_correct, rest_voted, ranking)
+    depth = _depth(ks, ballots.n_judges)
+    near = leaders(keys, depth)
+    near_keys, near_weights = keys[:, near].ravel(), weights[:, near].ravel()
+
+    def reranked(rows: Index) -> tuple[Floats, Votes]:
+        votes = ballots.votes[rows[:, None], near]
+        cells = case(rows, votes) * len(near) + np.arange(len(near))
+        ranked = np.argsort(near_keys[cells], axis=1, kind="stable")[:, :depth]
+        own = near_weights[np.take_along_axis(cells, ranked, axis=1)]
+        return own, np.take_along_axis(votes, ranked, axis=1)
+
+    def everyone(rows: Index) -> tuple[Floats, Floats]:
+        one = np.ones((len(rows), 1), dtype=np.int8)
+        return weights[case(rows, one)[:, 0]], weights[case(rows, -one)[:, 0]]
+
+    return _scores(ballots, calibration, ks, aggregator, reranked, everyone)
+
+
+def _depth(ks: Index, n_judges: int) -> int:
+    """How much of a ranking these sizes need, all judges aside; all of it if more than half."""
+    depth = int(max(ks[ks < n_judges], default=0))
+    return depth if 2 * depth <= n_judges else n_judges
+
+
+def leaders(keys: Floats, depth: int) -> Index:
+    """Judges, in the order of the columns, who may be among the first ``depth`` of some case.
+
+    ``keys`` (n_cases, n_judges) are sorted in ascending order. Whatever the case of each judge, as
+    many keys as ``depth`` are at or below the bound, so that nobody whose least key is above it is
+    among the first.
+    """
+    if not 0 < depth < keys.shape[1]:
+        return np.arange(keys.shape[1] if depth else 0)
+    bound = np.partition(keys.max(axis=0), depth - 1)[depth - 1]
+    return np.flatnonzero(keys.min(axis=0) <= bound)
+
+
 def own_counts(
     ballots: Ballots, calibration: Index
-) -> tuple[Floats, Floats, Callable[[Index], Index]]:
+) -> tuple[Floats, Floats, Callable[[Index, Votes], Index]]:
     """Return an own unit's part of the counts c and n: two tables (n_cases, n_judges).
 
-    The third value is a function of rows that returns the case of each cell, (n, n_judges) or (n,
-    1). A single item has three cases per judge (wrong, missing, right); with groups, each group is
-    a case. Unused cases may hold counts that the panel does not have.
+    The third value is a function of rows (n,) and signed votes (n, m) on them that returns the case
+    of each vote, (n, m) or (n, 1). A single item has three cases per judge (wrong, missing, right);
+    with groups, each group is a case. Unused cases may hold counts that the panel does not have.
     """
     units = ballots.units[calibration]
     signed = ballots.votes[calibration] * ballots.signs[calibration, None]
-    if len(np.unique(units)) == len(units):
+    if np.bincount(units).max(initial=0) <= 1:
         shape = (3, ballots.n_judges)
         right = np.broadcast_to(np.array([[0.0], [0.0], [1.0]]), shape)
         voted = np.broadcast_to(np.array([[1.0], [0.0], [1.0]]), shape)
 
-        def alone(rows: Index) -> Index:
-            return ballots.votes[rows] * ballots.signs[rows, None] + np.int64(1)
+        def alone(rows: Index, votes: Votes) -> Index:
+            return votes * ballots.signs[rows, None] + np.int64(1)
 
         return right, voted, alone
     _, codes = np.unique(units, return_inverse=True)
@@ -186,33 +226,64 @@ def own_counts(
     place = np.full(ballots.n_items, -1)
     place[calibration] = codes
 
-    def grouped(rows: Index) -> Index:
+    def grouped(rows: Index, _: Votes) -> Index:
         return place[rows][:, None]
 
     return (cast + agreement) / 2.0, cast, grouped
 
 
-def _cumulate(
+def _scores(
     ballots: Ballots,
     rows: Index,
     ks: Index,
     aggregator: ClosedForm,
-    ranked: Callable[[Index], tuple[Floats, NDArray[np.int8]]],
+    ranked: Callable[[Index], tuple[Floats, Votes]],
+    everyone: Callable[[Index], tuple[Floats, Floats]],
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return logits (n_k, n) and the empty mask of every prefix, computed in blocks of items."""
+    """Return logits (n_k, n) and the empty mask of every prefix, computed in blocks of items.
+
+    ``ranked`` returns weights and votes of the first judges in order, ``everyone`` the weights of
+    all judges if they vote for label 1, and for label 0.
+    """
     logits = np.empty((len(ks), len(rows)))
-    leading = np.empty(len(rows), dtype=np.int64)
+    leading = np.full(len(rows), ballots.n_judges)
+    walked = ks[ks <= _depth(ks, ballots.n_judges)]
     step = max(1, BLOCK // max(1, ballots.n_judges))
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
-        weights, votes = ranked(rows[block])
-        if aggregator in FRACTIONS:
-            ones = np.cumsum((votes > 0) * weights, axis=1)[:, ks - 1]
-            zeros = np.cumsum((votes < 0) * weights, axis=1)[:, ks - 1]
-            sums = np.log(ones + 1.0) - np.log(zeros + 1.0)  # exactly odd, unlike log of a ratio
-        else:
-            sums = np.cumsum(votes * weights, axis=1)[:, ks - 1]
-        logits[:, block] = sums.T
-        voted = votes != 0
-        leading[block] = np.where(voted.any(axis=1), voted.argmax(axis=1), ballots.n_judges)
+        if len(walked):
+            weights, votes = ranked(rows[block])
+            logits[: len(walked), block] = _cumulated(weights, votes, aggregator)[:, walked - 1].T
+            first = (votes != 0).argmax(axis=1)
+            none = votes[np.arange(len(votes)), first] == 0
+            leading[block] = np.where(none, ballots.n_judges, first)
+        if len(walked) < len(ks):
+            votes = ballots.votes[rows[block]]
+            logits[-1, block] = _summed(*everyone(rows[block]), votes, aggregator)
+            # Whoever votes is at the latest the last of all.
+            later = np.flatnonzero(leading[block] == ballots.n_judges)
+            leading[start + later] -= votes[later].any(axis=1)
     return logits, ks[:, None] <= leading[None, :]
+
+
+def _cumulated(weights: Floats, votes: Votes, aggregator: ClosedForm) -> Floats:
+    """Logits (n, k) of every prefix, from votes (n, k) in the order of the ranking."""
+    if aggregator in FRACTIONS:
+        ones = np.cumsum((votes > 0) * weights, axis=1)
+        return _odds(ones, np.cumsum((votes < 0) * weights, axis=1), aggregator)
+    return np.asarray(np.cumsum(votes * weights, axis=1))
+
+
+def _summed(for_one: Floats, for_zero: Floats, votes: Votes, aggregator: ClosedForm) -> Floats:
+    """Logits (n,) of all judges from votes (n, k), in no order."""
+    if aggregator not in FRACTIONS and for_one is for_zero:
+        return np.asarray(votes.astype(np.float64) @ for_one)
+    return _odds(np.vecdot(votes > 0, for_one), np.vecdot(votes < 0, for_zero), aggregator)
+
+
+def _odds(ones: Floats, zeros: Floats, aggregator: ClosedForm) -> Floats:
+    """Logits from the weights of votes for label 1 and for label 0."""
+    if aggregator in FRACTIONS:
+        # Exactly odd, unlike the log of a ratio.
+        return np.asarray(np.log(ones + 1.0) - np.log(zeros + 1.0))
+    return np.asarray(ones - zeros)

@@ -73,15 +73,18 @@ def evaluate_each(
     ballots: Ballots, splits: Sequence[Split], ks: Index, recipe: Recipe
 ) -> list[SplitScores]:
     """Run :func:`evaluate_split` for several splits, whose calibrators are fitted together."""
+    # Splits of like size share a batch, which is padded to the largest.
+    order = sorted(range(len(splits)), key=lambda i: len(splits[i].calibration))
     scored = [
-        (split, _split_scores(ballots, split, ks, recipe, looked_at=False)) for split in splits
+        (splits[i], _split_scores(ballots, splits[i], ks, recipe, looked_at=False)) for i in order
     ]
     fitted = calibrate_each(ballots, scored, recipe.calibrators, in_sample=recipe.in_sample)
     nothing = np.zeros((0, len(ks)))
-    return [
-        evaluate(ballots, split, maps, scores.order, nothing)
-        for (split, scores), maps in zip(scored, fitted, strict=True)
-    ]
+    results = {
+        i: evaluate(ballots, split, maps, scores.order, nothing)
+        for i, (split, scores), maps in zip(order, scored, fitted, strict=True)
+    }
+    return [results[i] for i in range(len(splits))]
 
 
 def inner_nll(

@@ -122,11 +122,12 @@ def subset_trial(
     """Return a trial with weights from the calibration rows; their own units are left out there."""
     rows = split.calibration
     correct, voted = counts(ballots, rows)
-    own_correct, own_voted, position = own_counts(ballots, rows)
+    own_correct, own_voted, case = own_counts(ballots, rows)
     rest_voted = np.maximum(voted - own_voted, 0.0)
     rest_correct = np.clip(correct - own_correct, 0.0, rest_voted)
     left_out = closed_form_weights(aggregator, rest_correct, rest_voted)
-    own = np.take_along_axis(left_out, _wide(position(rows), ballots.n_judges), axis=0)
+    cases = _wide(case(rows, ballots.votes[rows]), ballots.n_judges)
+    own = np.take_along_axis(left_out, cases, axis=0)
     weights = closed_form_weights(aggregator, correct, voted)
     prior = prior_logit(ballots, rows) if aggregator == "log_odds" else 0.0
     return SubsetTrial(

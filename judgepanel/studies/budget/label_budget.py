@@ -6,14 +6,16 @@ so budgets differ only in their labels.
 
 All judges can also be evaluated under a second aggregator, with the same labels and calibrators.
 
-Cost per split: one evaluation of the panels for every budget, with calibrators of small budgets
-fitted together; memory is that of the scores of (panels x budgets) arms.
+Cost per split: one evaluation of the panels for every budget; calibrators of all budgets and of
+several splits are fitted together. Memory is that of the scores of (panels x budgets) arms of these
+splits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -48,6 +50,9 @@ from judgepanel.votes import InputError, VoteMatrix
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_CELLS = 2_000_000
+"""Arms times items of the splits that are evaluated together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +157,20 @@ def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetT
     labels = np.zeros(len(budgets), dtype=np.int64)
 
     def scored() -> Iterator[tuple[Split, Arms]]:
-        for split in splits_of(prepared, settings, chunk):
-            parts = label_sets(split, ballots.units, budgets, settings.seed)
-            labels[:] += [len(rows) for rows in parts]
-            pieces = [Split(split.number, rows, split.evaluation) for rows in parts]
-            yield split, budget_arms(_panels(ballots, pieces, spec))
+        arms = len(budgets) * len(spec.panel_sizes(ballots.n_judges)) * len(spec.calibrators)
+        step = max(1, _CELLS // (arms * ballots.n_items))
+        splits = list(splits_of(prepared, settings, chunk))
+        for together in (splits[start : start + step] for start in range(0, len(splits), step)):
+            parts = [label_sets(split, ballots.units, budgets, settings.seed) for split in together]
+            labels[:] += [sum(map(len, rows)) for rows in zip(*parts, strict=True)]
+            pieces = [
+                Split(split.number, rows, split.evaluation)
+                for split, nested in zip(together, parts, strict=True)
+                for rows in nested
+            ]
+            panels = iter(_panels(ballots, pieces, spec))
+            for split in together:
+                yield split, budget_arms(list(islice(panels, len(budgets))))
 
     totals = tally(scored(), n_items=ballots.n_items, seed=settings.seed)
     return BudgetTally(totals, labels)

@@ -9,11 +9,14 @@ import pytest
 from judgepanel.kernels.aggregate import prefixes
 from judgepanel.kernels.aggregate.prefixes import (
     counts,
+    leaders,
     one_coin_weight,
+    own_counts,
     posterior_mean,
     prefix_scores,
     prior_logit,
     rank,
+    ranking_key,
 )
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import fit
@@ -140,14 +143,53 @@ def test_a_judge_without_votes_weighs_nothing_and_has_mean_one_half():
 
 
 @pytest.mark.parametrize("aggregator", AGGREGATORS)
-def test_a_grid_of_sizes_is_a_slice_of_all_sizes(aggregator):
-    ballots = make_ballots(6, 50, 12)
+@pytest.mark.parametrize("ranking", RANKINGS)
+@pytest.mark.parametrize("ks", [[1, 4, 5, 12], [1, 3], [12], [2, 12], [7, 11]])
+@pytest.mark.parametrize("groups", [0, 9])
+def test_a_grid_of_sizes_is_a_slice_of_all_sizes(aggregator, ranking, ks, groups):
+    ballots = make_ballots(6, 50, 12, missing=0.6, groups=groups)
     calibration, evaluation = halves(ballots)
-    ks = np.array([1, 4, 5, 12])
-    full = prefix_scores(ballots, calibration, evaluation, every_k(ballots), aggregator=aggregator)
-    some = prefix_scores(ballots, calibration, evaluation, ks, aggregator=aggregator)
-    for name in ("calibration", "calibration_empty", "evaluation", "evaluation_empty"):
-        np.testing.assert_array_equal(getattr(some, name), getattr(full, name)[ks - 1])
+    if groups:
+        calibration, evaluation = (np.flatnonzero(ballots.units % 2 == side) for side in (0, 1))
+    full, some = (
+        prefix_scores(
+            ballots, calibration, evaluation, sizes, aggregator=aggregator, ranking=ranking
+        )
+        for sizes in (every_k(ballots), np.array(ks))
+    )
+    for side in ("calibration", "evaluation"):
+        empty = f"{side}_empty"
+        np.testing.assert_array_equal(getattr(some, empty), getattr(full, empty)[np.array(ks) - 1])
+        # All judges are summed in another order where few others are asked for.
+        np.testing.assert_allclose(
+            getattr(some, side), getattr(full, side)[np.array(ks) - 1], rtol=0, atol=1e-13
+        )
+
+
+@pytest.mark.parametrize("depth", [1, 3, 8])
+def test_whoever_is_among_the_first_of_some_case_is_a_leader(depth):
+    rng = np.random.default_rng(depth)
+    for _ in range(40):
+        # Few different keys, so that many judges tie.
+        keys = rng.integers(0, 12, 9) + rng.integers(-1, 2, (3, 9)) / 2.0
+        near = leaders(keys, depth)
+        for cases in rng.integers(0, 3, (30, 9)):
+            own = keys[cases, np.arange(9)]
+            first = np.argsort(own, kind="stable")[:depth]
+            assert near[np.argsort(own[near], kind="stable")[:depth]].tolist() == first.tolist()
+
+
+def test_most_judges_are_not_leaders_once_labels_tell_them_apart():
+    ballots = make_ballots(1, 600, 40)
+    accuracy = np.linspace(0.5, 0.95, 40)
+    right = np.random.default_rng(0).random((600, 40)) < accuracy
+    ballots = replace(
+        ballots, votes=np.where(right, ballots.signs[:, None], -ballots.signs[:, None])
+    )
+    correct, voted = counts(ballots, np.arange(600))
+    own_correct, own_voted, _ = own_counts(ballots, np.arange(600))
+    keys = -ranking_key(correct - own_correct, voted - own_voted, "accuracy")
+    assert len(leaders(keys, 5)) < 10
 
 
 @pytest.mark.parametrize("block", [1, 7 * 3, 7 * 18 - 1])
