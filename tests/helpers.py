@@ -15,6 +15,7 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.mixture import mixture_of
 from judgepanel.models.panel import fit_panel
 from judgepanel.votes import MISSING, VoteMatrix
+from judgepanel.votes.orientation import turned_grades
 
 
 def make_votes(
@@ -51,10 +52,42 @@ def make_votes(
     )
 
 
+def with_grades(votes, seed=0):
+    """The same votes with grades behind them, that tell, of two judges in three by number.
+
+    One gives probabilities, the next differences of ratings in halves, the third votes.
+    """
+    rng = np.random.default_rng(seed)
+    right = votes.votes == np.where(votes.labels < 0, 1, votes.labels)[:, None]
+    far = np.clip(np.abs(rng.normal(1.0 + right, 0.8)), 0.02, 2.9)
+    numbers = [int(name[-3:]) if name[-3:].isdigit() else 2 for name in votes.judges]
+    kinds = np.array(numbers) % 3
+    margins = np.where(kinds == 0, far / 6.0, np.ceil(2.0 * far) / 2.0)
+    thresholds = np.select([kinds == 0, kinds == 1], [0.5, 0.0], np.nan)
+    grades = thresholds + np.where(votes.votes == 1, margins, -margins)
+    grades = np.where(votes.votes == MISSING, np.nan, grades)
+    return replace(votes, grades=grades, thresholds=thresholds)
+
+
+def codes_of(model, votes):
+    """Votes of a panel's judges with the bands of their grades; judges may be absent."""
+    absent = [name for name in model.judges if name not in votes.judges]
+    if absent:
+        votes = with_judges(votes, absent)
+    votes = votes.with_judges(model.judges)
+    return model.codes(votes.votes, votes.margins)
+
+
 def with_judges(votes, names):
     """The same votes with further judges, who never vote."""
     silent = np.full((votes.n_items, len(names)), MISSING, np.int8)
-    return replace(votes, votes=np.hstack([votes.votes, silent]), judges=(*votes.judges, *names))
+    grades = {}
+    if votes.grades is not None:
+        none = np.full(silent.shape, np.nan)
+        thresholds = np.append(votes.thresholds, np.full(len(names), np.nan))
+        grades = {"grades": np.hstack([votes.grades, none]), "thresholds": thresholds}
+    both, judges = np.hstack([votes.votes, silent]), (*votes.judges, *names)
+    return replace(votes, votes=both, judges=judges, **grades)
 
 
 def larger(*values):
@@ -131,6 +164,7 @@ def flip_items(votes, flip):
         votes,
         votes=np.where(flip[:, None], swapped, votes.votes).astype(np.int8),
         labels=np.where(flip, labels, votes.labels).astype(np.int8),
+        grades=turned_grades(votes, flip),
     )
 
 

@@ -134,7 +134,8 @@ class Panel:
         votes : DataFrame, Votes, VoteMatrix, str or Path
             Votes of the panel's judges on new items, as :func:`from_frame` and :func:`load` take.
         label, item_id, features, groups, judges, ignore, thresholds : optional
-            Columns of a frame or a file, and where scores are cut, as in :func:`from_frame`.
+            Columns of a frame or a file, and where scores are cut, as in :func:`from_frame`. The
+            panel cuts the grades of its own judges where it cut them before.
 
         Returns
         -------
@@ -146,7 +147,8 @@ class Panel:
         Raises
         ------
         InputError
-            Votes that cannot be read, or none of the panel's judges among them.
+            Votes that cannot be read, none of the panel's judges among them, or votes of a judge
+            whose grades the panel reads.
         """
         notes: tuple[str, ...]
         if isinstance(votes, Votes | VoteMatrix):
@@ -167,6 +169,7 @@ class Panel:
                 features=features,
                 ignore=ignore,
                 thresholds=thresholds,
+                known_thresholds=self.file.thresholds,
                 need_labels=False,
             )
             scored, notes = self.scored(loaded.votes), loaded.warnings

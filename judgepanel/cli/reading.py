@@ -8,6 +8,7 @@ from pathlib import Path
 
 from judgepanel.api.votes import Votes
 from judgepanel.votes import TASKS, InputError, load_votes
+from judgepanel.votes.grades import NOTHING_KNOWN, KnownThresholds
 from judgepanel.votes.role_file import with_roles
 from judgepanel.words.output import check_output
 
@@ -100,8 +101,16 @@ def grouping_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def load(options: argparse.Namespace, *, need_labels: bool = True) -> Votes:
-    """Return the votes selected by the options; warnings become notes."""
+def load(
+    options: argparse.Namespace,
+    *,
+    need_labels: bool = True,
+    known_thresholds: KnownThresholds = NOTHING_KNOWN,
+) -> Votes:
+    """Return the votes selected by the options; warnings become notes.
+
+    ``known_thresholds`` are those of the panel that is to score the votes.
+    """
     given = {
         "task": options.task,
         "id_column": options.id_column,
@@ -118,6 +127,7 @@ def load(options: argparse.Namespace, *, need_labels: bool = True) -> Votes:
         labels=options.labels,
         judge_table=options.judge_table,
         need_labels=need_labels,
+        known_thresholds=known_thresholds,
     )
     options.notes += loaded.warnings
     return Votes.of(loaded)

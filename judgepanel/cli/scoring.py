@@ -27,7 +27,8 @@ def run_score(options: argparse.Namespace) -> None:
     """Run the command: read panel and votes, score, write, and print."""
     check_out(options, ".csv")
     panel = load_panel(text_of(options.panel), name=options.panel.name)
-    scored = score(panel, load(options, need_labels=False).matrix)
+    votes = load(options, need_labels=False, known_thresholds=panel.thresholds).matrix
+    scored = score(panel, votes)
     options.notes += scored.warnings
     write_whole(options.out, csv_text(scored.frame()).encode())
     print(scored_text(scored, printable(options.out.name)))

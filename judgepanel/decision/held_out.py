@@ -118,7 +118,8 @@ def conformal_content(
     labels set the thresholds: one per group (:func:`one_each`).
     """
     columns = held.with_items(one_each(held)).with_judges(model.judges)
-    scores = nonconformity(model.score(columns.votes), columns.labels)
+    codes = model.codes(columns.votes, columns.margins)
+    scores = nonconformity(model.score(codes), columns.labels)
     limits = [float(threshold(scores, level)) for level in LEVELS]
     return {
         "share": share,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from judgepanel.decision.drift import profile_content
-from judgepanel.decision.held_out import conformal_content, slices
+from judgepanel.decision.held_out import conformal_content, fitting_votes, slices
 from judgepanel.decision.seen import MOST_ROWS, rows_content
 from judgepanel.scoring.conformal import LEVELS
 from judgepanel.studies.codec import to_plain
@@ -31,7 +31,7 @@ def blocks_content(
     """Return ``conformal`` and the blocks of ``BLOCKS`` for the panel of a recommendation."""
     model = recommendation.model
     parts = slices(grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed)
-    fitted = parts.fitted.with_items(parts.fitted.labelled)
+    fitted = fitted_items(votes, spec)
     known = dict.fromkeys((*model.judges, *recommendation.left_out, *recommendation.set_aside))
     salt = votes.sha256
     conformal = None
@@ -44,6 +44,12 @@ def blocks_content(
         "profile": profile_content(fitted, model.judges),
         "absence": absence_content(recommendation.absence, model.judges),
     }
+
+
+def fitted_items(votes: VoteMatrix, spec: RecommendSpec) -> VoteMatrix:
+    """Return the labelled items to which a panel is fitted."""
+    fitted = fitting_votes(grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed)
+    return fitted.with_items(fitted.labelled)
 
 
 def absence_content(absence: Absence | None, judges: tuple[str, ...]) -> dict[str, Any] | None:

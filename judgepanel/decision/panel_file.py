@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from jsonschema import Draft202012Validator
@@ -19,9 +20,11 @@ from judgepanel.decision.panel_blocks import (
     absence_of_version_3,
     blocks_content,
     check_blocks,
+    fitted_items,
 )
 from judgepanel.decision.panel_parts import (
     fallback_content,
+    grades_content,
     members_content,
     model_of,
 )
@@ -36,7 +39,15 @@ if TYPE_CHECKING:
     from judgepanel.decision.recommend_result import Recommendation
 
 FORMAT = "judgepanel/panel"
-VERSION = 5
+VERSION = 6
+_OLDER: Mapping[int, tuple[str, ...]] = MappingProxyType(
+    {
+        **dict.fromkeys((1, 2), (*BLOCKS, "fallback", "grades")),
+        3: ("fallback", "grades"),
+        **dict.fromkeys((4, 5), ("grades",)),
+    }
+)
+"""Keys that older versions did not have, by version."""
 _PARTS = ("aggregator", "calibrator")
 """Parts of a member, each tagged by its kind."""
 _LARGEST = 1e12
@@ -49,6 +60,13 @@ class PanelFile:
 
     model: Mixture
     content: dict[str, Any]
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """Where the grades of each judge that gave grades are cut into votes."""
+        scales = self.content["grades"] or ()
+        named = zip(self.model.judges, scales, strict=False)
+        return {judge: float(scale["threshold"]) for judge, scale in named if scale}
 
 
 def export_panel(
@@ -74,6 +92,7 @@ def export_panel(
             "n_labelled": int(votes.labelled.sum()),
         },
         "judges": list(model.judges),
+        "grades": grades_content(model, fitted_items(votes, spec)),
         "members": members_content(model),
         "fallback": fallback_content(model),
         "prior": model.prior,
@@ -186,13 +205,14 @@ def _migrated(content: dict[str, Any], name: str | None) -> dict[str, Any]:
 
     Version 1 had fewer kinds than version 2; neither had training rows, drift, absence or sets.
     Version 3 had no fallback and no groups of absent judges, version 4 no average: its panel is the
-    only member.
+    only member. Version 5 read votes only.
     """
     version = content.get("version")
-    if version not in (1, 2, 3, 4) or version is True:
+    if not isinstance(version, int) or version not in _OLDER or version is True:
         return content
-    content = _with_members(content, version, name)
-    later = () if version == 4 else ("fallback",) if version == 3 else (*BLOCKS, "fallback")
+    if version < 5:
+        content = _with_members(content, version, name)
+    later = _OLDER[version]
     for key in later:
         if key in content:
             raise InputError(
@@ -279,11 +299,19 @@ def _numbers_in(content: dict[str, Any]) -> Iterator[tuple[str, float]]:
         for m, member in enumerate(content["members"])
         for part in _PARTS
     }
+    blocks |= {f"grades[{j}]": scale for j, scale in enumerate(content["grades"] or ())}
     for name, block in {**blocks, "fallback": content["fallback"]}.items():
         for key, value in (block or {}).items():
-            for number in value if isinstance(value, list) else [value]:
-                if isinstance(number, int | float):
-                    yield f"{name}.{key}", number
+            for number in _flat(value):
+                yield f"{name}.{key}", number
+
+
+def _flat(value: Any) -> Iterator[float]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _flat(item)
+    elif isinstance(value, int | float):
+        yield value
 
 
 def _refuse_constant(text: str) -> float:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args
 
+import numpy as np
+
+from judgepanel.kernels.aggregate.aggregation import Graded
 from judgepanel.kernels.calibrate.calibration import INPUT_CLIP, KnotShape, MapShape, Shape
 from judgepanel.models.fallback import Fallback
 from judgepanel.models.mixture import Member, Mixture
 from judgepanel.models.panel import PanelModel
-from judgepanel.models.rules import JointSum, Rule, TwoCoin, VoteFraction, VoteSum
-from judgepanel.votes import InputError
+from judgepanel.models.rules import JointSum, LevelSum, Rule, TwoCoin, VoteFraction, VoteSum
+from judgepanel.votes import InputError, VoteMatrix
+
+Numbers = tuple[float, ...]
 
 _SUM_OF_WEIGHTS = 1e-9
 """Tolerance of the sum of the members' weights."""
-_A_JUDGE = ("correct", "voted", "weights", "ones", "zeros", "shares")
-_SUMS = ("log_odds", "stacking", "stacking_monotone", "joint_monotone")
+_A_JUDGE = ("correct", "voted", "weights", "levels", "ones", "zeros", "shares")
+_COMPARING = ("joint", "joint_graded")
+_SUMS = ("log_odds", "stacking", "stacking_monotone", "joint_monotone", *_COMPARING)
 
 
 def members_content(model: Mixture) -> list[dict[str, Any]]:
@@ -46,15 +52,17 @@ def aggregator_content(model: PanelModel) -> dict[str, Any]:
             "zeros": list(rule.zeros),
             "prior_logit": rule.prior_logit,
         }
-    if rule.kind != "majority":
+    if isinstance(rule, LevelSum):
+        content["levels"] = [list(weights) for weights in rule.levels]
+    elif rule.kind != "majority":
         content["weights"] = list(rule.weights)
-    if rule.kind in _SUMS or isinstance(rule, JointSum):
+    if rule.kind in _SUMS:
         content["intercept"] = rule.intercept  # type: ignore[union-attr]
-    if isinstance(rule, JointSum):
+    if rule.kind in _COMPARING:
         content |= {
-            "shares": list(rule.shares),
-            "prototypes": list(rule.prototypes),
-            "pull": list(rule.pull),
+            "shares": list(rule.shares),  # type: ignore[union-attr]
+            "prototypes": list(rule.prototypes),  # type: ignore[union-attr]
+            "pull": list(rule.pull),  # type: ignore[union-attr]
         }
     return content
 
@@ -91,6 +99,35 @@ def fallback_content(model: Mixture) -> dict[str, Any] | None:
     }
 
 
+def grades_content(model: Mixture, fitted: VoteMatrix) -> list[dict[str, Any] | None] | None:
+    """Return how each judge's grades are read, as JSON values; null for a judge that gave votes.
+
+    ``fitted`` are the votes that the panel was fitted to. None if no judge gave grades.
+    """
+    votes = fitted.with_judges(model.judges)
+    if votes.grades is None or votes.thresholds is None:
+        return None
+    return [
+        None
+        if np.isnan(threshold)
+        else {
+            "threshold": float(threshold),
+            "edges": list(edges),
+            "lowest": float(np.nanmin(grades)),
+            "highest": float(np.nanmax(grades)),
+        }
+        for threshold, grades, edges in zip(
+            votes.thresholds, votes.grades.T, model.edges, strict=True
+        )
+    ]
+
+
+def edges_of(grades: list[dict[str, Any] | None] | None, n_judges: int) -> tuple[Numbers, ...]:
+    """Return the edges of each judge's bands in a file; empty for a judge that gave votes."""
+    scales = grades or [None] * n_judges
+    return tuple(_floats(scale["edges"]) if scale else () for scale in scales)
+
+
 def model_of(content: dict[str, Any], name: str | None) -> Mixture:
     """Return the model of a file that satisfies the schema.
 
@@ -99,9 +136,10 @@ def model_of(content: dict[str, Any], name: str | None) -> Mixture:
     InputError
         Lists of inconsistent lengths, columns without a judge or with two, a judge that no member
         uses, weights that do not sum to 1, a judge with more right votes than votes, decreasing
-        knots.
+        knots, bands of grades out of order or without a weight.
     """
     judges: list[str] = content["judges"]
+    _check_grades(content["grades"], len(judges), name)
     members = tuple(
         _member(member, f"members[{number}]", content, name)
         for number, member in enumerate(content["members"])
@@ -118,6 +156,22 @@ def model_of(content: dict[str, Any], name: str | None) -> Mixture:
     return Mixture(tuple(judges), members, _fallback(content["fallback"], len(judges), name))
 
 
+def _check_grades(
+    grades: list[dict[str, Any] | None] | None, n_judges: int, name: str | None
+) -> None:
+    if grades is not None and len(grades) != n_judges:
+        raise InputError(f"grades has {len(grades)} entries for {n_judges} judges", file=name)
+    for scale in filter(None, grades or ()):
+        rising = all(a < b for a, b in pairwise([0.0, *scale["edges"]]))
+        if not rising or scale["lowest"] > scale["highest"]:
+            raise InputError(
+                "a judge's grades in the panel file are out of order",
+                file=name,
+                allowed="edges that rise from above 0, and a lowest grade that is not above the "
+                "highest",
+            )
+
+
 def _member(content: dict[str, Any], key: str, panel: dict[str, Any], name: str | None) -> Member:
     columns, judges = content["columns"], panel["judges"]
     if max(columns) >= len(judges):
@@ -129,9 +183,11 @@ def _member(content: dict[str, Any], key: str, panel: dict[str, Any], name: str 
         )
     aggregator, shape = content["aggregator"], _shape(content["calibrator"], name)
     _check_aggregator(aggregator, len(columns), key, name)
+    every = edges_of(panel["grades"], len(judges))
+    edges = tuple(every[column] for column in columns)
     model = PanelModel(
         judges=tuple(judges[column] for column in columns),
-        rule=_rule(aggregator, len(columns), name),
+        rule=_rule(aggregator, len(columns), name, edges),
         correct=tuple(aggregator["correct"]),
         voted=tuple(aggregator["voted"]),
         calibrator=shape.kind,
@@ -177,8 +233,12 @@ def _fallback(content: dict[str, Any] | None, n_judges: int, name: str | None) -
     return Fallback(weights, few, everybody, beyond)
 
 
-def _rule(content: dict[str, Any], n_judges: int, name: str | None) -> Rule:
+def _rule(
+    content: dict[str, Any], n_judges: int, name: str | None, edges: tuple[Numbers, ...]
+) -> Rule:
     kind = content["kind"]
+    if kind in get_args(Graded):
+        return _level_sum(content, n_judges, name, edges)
     if kind in ("majority", "accuracy_weighted"):
         return VoteFraction(kind, _floats(content.get("weights", [1.0] * n_judges)))
     if kind in ("dawid_skene", "dawid_skene_semi"):
@@ -190,6 +250,32 @@ def _rule(content: dict[str, Any], n_judges: int, name: str | None) -> Rule:
     _check_prototypes(content, n_judges, name)
     shares, past = _floats(content["shares"]), tuple(content["prototypes"])
     return JointSum(kind, weights, intercept, shares, past, _floats(content["pull"]))
+
+
+def _level_sum(
+    content: dict[str, Any], n_judges: int, name: str | None, edges: tuple[Numbers, ...]
+) -> LevelSum:
+    levels = tuple(map(_floats, content["levels"]))
+    for weights, own in zip(levels, edges, strict=True):
+        if len(weights) != len(own) + 1:
+            raise InputError(
+                "a judge of the panel has another number of levels than of bands",
+                file=name,
+                value=len(weights),
+                allowed=f"{len(own) + 1}, one for each band of its grades",
+            )
+    if content["kind"] == "one_coin_graded":
+        return LevelSum("one_coin_graded", levels, edges)
+    _check_prototypes(content, n_judges, name)
+    return LevelSum(
+        "joint_graded",
+        levels,
+        edges,
+        float(content["intercept"]),
+        _floats(content["shares"]),
+        tuple(content["prototypes"]),
+        _floats(content["pull"]),
+    )
 
 
 def _check_prototypes(content: dict[str, Any], n_judges: int, name: str | None) -> None:
@@ -225,5 +311,5 @@ def _shape(content: dict[str, Any], name: str | None) -> Shape:
     return MapShape(kind, a, b, c, INPUT_CLIP if kind == "beta_clipped" else None)
 
 
-def _floats(values: list[Any]) -> tuple[float, ...]:
+def _floats(values: list[Any]) -> Numbers:
     return tuple(float(value) for value in values)

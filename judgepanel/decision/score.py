@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from judgepanel.decision.absence_nearest import absence_sentence
 from judgepanel.decision.drift import Drift, drift_of, drift_sentences
+from judgepanel.decision.grades import check_grades, units_sentences
 from judgepanel.decision.held_out import set_texts
 from judgepanel.decision.labelled import Labelled, labelled_figures
 from judgepanel.decision.panel_file import PanelFile
@@ -74,7 +75,8 @@ def score(panel: PanelFile, votes: VoteMatrix) -> Scored:
     Raises
     ------
     InputError
-        None of the panel's judges is in the file.
+        None of the panel's judges is in the file, or a judge whose grades the panel reads gives
+        votes, or grades that are cut elsewhere.
     """
     model, content = panel.model, panel.content
     position = {name: column for column, name in enumerate(votes.judges)}
@@ -84,12 +86,17 @@ def score(panel: PanelFile, votes: VoteMatrix) -> Scored:
             value=", ".join(votes.judges[:3]),
             allowed=f"at least one of {listed(model.judges)}",
         )
+    check_grades(content["grades"], model.judges, votes)
     matrix = np.full((votes.n_items, len(model.judges)), MISSING, dtype=np.int8)
+    margins = np.zeros(matrix.shape)
     for column, name in enumerate(model.judges):
         if name in position:
             matrix[:, column] = votes.votes[:, position[name]]
+            if votes.margins is not None:
+                margins[:, column] = votes.margins[:, position[name]]
     n_votes = (matrix != MISSING).sum(axis=1).astype(np.int64)
-    p, fallback = model.score(matrix), model.falls_back(matrix)
+    codes = model.codes(matrix, margins)
+    p, fallback = model.score(codes), model.falls_back(codes)
     as_read = votes.with_task(content["task"])
     same = as_read.sha256 == content["votes"]["sha256"]
     seen = _seen(content, as_read, content["training"])
@@ -111,6 +118,7 @@ def score(panel: PanelFile, votes: VoteMatrix) -> Scored:
         *_absent(panel, votes),
         *_fallen_back(panel, fallback),
         *_strangers(panel, votes),
+        *units_sentences(content["grades"], model.judges, votes),
         *_without_votes(panel, votes, n_votes),
         *_familiar(votes, seen, held_out, same=same),
         *(drift_sentences(drift) if drift else ()),

@@ -12,15 +12,19 @@ import math
 
 
 def probability(panel, votes):
-    """P(label 1) of one item; votes maps a judge to 0 or 1, judges that did not vote are absent."""
-    cast = [votes.get(judge) for judge in panel["judges"]]
+    """P(label 1) of one item; votes maps a judge to 0 or 1, and to its grade if panel["grades"] has
+    a threshold for it; judges that did not vote are absent.
+    """
+    scales = panel["grades"] or [None] * len(panel["judges"])
+    codes = [code_of(votes.get(judge), scale) for judge, scale in zip(panel["judges"], scales)]
+    cast = votes_of(codes)
     if cast.count(None) == len(cast):
         return panel["prior"]
     m = fallback_logit(panel["fallback"], cast)
     if m is not None:
         return sigmoid(m)
     members = panel["members"]
-    p = [member_probability(member, cast, panel["prior"]) for member in members]
+    p = [member_probability(member, codes, panel["prior"]) for member in members]
     if len(p) == 1:
         return p[0]
     total = 0.0
@@ -31,11 +35,26 @@ def probability(panel, votes):
     return min(max(average, 0.001), 0.999)
 
 
-def member_probability(member, cast, prior):
-    cast = [cast[column] for column in member["columns"]]
-    if cast.count(None) == len(cast):
+def code_of(vote, scale):
+    """A vote, or a grade cut into a vote and its band by their distance from the threshold."""
+    if vote is None or scale is None:
+        return vote
+    if vote == scale["threshold"]:
+        return None
+    distance = abs(vote - scale["threshold"]) * 1e12
+    distance = (round(distance) if distance < 2**53 else distance) / 1e12
+    return int(vote > scale["threshold"]) + 2 * bisect.bisect_right(scale["edges"], distance)
+
+
+def votes_of(codes):
+    return [None if code is None else code & 1 for code in codes]
+
+
+def member_probability(member, codes, prior):
+    codes = [codes[column] for column in member["columns"]]
+    if codes.count(None) == len(codes):
         return prior
-    return sigmoid(calibrated(member["calibrator"], raw_logit(member["aggregator"], cast)))
+    return sigmoid(calibrated(member["calibrator"], raw_logit(member["aggregator"], codes)))
 
 
 def sigmoid(m):
@@ -54,8 +73,10 @@ def label_set(panel, p, level):
     return ""
 
 
-def raw_logit(rule, cast):
-    weights = rule.get("weights", [1.0] * len(cast))
+def raw_logit(rule, codes):
+    cast, weights = votes_of(codes), rule.get("weights", [1.0] * len(codes))
+    if "levels" in rule:
+        weights = [bands[(code or 0) >> 1] for code, bands in zip(codes, rule["levels"])]
     if rule["kind"] in ("majority", "accuracy_weighted"):
         nothing = [0.0] * len(cast)
         ones, zeros = weigh(cast, weights, nothing), weigh(cast, nothing, weights)

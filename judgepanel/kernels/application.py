@@ -1,5 +1,8 @@
 """Scoring of new votes with a fitted panel, with one fixed order of additions.
 
+Votes (n_items, n_judges) are in {0, 1, -1 missing}. Votes with grades are codes: vote + 2 x band
+(:mod:`kernels.aggregate.levels`), -1 missing; a vote alone is the code of band 0.
+
 Sums run over judges in panel order, one judge at a time, and the last steps use the platform's
 scalar ``exp`` and ``log``. An exported panel, the library and the command line therefore agree to
 the bit, and so can twenty lines of plain Python. Every step except a map with c != 0 or a != -b is
@@ -10,6 +13,7 @@ from __future__ import annotations
 
 import bisect
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +29,28 @@ def weighted_logits(votes: Votes, weights: Floats) -> Floats:
     total = np.zeros(len(votes))
     for column, weight in zip(votes.T, weights, strict=True):
         total += np.where(column == 1, weight, np.where(column == 0, -weight, 0.0))
+    return total
+
+
+def coded(votes: Votes, bands: Votes) -> Votes:
+    """Return codes (n_items, n_judges) of votes and their bands."""
+    return np.where(votes < 0, votes, votes + 2 * bands).astype(np.int8)
+
+
+def uncoded(codes: Votes) -> Votes:
+    """Return the votes (n_items, n_judges) in codes."""
+    return np.where(codes > 1, codes & 1, codes)
+
+
+def level_logits(codes: Votes, levels: Sequence[Floats]) -> Floats:
+    """Sum of V w in panel order, (n_items,), the weight of a vote being that of its band.
+
+    ``levels`` are the weights of each judge by band, each (n_bands,).
+    """
+    total = np.zeros(len(codes))
+    for column, weights in zip(codes.T, levels, strict=True):
+        weight = weights[np.maximum(column, 0) >> 1]
+        total += np.where(column < 0, 0.0, np.where(column & 1 == 1, weight, -weight))
     return total
 
 

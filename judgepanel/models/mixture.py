@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.application import probabilities
+from judgepanel.kernels.aggregate.levels import Levels
+from judgepanel.kernels.application import coded, probabilities, uncoded
 from judgepanel.models.fallback import Fallback
 from judgepanel.models.panel import PanelModel
+from judgepanel.models.rules import LevelSum
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.votes import MISSING
 
@@ -81,6 +83,19 @@ class Mixture:
         return tuple(values)
 
     @property
+    def edges(self) -> tuple[tuple[float, ...], ...]:
+        """The smallest margin of each band above the lowest, by judge in the order of ``judges``.
+
+        Empty for a judge whose votes all weigh alike.
+        """
+        values: list[tuple[float, ...]] = [()] * len(self.judges)
+        for member in self.members:
+            if isinstance(member.model.rule, LevelSum):
+                for column, edges in zip(member.columns, member.model.rule.edges, strict=True):
+                    values[column] = edges
+        return tuple(values)
+
+    @property
     def shares(self) -> tuple[float, ...]:
         """Total weight of the members that use each judge, in (0, 1], in ``judges`` order."""
         values = np.zeros(len(self.judges))
@@ -92,26 +107,37 @@ class Mixture:
     def main_weights(self) -> tuple[float, ...]:
         """Weight of each judge's vote in the heaviest member, in the order of ``judges``.
 
-        NaN for judges that it does not use.
+        NaN for judges that it does not use; the mean over bands where it reads grades.
         """
         weights = dict(zip(self.main.judges, self.main.weights, strict=True))
         return tuple(weights.get(name, float("nan")) for name in self.judges)
 
-    def score(self, votes: NDArray[np.int8]) -> Floats:
-        """Return P(label = 1), in [.001, .999], of votes (n_items, n_judges) in panel order."""
+    def codes(self, votes: NDArray[np.int8], margins: Floats | None) -> NDArray[np.int8]:
+        """Return votes with the bands of their grades, as :meth:`score` takes them.
+
+        ``votes`` (n_items, n_judges) in {0, 1, -1 missing} and ``margins``, distances of grades
+        from thresholds of that shape or None without grades, are in the order of ``judges``.
+        """
+        cut = Levels(tuple(np.array(edges) for edges in self.edges))
+        return coded(votes, cut.bands(margins, len(votes)))
+
+    def score(self, codes: NDArray[np.int8]) -> Floats:
+        """Return P(label = 1), in [.001, .999], of codes (n_items, n_judges) in panel order."""
         weights = [member.weight for member in self.members]
         p = pooled(
-            [member.model.score(votes[:, list(member.columns)]) for member in self.members], weights
+            [member.model.score(codes[:, list(member.columns)]) for member in self.members], weights
         )
         if self.fallback is not None:
+            votes = uncoded(codes)
             instead = probabilities(self.fallback.logits(votes), CLIP)
             p = np.where(self.fallback.scores(votes), instead, p)
-        return np.where((votes == MISSING).all(axis=1), self.prior, p)
+        return np.where((codes == MISSING).all(axis=1), self.prior, p)
 
-    def falls_back(self, votes: NDArray[np.int8]) -> NDArray[np.bool_]:
+    def falls_back(self, codes: NDArray[np.int8]) -> NDArray[np.bool_]:
         """Return which items, (n_items,), the fallback scores; items without votes are excluded."""
         if self.fallback is None:
-            return np.zeros(len(votes), dtype=bool)
+            return np.zeros(len(codes), dtype=bool)
+        votes = uncoded(codes)
         return np.asarray(self.fallback.scores(votes) & (votes != MISSING).any(axis=1))
 
 
@@ -138,7 +164,8 @@ def mixture_of(models: Sequence[PanelModel], weights: Sequence[float]) -> Mixtur
     Raises
     ------
     ValueError
-        No model, a weight that is not above 0, or weights that do not sum to 1.
+        No model, a weight that is not above 0, weights that do not sum to 1, or models that cut a
+        judge's grades into other bands.
     """
     if not models or min(weights) <= 0.0 or abs(sum(weights) - 1.0) > 1e-9:
         raise ValueError("weights of a mixture are above 0 and add up to 1")
@@ -149,4 +176,11 @@ def mixture_of(models: Sequence[PanelModel], weights: Sequence[float]) -> Mixtur
         Member(weights[m], tuple(place[name] for name in models[m].judges), models[m])
         for m in order
     )
-    return Mixture(judges, members)
+    mixture = Mixture(judges, members)
+    for member in members:
+        rule = member.model.rule
+        if isinstance(rule, LevelSum):
+            shared = tuple(mixture.edges[column] for column in member.columns)
+            if rule.edges != shared:
+                raise ValueError("members of a mixture cut a judge's grades into the same bands")
+    return mixture

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import Aggregator, panel_scores
+from judgepanel.kernels.aggregate.aggregation import AnyAggregator, panel_scores
 from judgepanel.kernels.aggregate.prefixes import PrefixScores, Ranking, counts
-from judgepanel.kernels.application import knot_logits, map_logits, probabilities
+from judgepanel.kernels.application import knot_logits, map_logits, probabilities, uncoded
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator, KnotShape, Shape, fit
 from judgepanel.kernels.evaluate.calibrated import calibration_folds
-from judgepanel.models.rules import Rule, fit_rule
+from judgepanel.models.rules import LevelSum, Rule, fit_rule
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split
 from judgepanel.votes import MISSING
@@ -47,19 +47,29 @@ class PanelModel:
     n_fit: int
 
     @property
-    def aggregator(self) -> Aggregator:
+    def aggregator(self) -> AnyAggregator:
         """The aggregator of the votes."""
         return self.rule.kind
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """Weight of each judge's vote; for ``joint``, that of the linear part."""
+        """Weight of each judge's vote; for ``joint``, that of the linear part; for aggregators of
+        grades, its mean over bands.
+        """
         return self.rule.weights
 
-    def score(self, votes: NDArray[np.int8]) -> Floats:
-        """Return P(label = 1), in [.001, .999], of votes (n_items, n_judges) in panel order."""
-        p = self.probabilities(self.rule.logits(votes))
-        return np.where((votes == MISSING).all(axis=1), self.prior, p)
+    def score(self, codes: NDArray[np.int8]) -> Floats:
+        """Return P(label = 1), in [.001, .999], of codes (n_items, n_judges) in panel order.
+
+        Codes are votes with the bands of their grades (:meth:`Mixture.codes`); without grades, they
+        are the votes.
+        """
+        p = self.probabilities(self.logits(codes))
+        return np.where((codes == MISSING).all(axis=1), self.prior, p)
+
+    def logits(self, codes: NDArray[np.int8]) -> Floats:
+        """Return raw logits (n_items,) of codes."""
+        return self.rule.logits(codes if isinstance(self.rule, LevelSum) else uncoded(codes))
 
     def probabilities(self, logits: Floats) -> Floats:
         """Return P(label = 1) of raw logits (n_items,), calibrated and clipped."""
@@ -71,7 +81,7 @@ def fit_panel(
     names: tuple[str, ...],
     k: int,
     *,
-    aggregator: Aggregator,
+    aggregator: AnyAggregator,
     calibrator: Calibrator,
     ranking: Ranking = "accuracy",
     seed: int = 0,
@@ -114,7 +124,7 @@ def panel_of(
     k: int,
     scores: PrefixScores,
     *,
-    aggregator: Aggregator,
+    aggregator: AnyAggregator,
     calibrator: Calibrator,
     ranking: Ranking = "accuracy",
     seed: int = 0,

@@ -1,21 +1,26 @@
 """Rules: how a fitted panel turns votes into a raw logit, one class per family of aggregators.
 
-Votes are (n_items, n_judges) in {0, 1, -1 missing}, in panel order; every sum runs in that order
-(:mod:`kernels.application`).
+Votes are (n_items, n_judges) in {0, 1, -1 missing}, in panel order, and codes of votes with grades
+where a rule reads grades; every sum runs in that order (:mod:`kernels.application`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import RIDGES, Aggregator
+from judgepanel.kernels.aggregate.aggregation import RIDGES, Aggregator, AnyAggregator, Graded
+from judgepanel.kernels.aggregate.agreement import Agreement
 from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit
 from judgepanel.kernels.aggregate.dawid_skene import fit_many, training, two_coin_logits
 from judgepanel.kernels.aggregate.dawid_skene_em import Rules
+from judgepanel.kernels.aggregate.graded import band_counts, level_weights
+from judgepanel.kernels.aggregate.joint import JointPanel, joint
+from judgepanel.kernels.aggregate.joint_graded import GradedPanel, graded_panels
+from judgepanel.kernels.aggregate.levels import Levels, levels_on
 from judgepanel.kernels.aggregate.prefixes import (
     FRACTIONS,
     ClosedForm,
@@ -25,7 +30,13 @@ from judgepanel.kernels.aggregate.prefixes import (
     prior_logit,
     rank,
 )
-from judgepanel.kernels.application import fraction_logits, likeness_logits, weighted_logits
+from judgepanel.kernels.application import (
+    fraction_logits,
+    level_logits,
+    likeness_logits,
+    uncoded,
+    weighted_logits,
+)
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import fold_of, folds
 
@@ -99,19 +110,55 @@ class JointSum:
 
     def logits(self, votes: Votes) -> Floats:
         """Return raw logits (n_items,)."""
-        past = np.array([[_SIGNS[c] for c in row] for row in self.prototypes], dtype=np.int8)
         linear = weighted_logits(votes, np.array(self.weights)) + self.intercept
-        return linear + likeness_logits(votes, np.array(self.shares), past, np.array(self.pull))
+        return linear + _likeness(self, votes)
 
 
-Rule = VoteFraction | VoteSum | TwoCoin | JointSum
+@dataclass(frozen=True, slots=True)
+class LevelSum:
+    """``intercept`` + sum of V w, the weight of a vote being that of the band of its grade, and for
+    joint the contribution of similarity to past items.
+
+    ``levels`` (k,) are the weights of each judge by band, nearest to the threshold first, ``edges``
+    (k,) the smallest margin of each band above the lowest. ``shares``, ``prototypes`` and ``pull``
+    are those of :class:`JointSum`, empty for one-coin.
+    """
+
+    kind: Graded
+    levels: tuple[Numbers, ...]
+    edges: tuple[Numbers, ...]
+    intercept: float = 0.0
+    shares: Numbers = ()
+    prototypes: tuple[str, ...] = ()
+    pull: Numbers = ()
+
+    @property
+    def weights(self) -> Numbers:
+        """Mean weight (k,) of each judge's vote over its bands."""
+        return tuple(sum(weights) / len(weights) for weights in self.levels)
+
+    def logits(self, codes: Votes) -> Floats:
+        """Return raw logits (n_items,) of codes."""
+        linear = level_logits(codes, [np.array(weights) for weights in self.levels])
+        linear += self.intercept
+        return linear + _likeness(self, uncoded(codes)) if self.prototypes else linear
+
+
+Rule = VoteFraction | VoteSum | TwoCoin | JointSum | LevelSum
+
+
+def _likeness(rule: JointSum | LevelSum, votes: Votes) -> Floats:
+    """Contribution of similarity to past items, (n_items,)."""
+    past = np.array([[_SIGNS[c] for c in row] for row in rule.prototypes], dtype=np.int8)
+    return likeness_logits(votes, np.array(rule.shares), past, np.array(rule.pull))
+
 
 _SIGNS = {"1": 1, "0": -1, ".": 0}
 _MARKS = {sign: mark for mark, sign in _SIGNS.items()}
 
 
 def fit_rule(
-    ballots: Ballots, k: int, aggregator: Aggregator, ranking: Ranking, *, seed: int
+    ballots: Ballots, k: int, aggregator: AnyAggregator, ranking: Ranking, *, seed: int
 ) -> tuple[Index, Rule]:
     """Return the ``k`` best judges (k,) in panel order, and their rule, fitted on all rows.
 
@@ -121,6 +168,10 @@ def fit_rule(
     order = rank(ballots, everyone, ranking)[:k]
     if aggregator in ("dawid_skene", "dawid_skene_semi"):
         return order, _two_coin(ballots, order, aggregator)
+    if aggregator == "one_coin_graded":
+        return order, _one_coin_on_levels(ballots, order)
+    if aggregator == "joint_graded":
+        return _joint_on_levels(ballots, k, ranking, seed)
     if aggregator in RIDGES:
         return _ridge(ballots, k, aggregator, ranking, seed)
     correct, voted = counts(ballots, everyone)
@@ -152,24 +203,59 @@ def _two_coin(ballots: Ballots, order: Index, aggregator: Aggregator) -> TwoCoin
 def _ridge(
     ballots: Ballots, k: int, aggregator: Aggregator, ranking: Ranking, seed: int
 ) -> tuple[Index, Rule]:
-    everyone = np.arange(ballots.n_items)
-    pieces = folds(ballots.units, everyone, N_FOLDS, seed=seed, key=(0,))
-    fit = Fit(everyone, everyone[:0], fold_of(pieces, ballots.n_items))
-    (panel,) = RIDGES[aggregator].panels(ballots, [fit], k, ranking)
+    (panel,) = RIDGES[aggregator].panels(ballots, [_whole(ballots, seed)], k, ranking)
     weights = _floats(panel.weights)
     if panel.agreement is None:
         return panel.judges, VoteSum(
             cast(Literal["stacking"], aggregator), weights, panel.intercept
         )
-    past = panel.agreement.prototypes
     return panel.judges, JointSum(
-        "joint",
-        weights,
-        panel.intercept,
-        _floats(panel.agreement.shares),
-        tuple("".join(_MARKS[sign] for sign in row) for row in past.tolist()),
-        _floats(panel.agreement_weights),
+        "joint", weights, panel.intercept, *_past(panel.agreement, panel.agreement_weights)
     )
+
+
+def _one_coin_on_levels(ballots: Ballots, order: Index) -> LevelSum:
+    cut = levels_on(ballots, np.arange(ballots.n_items))
+    bands = cut.bands(ballots.margins, ballots.n_items)
+    weights = level_weights(*band_counts(ballots.votes, ballots.signs, bands), cut.n_bands)
+    return _level_sum("one_coin_graded", cut, weights[:, order], order)
+
+
+def _joint_on_levels(
+    ballots: Ballots, k: int, ranking: Ranking, seed: int
+) -> tuple[Index, LevelSum]:
+    cut = levels_on(ballots, np.arange(ballots.n_items))
+    fit = _whole(ballots, seed)
+    panel: JointPanel | GradedPanel
+    if cut.several:
+        (panel,) = graded_panels(ballots, [fit], k, ranking)
+    else:
+        (panel,) = joint.panels(ballots, [fit], k, ranking)
+    weights = np.atleast_2d(panel.weights)
+    past = () if panel.agreement is None else _past(panel.agreement, panel.agreement_weights)
+    rule = _level_sum("joint_graded", cut, weights, panel.judges, panel.intercept, *past)
+    return panel.judges, rule
+
+
+def _level_sum(kind: Graded, cut: Levels, weights: Floats, judges: Index, *rest: Any) -> LevelSum:
+    """A rule from weights (n_bands, k) by band; ``judges`` (k,) are columns of ``cut``."""
+    n_bands = cut.n_bands[judges]
+    levels = tuple(_floats(weights[:n, place]) for place, n in enumerate(n_bands.tolist()))
+    return LevelSum(kind, levels, tuple(_floats(cut.edges[judge]) for judge in judges), *rest)
+
+
+def _whole(ballots: Ballots, seed: int) -> Fit:
+    """A fit to all rows, with folds in which it chooses its ridge."""
+    everyone = np.arange(ballots.n_items)
+    pieces = folds(ballots.units, everyone, N_FOLDS, seed=seed, key=(0,))
+    return Fit(everyone, everyone[:0], fold_of(pieces, ballots.n_items))
+
+
+def _past(agreement: Agreement, pull: Floats) -> tuple[Numbers, tuple[str, ...], Numbers]:
+    """Shares of the judges, prototypes and what each adds, as a rule has them."""
+    prototypes = agreement.prototypes.tolist()
+    marked = tuple("".join(_MARKS[sign] for sign in row) for row in prototypes)
+    return _floats(agreement.shares), marked, _floats(pull)
 
 
 def _floats(values: Floats) -> Numbers:

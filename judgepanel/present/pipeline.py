@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.kernels.aggregate.aggregation import Aggregator, cross_fits
+from judgepanel.kernels.aggregate.aggregation import Aggregator, cross_fits, of_votes
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.settings import Settings
@@ -40,7 +40,7 @@ def pipeline_of(recommendation: Recommendation | None) -> Pipeline:
     main = recommendation.model.main
     everyone = len(main.judges) == recommendation.n_judges
     panel = None if everyone else len(main.judges)
-    return Pipeline(main.aggregator, main.calibrator, panel, recommended=True)
+    return Pipeline(of_votes(main.aggregator), main.calibrator, panel, recommended=True)
 
 
 def affordable_splits(settings: Settings, aggregator: Aggregator) -> Settings:

@@ -20,7 +20,13 @@ from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.data_warnings import label_warnings, vote_warnings
 from judgepanel.votes.errors import InputError, listed
 from judgepanel.votes.forms import forms_sentence, in_plain_words, verdict_columns
-from judgepanel.votes.grades import Thresholds, grade_notes, scales_of
+from judgepanel.votes.grades import (
+    NOTHING_KNOWN,
+    KnownThresholds,
+    Thresholds,
+    grade_notes,
+    scales_of,
+)
 from judgepanel.votes.judge_table import match_judges
 from judgepanel.votes.layouts import Verdicts, read_verdicts
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
@@ -60,11 +66,13 @@ def build_votes(
     judge_table: RawTable | None = None,
     need_labels: bool = True,
     thresholds: Thresholds = None,
+    known_thresholds: KnownThresholds = NOTHING_KNOWN,
 ) -> Loaded:
     """Return the vote matrix of a file whose column roles are known.
 
     ``judge_table`` has a ``judge`` column and is matched to the judges by name. ``thresholds`` cut
-    scores into votes, for all judges or by judge. ``need_labels`` refuses votes whose labels do not
+    scores into votes, for all judges or by judge, ``known_thresholds`` those of judges that gave
+    grades before. ``need_labels`` refuses votes whose labels do not
     allow any study: no labels, a class with a single item, or, in a pointwise task, a single class.
 
     Raises
@@ -75,7 +83,7 @@ def build_votes(
     try:
         check_mapping(table, mapping, need_label=need_labels)
         table, once = without_repeated_rows(table, mapping)
-        scales = scales_of(table, mapping, task, thresholds)
+        scales = scales_of(table, mapping, task, thresholds, known_thresholds)
         forms = forms_sentence(table, mapping, scales)
         table, rewritten = in_plain_words(table, mapping, task, scales)
         verdicts = read_verdicts(table, mapping, scales)

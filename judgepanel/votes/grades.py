@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,8 @@ from judgepanel.votes.words import decimal_of, distinct, verdict_of
 Floats = NDArray[np.float64]
 Thresholds = float | Mapping[str, float] | None
 """Thresholds of grades: one for all judges with grades, or by judge; None guesses."""
+KnownThresholds = Mapping[str, float]
+NOTHING_KNOWN: KnownThresholds = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +43,16 @@ class Scale:
 
 
 def scales_of(
-    table: RawTable, mapping: Columns, task: Task, thresholds: Thresholds = None
+    table: RawTable,
+    mapping: Columns,
+    task: Task,
+    thresholds: Thresholds = None,
+    known: KnownThresholds = NOTHING_KNOWN,
 ) -> dict[str, Scale]:
     """Return the judges of a file that give grades, by name; empty if all give verdicts.
+
+    ``known`` are thresholds of judges that gave grades before, whether or not the file has them.
+    Their numbers are grades again, unless every number of all of them could be a verdict.
 
     Raises
     ------
@@ -67,6 +77,8 @@ def scales_of(
         if not np.isfinite(threshold):
             raise InputError("a threshold is not finite", value=threshold, allowed="a number")
     scales = {judge: Scale("scores", float(threshold)) for judge, threshold in named.items()}
+    if of_all is None:
+        scales |= _as_before({j: c for j, c in words.items() if j not in scales}, known)
     rest = {judge: counts for judge, counts in words.items() if judge not in scales}
     numbers = {judge: _numbers(counts) for judge, counts in rest.items()}
     if of_all is not None:
@@ -80,6 +92,14 @@ def scales_of(
             some = (judge for judge, values in numbers.items() if values is not None)
             return scales | dict.fromkeys(some, scale)
     return scales
+
+
+def _as_before(words: Mapping[str, Mapping[str, int]], known: KnownThresholds) -> dict[str, Scale]:
+    numbers = {judge: _numbers(counts) for judge, counts in words.items() if judge in known}
+    graded = [judge for judge, values in numbers.items() if values is not None and len(values)]
+    if not any(_has_grades(numbers[judge]) for judge in graded):
+        return {}
+    return {judge: Scale("grades of the panel", float(known[judge])) for judge in graded}
 
 
 def grades_of(cells: pd.Series) -> Floats:

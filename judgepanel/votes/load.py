@@ -14,7 +14,7 @@ from judgepanel.votes.files import check_bytes, read_table
 from judgepanel.votes.forms import implied_task
 from judgepanel.votes.from_arrow import dataset_files, is_dataset, read_dataset
 from judgepanel.votes.from_jsonl import read_jsonl
-from judgepanel.votes.grades import Thresholds
+from judgepanel.votes.grades import NOTHING_KNOWN, KnownThresholds, Thresholds
 from judgepanel.votes.imports import KINDS, recognised
 from judgepanel.votes.label_table import with_labels
 from judgepanel.votes.matrix import Task
@@ -43,13 +43,15 @@ def load_votes(  # noqa: PLR0913 - each is a column, or what a file cannot say
     judge_table: str | Path | bytes | RawTable | None = None,
     need_labels: bool = True,
     thresholds: Thresholds = None,
+    known_thresholds: KnownThresholds = NOTHING_KNOWN,
 ) -> Loaded:
     """Read votes from a path, from the bytes of an upload called ``name``, or from a raw table.
 
     Columns that are not given are guessed (see ``guess_mapping``), and so is the task: pairwise
     unless the file says otherwise or has verdicts such as yes and no. ``labels`` is a table of
     labels (see ``with_labels``); ``label_column`` is then one of its columns. ``thresholds`` cut
-    scores into votes, for all judges or by judge.
+    scores into votes, for all judges or by judge; ``known_thresholds`` are those of a panel that is
+    to score the votes (see ``scales_of``).
 
     Raises
     ------
@@ -83,6 +85,7 @@ def load_votes(  # noqa: PLR0913 - each is a column, or what a file cannot say
         judge_table=judges,
         need_labels=need_labels,
         thresholds=thresholds,
+        known_thresholds=known_thresholds,
     )
 
 

@@ -265,7 +265,7 @@ def of_version(version):
 
     def change(content):
         (whole,) = content["members"]
-        older = {key: value for key, value in content.items() if key != "members"}
+        older = {key: value for key, value in content.items() if key not in ("grades", "members")}
         parts = {key: whole[key] for key in ("aggregator", "calibrator")}
         return json.dumps({**older, **parts, "version": version})
 
@@ -280,6 +280,8 @@ JOINT = {
     "prototypes": ["1."],
     "pull": [0.1],
 }
+SCALE = {"threshold": 0.5, "edges": [0.2], "lowest": 0.0, "highest": 1.0}
+GRADED = {"kind": "one_coin_graded", "correct": [1, 1], "voted": [1, 1], "levels": [[0.5, 1], [1]]}
 LOSS = {
     **{"n_absent": 1, "share": 0.5, "nll": 0.5, "delta": 0.1, "lo": 0.0, "hi": 0.2},
     **{"df": 9.0, "item_sd": 0.3, "main_nll": 0.5},
@@ -295,7 +297,40 @@ BROKEN = {
     "empty": (lambda _: "", ["cannot be read as JSON"]),
     "a list": (lambda _: "[]", ["not a panel file"]),
     "other JSON": (lambda _: '{"a": 1}', ["not a panel file", "written by judgepanel"]),
-    "version 6": (changed(version=6), ["unknown version", "'6'", "version 1 to 5"]),
+    "version 7": (changed(version=7), ["unknown version", "'7'", "version 1 to 6"]),
+    "version 5 with grades": (changed(version=5), ["'grades'", "no such key"]),
+    "grades of a judge too few": (
+        changed(grades=[SCALE]),
+        ["grades has 1 entries for 2 judges"],
+    ),
+    "bands that fall": (
+        changed(grades=[{**SCALE, "edges": [0.3, 0.2]}, None]),
+        ["grades in the panel file are out of order", "edges that rise"],
+    ),
+    "a range that is turned": (
+        changed(grades=[{**SCALE, "lowest": 2.0}, None]),
+        ["out of order", "not above the highest"],
+    ),
+    "an endless threshold": (
+        changed(grades=[{**SCALE, "threshold": 1e300}, None]),
+        ["grades[0].threshold of the panel is out of range"],
+    ),
+    "a scale of another kind": (
+        changed(grades=[{**SCALE, "unit": "points"}, None]),
+        ["$.grades[0]", "'unit' was unexpected"],
+    ),
+    "levels without bands": (
+        member(aggregator=GRADED),
+        ["another number of levels than of bands", "'2'", "1, one for each band"],
+    ),
+    "levels of a judge too few": (
+        member(aggregator={**GRADED, "levels": [[0.5]]}),
+        ["aggregator.levels has 1 entries for 2 judges"],
+    ),
+    "an endless level": (
+        member(aggregator={**GRADED, "levels": [[1e300], [0.5]]}),
+        ["levels of the panel is out of range"],
+    ),
     "version 2 with a later key": (of_version(2), ["'training'", "no such key"]),
     "version 3 with a later key": (of_version(3), ["'fallback'", "no such key"]),
     "version 4 with members": (changed(version=4), ["'members'", "no such key"]),

@@ -4,6 +4,7 @@ import csv
 import json
 import math
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.score import score
 from judgepanel.decision.snippet import SNIPPET
-from judgepanel.kernels.aggregate.aggregation import KERNELS
+from judgepanel.kernels.aggregate.aggregation import KERNELS, Graded
 from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS
 from judgepanel.kernels.application import fraction_logits, probabilities, weighted_logits
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
@@ -27,7 +28,7 @@ from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError, load_votes, write_votes
 from judgepanel.votes.orientation import constant_judges
-from tests.helpers import flip_items, make_votes
+from tests.helpers import codes_of, flip_items, make_votes, with_grades
 
 _GIVEN: dict = {}
 exec(compile(SNIPPET, "snippet", "exec"), _GIVEN)  # noqa: S102 - our own text
@@ -37,12 +38,15 @@ PIPELINES = [
     *((aggregator, name) for aggregator in CLOSED_FORMS for name in CALIBRATORS),
     *((aggregator, "temperature") for aggregator in KERNELS),
     ("joint", "beta"),
+    *((aggregator, "temperature") for aggregator in get_args(Graded)),
+    ("joint_graded", "none"),
 ]
 
 WEIGHTS = st.floats(-3, 3).filter(lambda weight: abs(weight) > 1e-6)
 
 SPEC = RecommendSpec(settings=Settings(splits=2))
 TRAINING = make_votes(0, 60, 7)
+GRADED = with_grades(TRAINING)
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +68,8 @@ def fitted(draw):
         base_rate=draw(st.sampled_from((0.3, 0.5))),
     )
     votes = replace(votes, labels=np.r_[[0, 1], votes.labels[2:]].astype(np.int8))
+    if draw(st.booleans()):
+        votes = with_grades(votes, draw(st.integers(0, 9)))
     assume(policy == "as_given" or not constant_judges(votes).all())
     prepared = prepare(votes, Settings(orientation=policy))
     raw = draw(st.lists(st.floats(0.05, 1.0), min_size=1, max_size=3))
@@ -87,7 +93,8 @@ def fitted(draw):
 
 
 def exported(result, model):
-    return panel_json(export_panel(replace(result, model=model), TRAINING, SPEC, ()))
+    """The panel's file; it is as if fitted to graded votes, which all panels read."""
+    return panel_json(export_panel(replace(result, model=model), GRADED, SPEC, ()))
 
 
 def new_votes(seed, judges, missing):
@@ -96,16 +103,17 @@ def new_votes(seed, judges, missing):
     made = make_votes(seed, 25, 8, missing=missing)
     made = replace(made, judges=(*tuple(f"judge{j:03d}" for j in range(7)), "stranger"))
     remaining = [name for name in made.judges if rng.random() < 0.7 or name == judges[0]]
-    return made.with_judges([str(name) for name in rng.permutation(remaining)])
+    return with_grades(made.with_judges([str(name) for name in rng.permutation(remaining)]), seed)
 
 
-def in_panel_order(votes, judges):
-    position = {name: column for column, name in enumerate(votes.judges)}
-    columns = [
-        votes.votes[:, position[name]] if name in position else np.full(votes.n_items, -1, np.int8)
-        for name in judges
-    ]
-    return np.stack(columns, axis=1)
+def given_to_snippet(votes, row):
+    """What the judges of an item gave: a vote, or the grade of a judge that gives grades."""
+    cells = zip(votes.judges, votes.votes[row], strict=True)
+    cast = {name: int(vote) for name, vote in cells if vote >= 0}
+    if votes.grades is None:
+        return cast
+    grades = zip(votes.judges, votes.grades[row].tolist(), strict=True)
+    return cast | {name: grade for name, grade in grades if not math.isnan(grade)}
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -114,15 +122,10 @@ def test_library_file_and_plain_python_agree_to_the_bit(result, panel, seed, mis
     model, _ = panel
     text = exported(result, model)
     votes = new_votes(seed, model.judges, missing)
-    library = model.score(in_panel_order(votes, model.judges))
+    library = model.score(codes_of(model, votes))
     from_file = score(load_panel(text), votes).p
     content = json.loads(text)
-    plain = [
-        plain_score(
-            content, {name: int(v) for name, v in zip(votes.judges, row, strict=True) if v >= 0}
-        )
-        for row in votes.votes
-    ]
+    plain = [plain_score(content, given_to_snippet(votes, row)) for row in range(votes.n_items)]
     assert from_file.tolist() == library.tolist() == plain
 
 
@@ -131,13 +134,18 @@ def test_library_file_and_plain_python_agree_to_the_bit(result, panel, seed, mis
 def test_the_command_line_writes_the_same_bits(result, tmp_path, panel, seed):
     model, _ = panel
     votes = new_votes(seed, model.judges, 0.4)
+    votes = votes.with_judges(
+        [name for name in votes.judges if name in (*model.judges, "stranger")]
+    )
+    graded = votes.grades is not None
+    assume(not graded or not np.isin(np.nan_to_num(votes.grades), (-1.0, 0.0, 1.0)).all())
     (tmp_path / "panel.json").write_text(exported(result, model), encoding="utf-8")
     write_votes(votes, tmp_path / "new.csv")
     files = [str(tmp_path / name) for name in ("panel.json", "new.csv", "scored.csv")]
     assert main(["score", *files[:2], "--out", files[2]]) == 0
     with (tmp_path / "scored.csv").open(newline="") as stream:
         written = [float(row["p"]) for row in csv.DictReader(stream)]
-    assert written == model.score(in_panel_order(votes, model.judges)).tolist()
+    assert written == model.score(codes_of(model, votes)).tolist()
 
 
 @settings(max_examples=60)
@@ -148,8 +156,7 @@ def test_under_symmetric_a_swapped_item_has_exactly_the_other_probability(panel,
         return
     votes = new_votes(seed, model.judges, 0.2)
     swapped = flip_items(votes, np.ones(votes.n_items, bool))
-    p = model.score(in_panel_order(votes, model.judges))
-    q = model.score(in_panel_order(swapped, model.judges))
+    p, q = model.score(codes_of(model, votes)), model.score(codes_of(model, swapped))
     assert (p + q == 1.0).all()
 
 
@@ -215,7 +222,7 @@ def alone(result):
 def of_version_4(content):
     """A panel of one member as version 4 wrote it."""
     (member,) = content["members"]
-    older = {key: value for key, value in content.items() if key != "members"}
+    older = {key: value for key, value in content.items() if key not in ("grades", "members")}
     parts = {key: member[key] for key in ("aggregator", "calibrator")}
     return {**older, **parts, "version": 4}
 
@@ -227,10 +234,21 @@ def test_a_file_of_version_4_scores_to_the_bit_as_its_only_member(result):
     assert older.content == content
 
 
+def test_a_file_of_version_5_is_read_as_a_panel_of_votes(result):
+    content = export_panel(result, TRAINING, SPEC, ())
+    older = {key: value for key, value in content.items() if key != "grades"} | {"version": 5}
+    old = load_panel(panel_json(older))
+    assert old.content == content
+    assert content["grades"] is None
+    assert old.thresholds == {}
+    with pytest.raises(InputError, match="have no such key"):
+        load_panel(panel_json({**older, "grades": None}))
+
+
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_file_of_an_older_version_is_read_without_the_blocks_it_lacks(result, version):
     content = export_panel(alone(result), TRAINING, SPEC, ())
-    later = (*BLOCKS, "fallback")
+    later = (*BLOCKS, "fallback", "grades")
     older = {key: value for key, value in of_version_4(content).items() if key not in later}
     old = load_panel(panel_json({**older, "version": version}))
     assert old.content == {**content, **dict.fromkeys(later)}
@@ -259,7 +277,7 @@ def test_a_file_of_version_3_scores_as_it_did_and_says_what_it_measured(result):
     judges = old.model.judges
     new = make_votes(5, 60, 7).with_judges(judges[1:])
     scored = score(old, new)
-    assert scored.p.tolist() == old.model.score(in_panel_order(new, judges)).tolist()
+    assert scored.p.tolist() == old.model.score(codes_of(old.model, new)).tolist()
     assert not scored.fallback.any()
     (warning,) = [line for line in scored.warnings if "absent" in line]
     loss = absence["single"][0]
@@ -291,10 +309,7 @@ def test_half_of_llmbar_scores_the_other_half(real_votes, tmp_path):
     recommendation = run(RECOMMEND, training, RecommendSpec(settings=Settings(splits=5)))
     held_out = votes.with_items(~half)
     assert (
-        p.tolist()
-        == recommendation.model.score(
-            in_panel_order(held_out, recommendation.model.judges)
-        ).tolist()
+        p.tolist() == recommendation.model.score(codes_of(recommendation.model, held_out)).tolist()
     )
     panel = load_panel((tmp_path / "p.json").read_text("utf-8"))
     assert p.tolist() == score(panel, held_out).p.tolist()

@@ -1,13 +1,165 @@
-"""A recommendation on grades uses the votes cut from them, and says so."""
+"""New grades are read with the panel's thresholds, and refused where that would be a guess."""
 
+import json
+import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
+import pytest
 
+import judgepanel as jp
+from judgepanel.cli import main
+from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.decision.score import score
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
-from tests.helpers import make_votes
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import MISSING, InputError, write_votes
+from judgepanel.votes.orientation import turned_grades
+from tests.helpers import codes_of, make_votes, single_panel, with_grades
+
+SPEC = RecommendSpec(settings=Settings(splits=2), folds=3, conformal=0.2)
+OLD, NEW = (
+    with_grades(make_votes(0, 180, 6)).with_items(rows)
+    for rows in (np.arange(120), np.arange(120, 180))
+)
+
+
+@pytest.fixture(scope="module", params=["one_coin_graded", "joint_graded"])
+def panel(request):
+    result = run(RECOMMEND, OLD, SPEC, jobs=1)
+    prepared = prepare(OLD, SPEC.settings)
+    model = single_panel(
+        prepared.ballots, prepared.judges, 6, aggregator=request.param, calibrator="temperature"
+    )
+    return load_panel(panel_json(export_panel(replace(result, model=model), OLD, SPEC, ())))
+
+
+def frame_of(votes):
+    """A table with a grade or a vote in every cell, blank where there is none."""
+    cast = np.where(votes.votes == MISSING, np.nan, votes.votes)
+    cells = np.where(np.isnan(votes.thresholds), cast, votes.grades)
+    return pd.DataFrame(cells, columns=list(votes.judges)).assign(item=list(votes.item_ids))
+
+
+def refusal(panel, votes):
+    with pytest.raises(InputError) as refused:
+        score(panel, votes)
+    return str(refused.value)
+
+
+def test_grades_reach_the_score_through_file_table_and_command_line(panel, tmp_path):
+    wanted = panel.model.score(codes_of(panel.model, NEW)).tolist()
+    assert score(panel, NEW).p.tolist() == wanted
+    text = panel_json(panel.content)
+    (tmp_path / "panel.json").write_text(text, encoding="utf-8")
+    loaded = jp.load_panel(tmp_path / "panel.json")
+    with warnings.catch_warnings(record=True) as sentences:
+        warnings.simplefilter("always")
+        assert loaded.score(frame_of(NEW), item_id="item")["p"].tolist() == wanted
+    assert any("grades of the panel cut at 0.5" in str(entry.message) for entry in sentences)
+    write_votes(NEW, tmp_path / "new.csv")
+    files = [str(tmp_path / name) for name in ("panel.json", "new.csv", "scored.csv")]
+    assert main(["score", *files[:2], "--out", files[2]]) == 0
+    assert pd.read_csv(files[2])["p"].tolist() == wanted
+
+
+def test_a_grade_counts_by_its_distance_from_the_threshold(panel):
+    near, far = (
+        replace(NEW, grades=NEW.thresholds + np.sign(NEW.grades - NEW.thresholds) * margin)
+        for margin in (0.02, 0.48)
+    )
+    confident = [np.abs(score(panel, votes).p - 0.5).mean() for votes in (near, far)]
+    assert confident[0] < confident[1]
+
+
+def test_the_file_holds_the_range_and_the_bands_of_the_items_of_the_fit(panel):
+    for judge, scale in zip(panel.model.judges, panel.content["grades"], strict=True):
+        column = OLD.judges.index(judge)
+        if np.isnan(OLD.thresholds[column]):
+            assert scale is None
+            continue
+        assert scale["threshold"] == OLD.thresholds[column] == panel.thresholds[judge]
+        assert np.nanmin(OLD.grades) <= scale["lowest"] < scale["highest"]
+        assert 1 <= len(scale["edges"]) <= 3
+
+
+def test_sets_are_made_of_grades_as_scores_are(panel):
+    p = panel.model.score(codes_of(panel.model, OLD))
+    sides = np.concatenate([p, 1.0 - p])
+    for level in panel.content["conformal"]["levels"]:
+        assert np.isclose(sides, level["threshold"], atol=1e-12).any()
+
+
+def test_votes_for_grades_are_refused_and_the_remedy_reads_them_as_grades(panel, tmp_path):
+    votes = replace(NEW, grades=None, thresholds=None)
+    assert "gave the panel grades gives votes here" in refusal(panel, votes)
+    write_votes(votes, tmp_path / "new.csv")
+    (tmp_path / "panel.json").write_text(panel_json(panel.content), encoding="utf-8")
+    files = [str(tmp_path / name) for name in ("panel.json", "new.csv", "scored.csv")]
+    assert main(["score", *files[:2], "--out", files[2]]) == 2
+    cuts = [f"--threshold={judge}={cut}" for judge, cut in panel.thresholds.items() if cut == 0.5]
+    rest = [f"--ignore={judge}" for judge, cut in panel.thresholds.items() if cut != 0.5]
+    assert main(["score", *files[:2], *cuts, *rest, "--out", files[2]]) == 0
+
+
+def test_a_judge_that_does_not_vote_needs_no_grades(panel):
+    silent = next(iter(panel.thresholds))
+    column = NEW.judges.index(silent)
+    grades, votes, thresholds = NEW.grades.copy(), NEW.votes.copy(), NEW.thresholds.copy()
+    grades[:, column], votes[:, column], thresholds[column] = np.nan, MISSING, np.nan
+    scored = score(panel, replace(NEW, votes=votes, grades=grades, thresholds=thresholds))
+    assert any("absent" in warning for warning in scored.warnings)
+
+
+def test_another_threshold_and_a_minus_one_are_refused(panel):
+    probable = next(judge for judge, cut in panel.thresholds.items() if cut == 0.5)
+    column = NEW.judges.index(probable)
+    shifted = NEW.thresholds.copy()
+    shifted[column] += 3.0
+    grades = NEW.grades + np.where(np.arange(6) == column, 3.0, 0.0)
+    elsewhere = replace(NEW, grades=grades, thresholds=shifted)
+    assert "cut at another threshold than the panel's" in refusal(panel, elsewhere)
+    row = int(np.flatnonzero(NEW.votes[:, column] == 0)[0])
+    grades = NEW.grades.copy()
+    grades[row, column] = -1.0
+    assert "-1 may be a grade or a missing vote" in refusal(panel, replace(NEW, grades=grades))
+
+
+def test_grades_in_other_units_are_named(panel):
+    assert not any("other units" in warning for warning in score(panel, NEW).warnings)
+    percent = np.where(NEW.thresholds == 0.5, 100.0 * np.abs(NEW.grades), NEW.grades)
+    votes = np.where((NEW.thresholds == 0.5) & (NEW.votes != MISSING), 1, NEW.votes)
+    scored = score(panel, replace(NEW, grades=percent, votes=votes.astype(np.int8)))
+    (warning,) = [warning for warning in scored.warnings if "other units" in warning]
+    for judge in panel.model.judges:
+        assert (f"'{judge}'" in warning) == (panel.thresholds.get(judge) == 0.5)
+
+
+def test_a_swap_turns_the_score_of_a_panel_of_pairs(panel):
+    even = replace(SPEC.settings, orientation="symmetric")
+    prepared = prepare(OLD, even)
+    model = single_panel(
+        prepared.ballots, prepared.judges, 6, aggregator="joint_graded", calibrator="none"
+    )
+    flip = np.ones(NEW.n_items, bool)
+    turned = replace(
+        NEW,
+        votes=np.where(NEW.votes == MISSING, MISSING, 1 - NEW.votes).astype(np.int8),
+        grades=turned_grades(NEW, flip),
+    )
+    assert (model.score(codes_of(model, NEW)) + model.score(codes_of(model, turned)) == 1.0).all()
+
+
+def test_a_panel_of_votes_reads_grades_as_the_votes_cut_from_them():
+    votes = replace(OLD, grades=None, thresholds=None)
+    spec = replace(SPEC, conformal=0.0)
+    content = export_panel(run(RECOMMEND, votes, spec, jobs=1), votes, spec, ())
+    panel = load_panel(json.dumps(content))
+    assert panel.content["grades"] is None
+    plain = score(panel, replace(NEW, grades=None, thresholds=None)).p.tolist()
+    assert score(panel, NEW).p.tolist() == plain
 
 
 def test_a_recommendation_on_grades_is_that_of_their_votes_and_says_so():

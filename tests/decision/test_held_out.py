@@ -12,11 +12,10 @@ from judgepanel.decision.held_out import (
     set_texts,
     slices,
 )
-from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.conformal import LEVELS, labels_needed, nonconformity, threshold
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import VoteMatrix
-from tests.helpers import make_votes
+from tests.helpers import make_votes, single_panel
 
 
 def alike(rng, n_groups, size, n_judges=7):
@@ -39,7 +38,7 @@ def alike(rng, n_groups, size, n_judges=7):
 
 def fitted(votes):
     prepared = prepare(votes, Settings())
-    return fit_panel(
+    return single_panel(
         prepared.ballots,
         prepared.judges,
         votes.n_judges,

@@ -9,7 +9,7 @@ from judgepanel.models.fallback import Fallback
 from judgepanel.models.mixture import mixture_of, pooled
 from judgepanel.models.panel import fit_panel
 from judgepanel.studies.settings import Settings, prepare
-from tests.helpers import make_votes
+from tests.helpers import make_votes, with_grades
 
 VOTES = make_votes(3, 60, 7)
 PREPARED = prepare(VOTES, Settings())
@@ -52,6 +52,26 @@ def test_counts_and_shares_are_told_by_judge():
     assert mixture.shares == pytest.approx((1.0, 1.0, 1.0, 0.4, 0.4))
     by_name = dict(zip(PANELS[1].judges, PANELS[1].correct, strict=True))
     assert mixture.correct == tuple(by_name[name] for name in mixture.judges)
+
+
+def test_grades_are_cut_into_the_same_bands_for_all_members():
+    graded, other = (
+        prepare(with_grades(VOTES, seed), Settings(orientation="as_given")).ballots
+        for seed in (0, 1)
+    )
+    first, second, odd = (
+        fit_panel(ballots, VOTES.judges, k, aggregator=name, calibrator="none")
+        for ballots, k, name in (
+            (graded, 3, "one_coin_graded"),
+            (graded, 5, "joint_graded"),
+            (other, 5, "one_coin_graded"),
+        )
+    )
+    mixture = mixture_of((first, second), (0.6, 0.4))
+    edges = dict(zip(second.judges, second.rule.edges, strict=True))
+    assert mixture.edges == tuple(edges[name] for name in mixture.judges)
+    with pytest.raises(ValueError, match="into the same bands"):
+        mixture_of((first, odd), (0.6, 0.4))
 
 
 def test_a_mixture_of_one_is_that_panel_to_the_bit():

@@ -10,6 +10,8 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import MAPS, fit
 from judgepanel.models import (
     DawidSkene,
+    GradedJoint,
+    GradedOneCoin,
     Joint,
     MajorityVote,
     MonotoneJoint,
@@ -18,16 +20,22 @@ from judgepanel.models import (
     Stacking,
     calibrator,
     fit_panel,
+    mixture_of,
 )
 from judgepanel.scoring.metrics import CLIP
+from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING
-from tests.helpers import make_ballots, make_votes
+from tests.helpers import codes_of, make_ballots, make_votes, with_grades
 
 NAMES = tuple(f"judge{j}" for j in range(6))
 
 
 def unseen(n_judges, seed=8):
     return make_votes(seed, 40, n_judges, missing=0.3).votes
+
+
+def ballots_of(votes):
+    return prepare(votes, Settings(orientation="as_given")).ballots
 
 
 def as_table(votes):
@@ -129,6 +137,34 @@ def test_a_cross_fitted_aggregator_is_frozen_as_its_estimator(aggregator, symmet
     cast = (votes != MISSING).any(axis=1)
     wanted = np.clip(fitted.predict_proba(as_table(votes))[:, 1], CLIP, 1 - CLIP)
     np.testing.assert_allclose(model.score(in_order)[cast], wanted[cast], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [GradedOneCoin, GradedJoint])
+def test_an_aggregator_of_grades_is_frozen_as_its_estimator(kind):
+    votes = with_grades(make_votes(2, 120, 6, missing=0.1))
+    ballots, names = ballots_of(votes.with_items(np.arange(80))), votes.judges
+    model = fit_panel(ballots, names, 6, aggregator=kind.kind, calibrator="none")
+    thresholds = np.where(np.isnan(votes.thresholds), 0.5, votes.thresholds)
+    X = np.where(np.isnan(votes.grades), as_table(votes.votes), votes.grades)
+    fitted = kind(threshold=thresholds).fit(X[:80], votes.labels[:80])
+    wanted = np.clip(fitted.predict_proba(X[80:])[:, 1], CLIP, 1 - CLIP)
+    new = votes.with_items(np.arange(80, 120))
+    p = model.score(codes_of(mixture_of([model], [1.0]), new))
+    cast = (new.votes != MISSING).any(axis=1)
+    np.testing.assert_allclose(p[cast], wanted[cast], rtol=0, atol=1e-9)
+    assert len(model.weights) == 6
+
+
+def test_without_grades_an_aggregator_of_grades_is_that_of_votes_to_the_bit():
+    ballots = make_ballots(2, 80, 6, missing=0.1)
+    votes = unseen(6)
+    for graded, plain in (("one_coin_graded", "one_coin"), ("joint_graded", "joint")):
+        models = [
+            fit_panel(ballots, NAMES, 6, aggregator=name, calibrator="temperature")
+            for name in (graded, plain)
+        ]
+        assert models[0].judges == models[1].judges
+        assert models[0].score(votes).tolist() == models[1].score(votes).tolist()
 
 
 @pytest.mark.parametrize("symmetric", [False, True])

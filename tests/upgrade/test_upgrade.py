@@ -22,7 +22,7 @@ from judgepanel.service.sql import SqlWorkspace
 from judgepanel.votes import load_votes
 
 DATA = Path(__file__).parent / "data"
-VERSIONS = range(1, VERSION + 1)
+VERSIONS = range(1, VERSION)
 ENGINES = ("engine-2", "engine-3", "engine-8")
 READ = {"engine-2": 0, "engine-3": 0, "engine-8": 5}
 """How many results have a form that is still read; the others are kept, and computed again."""

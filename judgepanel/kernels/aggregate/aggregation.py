@@ -66,6 +66,13 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
 )
 
 
+def of_votes(aggregator: AnyAggregator) -> Aggregator:
+    """Return the aggregator of votes that an aggregator of grades extends; any other as it is."""
+    if aggregator == "one_coin_graded":
+        return "one_coin"
+    return "joint" if aggregator == "joint_graded" else aggregator
+
+
 def cross_fits(aggregator: AnyAggregator) -> bool:
     """Whether the aggregator is cross-fitted: a panel costs a fit, so studies use fewer sizes."""
     return aggregator in KERNELS or aggregator == "joint_graded"

@@ -21,6 +21,7 @@ from judgepanel.figures.style import (
     laid_out,
     mark_all_judges,
 )
+from judgepanel.kernels.aggregate.aggregation import of_votes
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, paragraphs
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.cost.cost import CostSpec
@@ -339,4 +340,5 @@ def present(result: Cost, spec: CostSpec) -> list[Block]:
 def cost_spec(spec: RecommendSpec, recommendation: Recommendation) -> CostSpec:
     """Return the spec that prices panels under the heaviest recommended pipeline."""
     model = recommendation.model.main
-    return CostSpec(spec.settings, model.aggregator, model.calibrator, budget=spec.budget)
+    aggregator = of_votes(model.aggregator)
+    return CostSpec(spec.settings, aggregator, model.calibrator, budget=spec.budget)

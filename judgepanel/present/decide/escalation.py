@@ -16,6 +16,7 @@ from judgepanel.figures.style import (
     laid_out,
     mark_chosen,
 )
+from judgepanel.kernels.aggregate.aggregation import of_votes
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
 from judgepanel.present.decide.cost import amount, amounts, cost_axis
 from judgepanel.scoring.interval import Interval
@@ -221,4 +222,4 @@ def present(result: Escalation, spec: EscalationSpec) -> list[Block]:
 def escalation_spec(spec: RecommendSpec, recommendation: Recommendation) -> EscalationSpec:
     """Return the spec with the heaviest recommended pipeline for the cheap and the full panel."""
     model = recommendation.model.main
-    return EscalationSpec(spec.settings, model.aggregator, model.calibrator)
+    return EscalationSpec(spec.settings, of_votes(model.aggregator), model.calibrator)

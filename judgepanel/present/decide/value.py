@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.statuses import JudgeStatus, statuses
 from judgepanel.figures.value import removal_figure, value_figure
+from judgepanel.kernels.aggregate.aggregation import AnyAggregator, of_votes
 from judgepanel.kernels.evaluate.panels import VALUED
 from judgepanel.present.blocks import (
     Answer,
@@ -287,6 +289,6 @@ def value_spec(spec: RecommendSpec, recommendation: Recommendation) -> ValueSpec
     """
     heaviest = recommendation.heaviest
     for aggregator in VALUED:
-        if aggregator == heaviest.aggregator:
+        if aggregator == of_votes(cast(AnyAggregator, heaviest.aggregator)):
             return ValueSpec(spec.settings, aggregator, heaviest.calibrator)
     return ValueSpec(spec.settings)

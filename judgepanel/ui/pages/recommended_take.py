@@ -120,12 +120,14 @@ def scoring(context: PageContext, spec: RecommendSpec, result: Recommendation) -
         st.code(score_command("new_votes.csv"), language=None, wrap_lines=True)
         return
     try:
+        panel = load_panel(panel_text(context, spec, result))
         loaded = load_votes(
             read_upload(upload.getvalue(), upload.name),
             task=context.votes.task,
             need_labels=False,
+            known_thresholds=panel.thresholds,
         )
-        scored = score(load_panel(panel_text(context, spec, result)), loaded.votes)
+        scored = score(panel, loaded.votes)
     except InputError as error:
         problem(str(error))
         return

@@ -14,6 +14,7 @@ from judgepanel.decision.reading import as_asked
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.recommend_spec import shared_run
+from judgepanel.kernels.aggregate.aggregation import of_votes
 from judgepanel.present.decide.what_if import picked_panel_sentence
 from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.panel.what_if import WHAT_IF, WhatIfSpec
@@ -82,7 +83,7 @@ def _editor(
         settings=spec.settings,
         keep=remaining,
         against=names,
-        aggregator=recommendation.model.main.aggregator,
+        aggregator=of_votes(recommendation.model.main.aggregator),
         calibrator=recommendation.model.main.calibrator,
     )
     same = bool((keep == _recommended(recommendation, names)).all())
