@@ -74,7 +74,8 @@ class Panel:
         """One row per judge in panel order: judge, share, weight, correct, voted.
 
         ``share`` is the weight of the pipelines that use the judge, ``weight`` the weight of its
-        vote in the heaviest of them (NaN if that one does not use it).
+        vote in the heaviest of them (NaN if that one does not use it; its mean over the bands of
+        grades if that one reads grades).
         """
         model = self.file.model
         return pd.DataFrame(

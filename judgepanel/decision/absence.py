@@ -31,6 +31,7 @@ from judgepanel.decision.absence_arms import JudgeGroup, Kind, groups_of, number
 from judgepanel.decision.absence_figures import AbsenceFigures, figures_of
 from judgepanel.decision.absence_scores import fallback_without, scores_without
 from judgepanel.decision.absence_threshold import NEVER, Losses, Scored, threshold
+from judgepanel.kernels.application import uncoded
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.fallback import Fallback, fit_fallback, in_order
 from judgepanel.models.mixture import Mixture, mixture_of
@@ -200,14 +201,16 @@ def _losses(
     scored = np.concatenate([rows, shared])
     place = {name: column for column, name in enumerate(fitted.judges)}
     columns = np.array([names.index(name) for name in fitted.judges])
-    votes = _unsigned(ballots.votes[np.ix_(scored, columns)])
+    cells = np.ix_(scored, columns)
+    margins = None if ballots.margins is None else ballots.margins[cells]
+    codes = fitted.codes(_unsigned(ballots.votes[cells]), margins)
     absent = [[place[names[j]] for j in positions] for positions in arms.absent]
     right = ballots.signs[scored] > 0
     own = replace(fitted, fallback=None)
-    main = _nll(scores_without(own, votes, absent), right)
+    main = _nll(scores_without(own, codes, absent), right)
     other, missing = main, np.zeros_like(main)
     if fitted.fallback is not None:
-        p, missing = fallback_without(fitted.fallback, own, votes, absent)
+        p, missing = fallback_without(fitted.fallback, own, uncoded(codes), absent)
         other = _nll(p, right)
     n = len(rows)
     return Losses(
@@ -269,23 +272,24 @@ def _of_judges(prepared: Prepared, names: list[str]) -> Ballots:
 
 
 def _of_columns(ballots: Ballots, columns: list[int]) -> Ballots:
-    others = ballots.unlabelled
-    return Ballots(
+    others, margins = ballots.unlabelled, ballots.margins
+    return replace(
+        ballots,
         votes=ballots.votes[:, columns],
-        signs=ballots.signs,
-        units=ballots.units,
-        symmetric=ballots.symmetric,
         unlabelled=None if others is None else others[:, columns],
+        ties=None,
+        margins=None if margins is None else margins[:, columns],
     )
 
 
 def _of_rows(ballots: Ballots, rows: Index) -> Ballots:
-    return Ballots(
+    return replace(
+        ballots,
         votes=ballots.votes[rows],
         signs=ballots.signs[rows],
         units=np.unique(ballots.units[rows], return_inverse=True)[1].astype(np.int64),
-        symmetric=ballots.symmetric,
-        unlabelled=ballots.unlabelled,
+        ties=None,
+        margins=None if ballots.margins is None else ballots.margins[rows],
     )
 
 

@@ -25,7 +25,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
+from judgepanel.kernels.aggregate.aggregation import ANY_AGGREGATORS
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
 from judgepanel.scoring.inference import sampling_variance
 from judgepanel.studies.contest.average import average_losses, average_weights
@@ -200,7 +200,7 @@ def _rank(
         return (float(cost_of(panel[None], costs)[0]),)
     chosen = 0.0 if panel.all() else 1.0
     return (
-        float(AGGREGATORS.index(candidate.aggregator)),
+        float(ANY_AGGREGATORS.index(candidate.aggregator)),
         float(CALIBRATORS.index(candidate.calibrator)),
         chosen if candidate.curator is None else 2.0,
     )

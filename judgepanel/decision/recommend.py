@@ -236,12 +236,6 @@ def _warnings(contest: Contest, totals: Tally) -> tuple[str, ...]:
         warnings.append(not_fitted("Calibrators", f"{int(totals.replaced.sum())} of {cases} cases"))
     if prepared.ballots.n_judges == 1:
         warnings.append("There is only one judge, so there is nothing to choose among judges.")
-    if prepared.ballots.margins is not None:
-        warnings.append(
-            "Judges gave grades: the recommended panel uses only the votes cut from them. The "
-            "panel curve under one-coin on grades and joint on grades shows what the grades would "
-            "add."
-        )
     return tuple(warnings)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from judgepanel.decision.absence_arms import MOST_GROUPS
 from judgepanel.decision.held_out import check_share, fitting_votes
 from judgepanel.decision.preference import PREFERENCES, Preference, offered
+from judgepanel.kernels.aggregate.levels import has_levels
 from judgepanel.studies.common import check_known
 from judgepanel.studies.contest.averaged import FOLDS
 from judgepanel.studies.contest.candidates import LISTS, Candidates, candidates_of
@@ -167,6 +168,7 @@ def _any_preference(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
         symmetric=ballots.symmetric,
         budget=spec.budget is not None,
         robust=spec.prefer == "robust",
+        graded=has_levels(ballots),
     )
     absent = families_absent(known.families) if spec.prefer == "robust" else ()
     if spec.prefer == "robust" and not absent:

@@ -137,6 +137,12 @@ class LevelSum:
         """Mean weight (k,) of each judge's vote over its bands."""
         return tuple(sum(weights) / len(weights) for weights in self.levels)
 
+    def weights_of(self, codes: Votes) -> Floats:
+        """Return the weight (n_items, k) of every vote in codes."""
+        bands = np.maximum(codes, 0) >> 1
+        columns = zip(self.levels, bands.T, strict=True)
+        return np.stack([np.array(weights)[band] for weights, band in columns], axis=1)
+
     def logits(self, codes: Votes) -> Floats:
         """Return raw logits (n_items,) of codes."""
         linear = level_logits(codes, [np.array(weights) for weights in self.levels])

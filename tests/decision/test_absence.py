@@ -1,6 +1,7 @@
 """The loss of a panel without some of its judges: against a plain loop, and in words."""
 
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,14 +12,14 @@ from judgepanel.decision.absence_figures import figures_of
 from judgepanel.decision.absence_nearest import on_items
 from judgepanel.decision.absence_scores import scores_without
 from judgepanel.decision.absence_threshold import Losses, Scored, Threshold
-from judgepanel.kernels.aggregate.aggregation import KERNELS
+from judgepanel.kernels.aggregate.aggregation import KERNELS, Graded
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import folds
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.frames import flat_row
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING
-from tests.helpers import make_votes, single_panel
+from tests.helpers import codes_of, make_votes, single_panel, with_grades
 
 SETTINGS = Settings(splits=3)
 
@@ -30,17 +31,38 @@ def panel_of(votes, k, aggregator="one_coin", calibrator="temperature"):
     )
 
 
-@pytest.mark.parametrize("aggregator", ["majority", "one_coin", "log_odds", *KERNELS])
+@pytest.mark.parametrize(
+    "aggregator", ["majority", "one_coin", "log_odds", *KERNELS, *get_args(Graded)]
+)
 def test_scores_without_judges_are_those_of_votes_set_missing(aggregator):
-    votes = make_votes(0, 60, 6, missing=0.3)
+    votes = with_grades(make_votes(0, 60, 6, missing=0.3))
     _, model = panel_of(votes, 6, aggregator)
-    matrix = votes.with_judges(model.judges).votes
+    matrix = codes_of(model, votes)
     absent = [[], [2], [0, 5], [0, 1, 2, 3, 4, 5]]
     for result, gone in zip(scores_without(model, matrix, absent), absent, strict=True):
         cast = matrix.copy()
         cast[:, gone] = MISSING
         np.testing.assert_allclose(result, model.score(cast), rtol=0, atol=1e-12)
     assert (scores_without(model, matrix, absent)[-1] == model.prior).all()
+
+
+def test_the_nll_of_a_panel_of_grades_without_a_judge_is_that_of_a_plain_loop():
+    votes = with_grades(make_votes(1, 80, 4, missing=0.2))
+    prepared, model = panel_of(votes, 4, "one_coin_graded")
+    absence = measure_absence(prepared, SETTINGS, model)
+    losses = np.empty((5, 80))
+    for drawn in folds(prepared.ballots.units, np.arange(80), 3, seed=0, key=(61,)):
+        part, new = votes.with_items(drawn.calibration), votes.with_items(drawn.evaluation)
+        _, fitted = panel_of(part, 4, "one_coin_graded")
+        for arm, name in enumerate([None, *model.judges]):
+            codes = codes_of(fitted, new)
+            if name is not None:
+                codes[:, fitted.judges.index(name)] = MISSING
+            p = fitted.score(codes)
+            losses[arm, drawn.evaluation] = -np.log(np.where(new.labels == 1, p, 1.0 - p))
+    assert absence.nll == pytest.approx(losses[0].mean())
+    for figures, arm in zip(absence.single, losses[1:], strict=True):
+        assert figures.main_nll == pytest.approx(arm.mean())
 
 
 def test_the_nll_without_a_judge_is_that_of_a_plain_loop():

@@ -3,6 +3,7 @@
 import json
 import warnings
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,12 @@ import pytest
 import judgepanel as jp
 from judgepanel.cli import main
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
+from judgepanel.decision.reading import as_asked
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.score import score
+from judgepanel.kernels.aggregate.aggregation import Graded
+from judgepanel.studies.codec import pack, to_plain, unpack
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING, InputError, write_votes
@@ -26,14 +31,18 @@ OLD, NEW = (
 )
 
 
+@pytest.fixture(scope="module")
+def recommended():
+    return run(RECOMMEND, OLD, SPEC, jobs=1)
+
+
 @pytest.fixture(scope="module", params=["one_coin_graded", "joint_graded"])
-def panel(request):
-    result = run(RECOMMEND, OLD, SPEC, jobs=1)
+def panel(request, recommended):
     prepared = prepare(OLD, SPEC.settings)
     model = single_panel(
         prepared.ballots, prepared.judges, 6, aggregator=request.param, calibrator="temperature"
     )
-    return load_panel(panel_json(export_panel(replace(result, model=model), OLD, SPEC, ())))
+    return load_panel(panel_json(export_panel(replace(recommended, model=model), OLD, SPEC, ())))
 
 
 def frame_of(votes):
@@ -162,14 +171,49 @@ def test_a_panel_of_votes_reads_grades_as_the_votes_cut_from_them():
     assert score(panel, NEW).p.tolist() == plain
 
 
-def test_a_recommendation_on_grades_is_that_of_their_votes_and_says_so():
+def test_grades_that_tell_are_in_the_average_and_lower_its_nll(recommended):
+    votes = run(RECOMMEND, replace(OLD, grades=None, thresholds=None), SPEC, jobs=1)
+    weight = sum(
+        member.weight
+        for member in recommended.model.members
+        if member.model.aggregator in get_args(Graded)
+    )
+    assert weight > 0.5
+    assert float(recommended.nll.value) < float(votes.nll.value)
+    assert {row.aggregator for row in recommended.candidates} == {
+        *(row.aggregator for row in votes.candidates),
+        *get_args(Graded),
+    }
+    assert not any("grade" in warning for warning in recommended.warnings)
+
+
+def test_a_recommendation_on_grades_is_exported_and_kept_to_the_bit(recommended):
+    content = export_panel(recommended, OLD, SPEC, ())
+    panel = load_panel(panel_json(content))
+    assert panel_json(panel.content) == panel_json(content)
+    p = recommended.model.score(codes_of(recommended.model, NEW))
+    assert score(panel, NEW).p.tolist() == p.tolist()
+    again = unpack(Recommendation, pack(recommended))
+    assert again.model == recommended.model
+    assert recommended.absence is not None
+
+
+@pytest.mark.parametrize("orientation", ["as_given", "symmetric"])
+def test_other_choices_from_a_recommendation_on_grades_score_too(recommended, orientation):
+    settings = replace(SPEC.settings, orientation=orientation)
+    spec = replace(SPEC, settings=settings)
+    result = run(RECOMMEND, OLD, spec, jobs=1)
+    for name in ("all, one_coin_graded, temperature", "all, joint_graded, none"):
+        chosen = as_asked(OLD, replace(spec, candidate=name), result)
+        assert chosen.chosen.name == name
+        p = chosen.model.score(codes_of(chosen.model, NEW))
+        assert np.logaddexp(0, -np.log(p / (1 - p)) * (2 * NEW.labels - 1)).mean() < np.log(2)
+
+
+def test_grades_that_are_all_as_far_from_the_threshold_are_recommended_as_votes():
     votes = make_votes(3, 60, 4)
     grades = np.where(votes.votes < 0, np.nan, 0.2 + 0.6 * votes.votes)
     graded = replace(votes, grades=grades, thresholds=np.full(votes.n_judges, 0.5))
     spec = RecommendSpec(settings=Settings(splits=2), folds=3)
     on_votes, on_grades = (run(RECOMMEND, given, spec, jobs=1) for given in (votes, graded))
-    assert set(on_grades.warnings) - set(on_votes.warnings) == {
-        "Judges gave grades: the recommended panel uses only the votes cut from them. The panel "
-        "curve under one-coin on grades and joint on grades shows what the grades would add."
-    }
-    assert np.array_equal(on_grades.frame()["nll"], on_votes.frame()["nll"])
+    assert to_plain(on_grades) == to_plain(on_votes)

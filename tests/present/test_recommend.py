@@ -9,7 +9,7 @@ import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.statuses import JudgeStatus
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
+from judgepanel.kernels.aggregate.aggregation import ANY_AGGREGATORS
 from judgepanel.models.mixture import mixture_of
 from judgepanel.present.blocks import Table
 from judgepanel.present.decide.absence import absence_table, absence_words
@@ -372,7 +372,7 @@ def alone(model, **changes):
     return mixture_of([replace(model, **changes)], [1.0])
 
 
-@pytest.mark.parametrize("aggregator", AGGREGATORS)
+@pytest.mark.parametrize("aggregator", ANY_AGGREGATORS)
 @pytest.mark.parametrize("calibrator", ["none", "beta"])
 def test_every_pipeline_is_explained(recommendation, aggregator, calibrator):
     rule = SimpleNamespace(kind=aggregator)

@@ -56,6 +56,11 @@ def levels_on(ballots: Ballots, rows: Index) -> Levels:
     return Levels(tuple(_edges(margins[:, judge]) for judge in range(ballots.n_judges)))
 
 
+def has_levels(ballots: Ballots) -> bool:
+    """Whether any judge's votes are at different margins, so that grades tell more than votes."""
+    return levels_on(ballots, np.arange(ballots.n_items)).several
+
+
 def _edges(margins: Floats) -> Floats:
     """Return the edges (n_bands - 1,) of one judge's margins (n,), which are 0 without a grade."""
     values = np.sort(margins[margins > 0.0])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import AVERAGE, Recommendation
 from judgepanel.decision.statuses import STATUSES, JudgeStatus
 from judgepanel.figures.judges import kept_judges
+from judgepanel.kernels.aggregate.aggregation import Graded
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -183,7 +185,7 @@ def way_sentence(result: Recommendation) -> str:
         return f"How: {how}"
     return (
         "How: the probabilities of the pipelines are averaged, each with the weight that its "
-        f"cross-validated NLL gives it; joint over everyone starts with a prior weight of {LEAD}. "
+        f"cross-validated NLL gives it; {_favourites(result)} with a prior weight of {LEAD}. "
         f"The heaviest: {how}"
     )
 
@@ -206,6 +208,21 @@ def prices_sentence(result: Recommendation) -> str:
     return f"Other advice under its best single pipeline, against this: {'; '.join(parts)}."
 
 
+def _favourites(result: Recommendation) -> str:
+    if reads_grades(result):
+        return "joint on votes and joint on grades over everyone start together"
+    return "joint over everyone starts"
+
+
+def _shared(result: Recommendation) -> str:
+    return ", on votes and on grades together" if reads_grades(result) else ""
+
+
+def reads_grades(result: Recommendation) -> bool:
+    """Whether pipelines that read grades were among the candidates."""
+    return any(row.aggregator in get_args(Graded) for row in result.candidates)
+
+
 _BY_CHANCE = "so one near chance hardly counts, and one below chance counts against what it says"
 _TOGETHER = (
     "weighs all judges in one regression, so copies share their weight and one that is mostly "
@@ -226,6 +243,11 @@ _WAYS = {
     "joint": _TOGETHER,
     "stacking_monotone": _BOUNDED,
     "joint_monotone": _BOUNDED,
+    "one_coin_graded": "weighs a vote by how often the judge is right when its grade is as far "
+    f"from the threshold, {_BY_CHANCE}",
+    "joint_graded": "weighs all judges, and how far their grades are from the threshold, in one "
+    "regression, so copies share their weight and one that is mostly wrong counts against what it "
+    "says",
 }
 
 
@@ -419,9 +441,9 @@ def _method(result: Recommendation, spec: RecommendSpec) -> Method:
         f"{result.n_evaluation:,.0f}: that mean is the expected NLL above, selection included. The "
         f"panel in the file repeats the choice on all {result.n_items:,} labelled items. Weights "
         f"of the average: over {DRAWS} Bayesian bootstraps of the items, prior × exp(−summed NLL); "
-        f"the prior is {LEAD} for joint over everyone; the rest is shared alike by other pipelines "
-        "on everyone and on the better half, and by one-coin on the best few. The reference is the "
-        "paper's default: all judges, one-coin, beta."
+        f"the prior is {LEAD} for joint over everyone{_shared(result)}; the rest is shared alike "
+        "by other pipelines on everyone and on the better half, and by one-coin on the best few. "
+        "The reference is the paper's default: all judges, one-coin, beta."
     )
 
 

@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.kernels.aggregate.levels import has_levels
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.contest.average import average_logits, average_weights, bootstrap
@@ -91,7 +92,12 @@ def averaged_of(results: Results, weights: Floats, signs: Floats) -> Averaged:
 def _contest(votes: VoteMatrix, settings: Settings) -> tuple[Candidates, Terms]:
     prepared = prepare(votes, settings)
     ballots = prepared.ballots
-    choices = candidates_of("default", ballots.n_judges, symmetric=ballots.symmetric)
+    choices = candidates_of(
+        "default",
+        ballots.n_judges,
+        symmetric=ballots.symmetric,
+        graded=has_levels(ballots),
+    )
     rules = Rules(seed=settings.seed, budget=None, tables=False)
     return choices, Terms(FOLDS, settings.seed, known_judges(votes, prepared), rules)
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.kernels.aggregate.aggregation import Aggregator, AnyAggregator
 from judgepanel.kernels.aggregate.prefixes import Ranking
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.evaluation import Recipe
@@ -36,7 +36,7 @@ class Candidate:
 
     name: str
     k: int
-    aggregator: Aggregator
+    aggregator: AnyAggregator
     calibrator: Calibrator
     ranking: Ranking = "accuracy"
     curator: str | None = None
@@ -47,11 +47,11 @@ class Candidate:
         return f"{self.name}, {self.aggregator}, {self.calibrator}"
 
 
-FAVOURITE = (EVERYONE, "joint", "none")
+FAVOURITES = ((EVERYONE, "joint", "none"), (EVERYONE, "joint_graded", "none"))
 LEAD = 0.5
 """Prior weight of the favourite, joint over everyone: on real matrices it is most often the best
-single pipeline."""
-MEMBERS: Mapping[Aggregator, tuple[Calibrator, ...]] = MappingProxyType(
+single pipeline. Joint on votes and joint on grades share it alike."""
+MEMBERS: Mapping[AnyAggregator, tuple[Calibrator, ...]] = MappingProxyType(
     {
         "majority": ("temperature",),
         "one_coin": ("none", "temperature"),
@@ -59,6 +59,8 @@ MEMBERS: Mapping[Aggregator, tuple[Calibrator, ...]] = MappingProxyType(
         "accuracy_weighted": ("temperature", "beta"),
         "stacking": ("none",),
         "dawid_skene_semi": ("none", "temperature"),
+        "one_coin_graded": ("none", "temperature"),
+        "joint_graded": ("none", "temperature"),
     }
 )
 """Pipelines of the members beside the favourite, on everyone and on the better half of the judges
@@ -72,7 +74,7 @@ FEW_MEMBER = ("one_coin", "temperature")
 class Family:
     """Panels of one aggregator under several calibrators; they share their raw scores."""
 
-    aggregator: Aggregator
+    aggregator: AnyAggregator
     panels: Panels
     calibrators: tuple[Calibrator, ...]
     ranking: Ranking = "accuracy"
@@ -158,7 +160,7 @@ class Candidates:
 
 
 def _only(
-    family: Family, weighed: set[tuple[int, Aggregator, Calibrator, Ranking]]
+    family: Family, weighed: set[tuple[int, AnyAggregator, Calibrator, Ranking]]
 ) -> Family | None:
     """The family with its panels and calibrators that are among those weighed; None without any."""
     own = {
@@ -178,8 +180,8 @@ BUDGET = "budget"
 def _leads(candidate: Candidate) -> bool:
     """Joint over everyone, or over the best panel that keeps within a budget."""
     if candidate.curator == BUDGET:
-        return (candidate.aggregator, candidate.calibrator) == FAVOURITE[1:]
-    return _names(candidate) == FAVOURITE
+        return (candidate.aggregator, candidate.calibrator) == FAVOURITES[0][1:]
+    return _names(candidate) in FAVOURITES
 
 
 def _follows(candidate: Candidate, n_judges: int) -> bool:
@@ -260,26 +262,47 @@ LISTS: Mapping[str, Callable[[int], tuple[Family | Curation, ...]]] = MappingPro
 
 
 def candidates_of(
-    name: str, n_judges: int, *, symmetric: bool, budget: bool = False, robust: bool = False
+    name: str,
+    n_judges: int,
+    *,
+    symmetric: bool,
+    budget: bool = False,
+    robust: bool = False,
+    graded: bool = False,
 ) -> Candidates:
     """A list of candidates; under ``symmetric`` Platt coincides with temperature and is left out.
 
     Families without a panel (too few judges) are left out as well. With a ``budget`` there are
-    panels chosen to keep within it besides, and monotone ones of everyone where a ``robust`` panel
-    is wanted.
+    panels chosen to keep within it besides, monotone ones of everyone where a ``robust`` panel is
+    wanted, and ones of everyone that read grades where votes are ``graded``.
     """
-    families: list[Family | Curation] = []
     monotone = (
         Family("joint_monotone", ((EVERYONE, n_judges),), SCALES),
         Family("stacking_monotone", ((EVERYONE, n_judges),), SCALES),
     )
-    for family in (*LISTS[name](n_judges), *(monotone if robust else ())):
-        calibrators = tuple(c for c in family.calibrators if not (symmetric and c == "platt"))
-        if isinstance(family, Curation) or family.panels:
-            families.append(replace(family, calibrators=calibrators))
-    if budget:
-        families += [
-            Curation(BUDGET, "one_coin", ("temperature", "beta")),
-            Curation(BUDGET, "joint", SCALES),
-        ]
-    return Candidates(tuple(families))
+    within = (
+        Curation(BUDGET, "one_coin", WEIGHTED),
+        Curation(BUDGET, "joint", SCALES),
+    )
+    # Last, so that a candidate of votes has the same position with grades and without.
+    on_grades = (
+        Family("one_coin_graded", ((EVERYONE, n_judges),), MAPS),
+        Family("joint_graded", ((EVERYONE, n_judges),), SCALES),
+    )
+    families = (
+        *LISTS[name](n_judges),
+        *(monotone if robust else ()),
+        *(within if budget else ()),
+        *(on_grades if graded else ()),
+    )
+    return Candidates(
+        tuple(
+            replace(family, calibrators=_distinct(family.calibrators, symmetric=symmetric))
+            for family in families
+            if isinstance(family, Curation) or family.panels
+        )
+    )
+
+
+def _distinct(calibrators: tuple[Calibrator, ...], *, symmetric: bool) -> tuple[Calibrator, ...]:
+    return tuple(name for name in calibrators if not (symmetric and name == "platt"))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import cross_fits
+from judgepanel.kernels.aggregate.aggregation import cross_fits, of_votes
 from judgepanel.kernels.aggregate.prefixes import rank
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.calibrated import (
@@ -160,12 +160,16 @@ def _with_absent(
     copies = np.stack([ballots.votes[rows]] * len(groups))
     for copy, columns in zip(copies, groups, strict=True):
         copy[:, list(columns)] = 0
-    copied = Ballots(
+    margins = ballots.margins
+    if margins is not None:
+        margins = np.concatenate([margins, np.tile(margins[rows], (len(groups), 1))])
+    copied = replace(
+        ballots,
         votes=np.concatenate([ballots.votes, copies.reshape(-1, ballots.n_judges)]),
         signs=np.concatenate([ballots.signs, np.tile(ballots.signs[rows], len(groups))]),
         units=np.concatenate([ballots.units, np.tile(ballots.units[rows], len(groups))]),
-        symmetric=ballots.symmetric,
-        unlabelled=ballots.unlabelled,
+        ties=None,
+        margins=margins,
     )
     return copied, np.arange(ballots.n_items, copied.n_items)
 
@@ -183,7 +187,9 @@ def final_member(
         return fit_panel(ballots, names, candidate.k, ranking=candidate.ranking, **pipeline)
     whole = whole_of(ballots)
     evidence = evidence_of(ballots, whole.calibration, terms.known, terms.rules, FINAL)
-    made = curated(ballots, whole, CURATORS[candidate.curator], evidence, candidate.aggregator)
+    made = curated(
+        ballots, whole, CURATORS[candidate.curator], evidence, of_votes(candidate.aggregator)
+    )
     judges = made.chosen.judges
     if made.chosen.table:
         raise ValueError("a table of patterns is not a panel that can be taken away")

@@ -1,10 +1,13 @@
 """Weights of the average: Bayesian bootstrap over clusters, with a prior."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judgepanel.kernels.aggregate.aggregation import Graded
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.studies.contest.average import (
     DRAWS,
@@ -139,6 +142,22 @@ def test_the_prior_leads_with_joint_over_everyone_and_adds_up_to_one(name, n_jud
     assert len(set(prior[(prior > 0.0) & (prior < prior.max())].round(12))) <= 1
 
 
+@pytest.mark.parametrize("n_judges", [1, 4, 40])
+def test_joint_on_votes_and_on_grades_share_the_lead(n_judges):
+    candidates = candidates_of("default", n_judges, symmetric=False, graded=True)
+    prior = candidates.prior()
+    assert prior.sum() == pytest.approx(1.0)
+    leads = np.flatnonzero(prior > prior.max() - 1e-12)
+    listed = candidates.all()
+    assert {(listed[i].name, listed[i].aggregator, listed[i].calibrator) for i in leads} == {
+        ("all", "joint", "none"),
+        ("all", "joint_graded", "none"),
+    }
+    assert prior.max() == pytest.approx(LEAD / 2.0)
+    everyone = candidates.with_everyone(prior)[1]
+    assert {listed[i].aggregator for i in np.flatnonzero(everyone)} == set(MEMBERS)
+
+
 def test_members_are_everyone_and_the_better_half_under_several_pipelines_and_a_few_judges():
     candidates = candidates_of("default", 40, symmetric=False)
     members = {
@@ -147,7 +166,7 @@ def test_members_are_everyone_and_the_better_half_under_several_pipelines_and_a_
         if prior > 0.0
     }
     everyone = {(*pipeline, k) for *pipeline, k in members if k == 40}
-    assert {aggregator for aggregator, _, _ in everyone} == set(MEMBERS)
+    assert {aggregator for aggregator, _, _ in everyone} == set(MEMBERS) - set(get_args(Graded))
     at_every_size = {"majority", "one_coin", "joint", "accuracy_weighted"}
     halves = {(*pipeline, 20) for *pipeline, _ in everyone if pipeline[0] in at_every_size}
     assert members - everyone - halves == {("one_coin", "temperature", k) for k in (3, 5, 10)}

@@ -46,6 +46,17 @@ def test_no_list_has_a_panel_larger_than_the_judges(name, n_judges):
     assert ("all", "one_coin", "beta") in {(c.name, c.aggregator, c.calibrator) for c in candidates}
 
 
+@pytest.mark.parametrize("name", LISTS)
+def test_grades_add_panels_of_everyone_that_read_them(name):
+    votes, grades = (
+        candidates_of(name, 9, symmetric=False, graded=flag).all() for flag in (False, True)
+    )
+    assert grades[: len(votes)] == votes
+    added = grades[len(votes) :]
+    assert {c.aggregator for c in added} == {"one_coin_graded", "joint_graded"}
+    assert {(c.name, c.k) for c in added} == {("all", 9)}
+
+
 def test_a_budget_adds_panels_that_are_chosen_to_keep_within_it():
     without, within = (candidates_of("default", 9, symmetric=True, budget=b) for b in (False, True))
     added = set(within.all()) - set(without.all())

@@ -1,5 +1,7 @@
 """Candidates compete on some rows; a choice uses calibration rows only."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -63,10 +65,14 @@ def test_scores_are_in_the_order_of_the_candidates():
 
 def test_absent_families_are_missing_votes_of_rows_that_nothing_was_fitted_to():
     ballots, groups = make_ballots(4, 60, 6), ((0, 1), (4,))
+    margins = np.random.default_rng(4).choice([0.5, 1.0, 2.0], ballots.votes.shape)
+    ballots = replace(ballots, margins=margins * (ballots.votes != 0))
     choices = Candidates(
         (
             Family("one_coin", panels(6), ("none", "beta")),
             Family("joint_monotone", (("all", 6),), ("temperature",)),
+            Family("one_coin_graded", (("all", 6),), ("none",)),
+            Family("joint_graded", (("all", 6),), ("none",)),
             Curation("above_chance", "one_coin", ("temperature",)),
         )
     )
@@ -78,7 +84,7 @@ def test_absent_families_are_missing_votes_of_rows_that_nothing_was_fitted_to():
         for columns in groups:
             votes = ballots.votes.copy()
             votes[np.ix_(half.evaluation, columns)] = 0
-            without = Ballots(votes, ballots.signs, ballots.units, ballots.symmetric, None)
+            without = replace(ballots, votes=votes, unlabelled=None)
             wanted.append(score(without, half, choices).items.nll)
     np.testing.assert_allclose(result, np.concatenate(wanted, axis=1), atol=1e-10)
 
