@@ -34,8 +34,8 @@ from judgepanel.present.decide.recommend import (
     recommendation_sentence,
     rival_sentence,
     statuses_sentence,
-    way_sentence,
 )
+from judgepanel.present.decide.way import way_sentence
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings

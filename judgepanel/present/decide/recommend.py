@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import get_args
 
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import AVERAGE, Recommendation
 from judgepanel.decision.statuses import STATUSES, JudgeStatus
 from judgepanel.figures.judges import kept_judges
-from judgepanel.kernels.aggregate.aggregation import Graded
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -32,6 +30,7 @@ from judgepanel.present.decide.candidate_rows import (
     same_panel,
 )
 from judgepanel.present.decide.panel_judges import NOTHING_KNOWN, RecommendationView, judges_block
+from judgepanel.present.decide.way import shared_lead, way_sentence
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.average import DRAWS
@@ -42,8 +41,6 @@ from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import repeats_sentence
 from judgepanel.words.numbers import capital, counted, fixed, interval, sig, signed, with_interval
 from judgepanel.words.sentences import (
-    AGGREGATOR_NAMES,
-    CALIBRATOR_NAMES,
     CODING,
     if_positions_mean_nothing,
     panel_pipelines,
@@ -173,23 +170,6 @@ def certainty_sentence(result: Recommendation) -> str:
     )
 
 
-def way_sentence(result: Recommendation) -> str:
-    """Explain the recommended pipelines to readers who do not know their names."""
-    main = result.model.main
-    if main.calibrator == "none":
-        then = "its probabilities are taken as they come"
-    else:
-        then = f"{CALIBRATOR_NAMES[main.calibrator]} makes probabilities of that"
-    how = f"{AGGREGATOR_NAMES[main.aggregator]} {_WAYS[main.aggregator]}; {then}."
-    if not result.averages:
-        return f"How: {how}"
-    return (
-        "How: the probabilities of the pipelines are averaged, each with the weight that its "
-        f"cross-validated NLL gives it; {_favourites(result)} with a prior weight of {LEAD}. "
-        f"The heaviest: {how}"
-    )
-
-
 def prices_sentence(result: Recommendation) -> str:
     """Return the NLL cost of alternatives, all judges or fewer, under one pipeline.
 
@@ -206,49 +186,6 @@ def prices_sentence(result: Recommendation) -> str:
     if not parts:
         return ""
     return f"Other advice under its best single pipeline, against this: {'; '.join(parts)}."
-
-
-def _favourites(result: Recommendation) -> str:
-    if reads_grades(result):
-        return "joint on votes and joint on grades over everyone start together"
-    return "joint over everyone starts"
-
-
-def _shared(result: Recommendation) -> str:
-    return ", on votes and on grades together" if reads_grades(result) else ""
-
-
-def reads_grades(result: Recommendation) -> bool:
-    """Whether pipelines that read grades were among the candidates."""
-    return any(row.aggregator in get_args(Graded) for row in result.candidates)
-
-
-_BY_CHANCE = "so one near chance hardly counts, and one below chance counts against what it says"
-_TOGETHER = (
-    "weighs all judges in one regression, so copies share their weight and one that is mostly "
-    "wrong counts against what it says"
-)
-_BOUNDED = (
-    "weighs all judges in one regression, so copies share their weight, and counts no judge "
-    "against what it says unless the labels show it to be below chance"
-)
-_WAYS = {
-    "majority": "counts every judge alike",
-    "accuracy_weighted": "weighs a judge by its accuracy",
-    "log_odds": f"weighs a judge by its log-odds of being right, {_BY_CHANCE}",
-    "one_coin": f"weighs a judge by its log-odds of being right, {_BY_CHANCE}",
-    "dawid_skene": "learns how often a judge errs on either label from how judges agree",
-    "dawid_skene_semi": "learns how often a judge errs on either label from labels and agreement",
-    "stacking": _TOGETHER,
-    "joint": _TOGETHER,
-    "stacking_monotone": _BOUNDED,
-    "joint_monotone": _BOUNDED,
-    "one_coin_graded": "weighs a vote by how often the judge is right when its grade is as far "
-    f"from the threshold, {_BY_CHANCE}",
-    "joint_graded": "weighs all judges, and how far their grades are from the threshold, in one "
-    "regression, so copies share their weight and one that is mostly wrong counts against what it "
-    "says",
-}
 
 
 def statuses_sentence(statuses: tuple[JudgeStatus, ...]) -> str:
@@ -441,9 +378,9 @@ def _method(result: Recommendation, spec: RecommendSpec) -> Method:
         f"{result.n_evaluation:,.0f}: that mean is the expected NLL above, selection included. The "
         f"panel in the file repeats the choice on all {result.n_items:,} labelled items. Weights "
         f"of the average: over {DRAWS} Bayesian bootstraps of the items, prior × exp(−summed NLL); "
-        f"the prior is {LEAD} for joint over everyone{_shared(result)}; the rest is shared alike "
-        "by other pipelines on everyone and on the better half, and by one-coin on the best few. "
-        "The reference is the paper's default: all judges, one-coin, beta."
+        f"the prior is {LEAD} for joint over everyone{shared_lead(result)}; the rest is shared "
+        "alike by other pipelines on everyone and on the better half, and by one-coin on the best "
+        "few. The reference is the paper's default: all judges, one-coin, beta."
     )
 
 
