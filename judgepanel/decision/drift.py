@@ -1,12 +1,14 @@
 """Drift: are new votes like those on which a panel was fitted? Counts of votes and exact tests.
 
 Three counts are compared for every judge: votes cast, votes for 1, and agreement with the majority
-of the panel's other judges (ties do not count). Which label is 1 depends on the order of a pair, so
-votes for 1 are compared only if the panel was fitted ``as_given``; agreement is invariant under
-swaps. Agreement is compared only if the whole panel is present, because otherwise the majority is a
-different one. Judges that were chosen for agreement with the labels agree too much on the rows of
-the choice: for those, agreement counts as half as many trials (``CHOSEN``), which by simulation
-keeps the size of the test even for the best 3 of 200 equal judges.
+of the panel's other judges (ties do not count). A fourth is compared for judges whose grades the
+panel reads: votes far from the threshold, in the upper half of the judge's bands. Which label is 1
+depends on the order of a pair, so votes for 1 are compared only if the panel was fitted
+``as_given``; agreement is invariant under swaps. Agreement is compared only if the whole panel is
+present, because otherwise the majority is a different one. Judges that were chosen for agreement
+with the labels agree too much on the rows of the choice: for those, agreement counts as half as
+many trials (``CHOSEN``), which by simulation keeps the size of the test even for the best 3 of 200
+equal judges.
 
 Every comparison is Fisher's exact test (Wilcoxon's for votes per item; the normal approximation
 above ``_EXACT`` trials), and Holm's adjustment over all of them keeps the probability of any false
@@ -40,7 +42,15 @@ CHOSEN = 2.0
 FEWEST_OTHERS = 2
 FEWEST_GROUPS = 15
 MEASURES = ("voted", "ones", "agreed")
-_WORDS = {"voted": "votes cast", "ones": "votes for 1", "agreed": "agreement with the others"}
+_FAR = "far"
+_WORDS = {
+    "voted": "votes cast",
+    "ones": "votes for 1",
+    "agreed": "agreement with the others",
+    _FAR: "votes far from the threshold",
+}
+Edges = Sequence[Sequence[float]]
+"""By judge, the smallest margin of each band of grades above the lowest; empty for one band."""
 _NAMED = 3
 _EXACT = 100_000
 
@@ -120,6 +130,16 @@ def profile_content(votes: VoteMatrix, judges: Sequence[str]) -> dict[str, Any]:
     }
 
 
+def far_content(votes: VoteMatrix, judges: Sequence[str], edges: Edges) -> list[dict[str, Any]]:
+    """Return, for each judge, how many of its votes are far from its threshold, and the effect."""
+    counts = _counted(votes.with_judges(judges), edges)
+    few = _few_groups(votes) is not None
+    return [
+        {"far": int(hits), "effect": float(votes.n_items if few else effect)}
+        for hits, effect in zip(counts.hits[_FAR], counts.effects[_FAR], strict=True)
+    ]
+
+
 def drift_of(
     profile: dict[str, Any],
     judges: Sequence[str],
@@ -127,10 +147,12 @@ def drift_of(
     *,
     as_given: bool,
     chosen: bool = False,
+    grades: Sequence[dict[str, Any] | None] | None = None,
 ) -> Drift:
     """Compare new votes with the counts of a panel file; absent judges are left out.
 
-    ``as_given``: the order of a pair has a meaning; ``chosen``: judges were left out of the panel.
+    ``as_given``: the order of a pair has a meaning; ``chosen``: judges were left out of the panel;
+    ``grades``: how the panel reads those of each judge.
     With fewer than ``FEWEST_GROUPS`` groups on either side nothing is compared.
     """
     few_groups = _few_groups_sentence(profile, votes)
@@ -138,9 +160,10 @@ def drift_of(
         return Drift((), 0.0, 0.0, few_groups)
     place = {name: j for j, name in enumerate(judges) if name in set(votes.judges)}
     columns = list(place.values())
-    now = _counted(votes.with_judges(list(place)))
-    before = _of_profile(profile, columns)
-    measures = ["voted"]
+    scales = [(grades or [None] * len(judges))[column] or _NO_GRADES for column in columns]
+    now = _counted(votes.with_judges(list(place)), [scale["edges"] for scale in scales])
+    before = _of_profile(profile, columns, scales)
+    measures = ["voted", _FAR]
     if as_given:
         measures.append("ones")
     whole = len(place) == len(judges)
@@ -219,8 +242,8 @@ def _few_groups_sentence(profile: dict[str, Any], votes: VoteMatrix) -> str:
     )
 
 
-def _counted(votes: VoteMatrix) -> _Counts:
-    """Return counts of all judges of these votes."""
+def _counted(votes: VoteMatrix, edges: Edges = ()) -> _Counts:
+    """Return counts of all judges of these votes, whose bands have these edges."""
     cast = votes.votes
     voted = cast != MISSING
     signs = np.where(voted, 2 * cast.astype(np.int64) - 1, 0)
@@ -228,28 +251,45 @@ def _counted(votes: VoteMatrix) -> _Counts:
     compared = voted & (others != 0)
     tried = {"voted": np.ones_like(voted), "ones": voted, "agreed": compared}
     right = {"voted": voted, "ones": cast == 1, "agreed": compared & (signs * others > 0)}
+    if edges:
+        middle = np.array([own[len(own) // 2] if len(own) else np.inf for own in edges])
+        margins = np.zeros(cast.shape) if votes.margins is None else votes.margins
+        tried[_FAR] = voted & np.isfinite(middle)
+        right[_FAR] = voted & (margins >= middle)
     units = votes.units
     effects = {}
-    for measure in MEASURES:
-        counts = unit_counts(right[measure], tried[measure], units)
+    for measure, trials in tried.items():
+        counts = unit_counts(right[measure], trials, units)
         effects[measure] = design_effect(counts, counts.share())
     return _Counts(
-        hits={name: right[name].sum(axis=0) for name in MEASURES},
-        trials={name: tried[name].sum(axis=0) for name in MEASURES},
+        hits={name: hits.sum(axis=0) for name, hits in right.items()},
+        trials={name: trials.sum(axis=0) for name, trials in tried.items()},
         effects=effects,
         n_votes=np.bincount(voted.sum(axis=1), minlength=votes.n_judges + 1),
     )
 
 
-def _of_profile(profile: dict[str, Any], columns: list[int]) -> _Counts:
+_NO_GRADES: dict[str, Any] = {"edges": (), "far": 0, "effect": 1.0}
+
+
+def _of_profile(
+    profile: dict[str, Any], columns: list[int], scales: list[dict[str, Any]]
+) -> _Counts:
     def of(values: list[float]) -> NDArray[Any]:
         return np.array(values)[columns]
 
-    n_items = np.full(len(columns), profile["n_items"])
+    n_items, voted = np.full(len(columns), profile["n_items"]), of(profile["voted"])
+    graded = np.array([len(scale["edges"]) > 0 for scale in scales])
+    far = {key: np.array([scale[key] for scale in scales]) for key in ("far", "effect")}
     return _Counts(
-        hits={name: of(profile[name]) for name in MEASURES},
-        trials={"voted": n_items, "ones": of(profile["voted"]), "agreed": of(profile["compared"])},
-        effects={name: of(profile["effects"][name]) for name in MEASURES},
+        hits={name: of(profile[name]) for name in MEASURES} | {_FAR: far["far"]},
+        trials={
+            "voted": n_items,
+            "ones": voted,
+            "agreed": of(profile["compared"]),
+            _FAR: np.where(graded, voted, 0),
+        },
+        effects={name: of(profile["effects"][name]) for name in MEASURES} | {_FAR: far["effect"]},
         n_votes=np.array(profile["n_votes"]),
     )
 

@@ -95,6 +95,9 @@ def check_blocks(content: dict[str, Any], name: str | None) -> None:
     profile, absence, conformal = (content[key] for key in ("profile", "absence", "conformal"))
     if profile is not None:
         _check_profile(profile, n_judges, name)
+        for scale, voted in zip(content["grades"] or (), profile["voted"], strict=False):
+            if scale and scale["far"] > voted:
+                raise InputError("counts of the panel's grades exceed its votes", file=name)
     if absence is not None:
         _length(absence["single"], n_judges, "absence.single", name)
         numbers = [entry["n_absent"] for entry in absence["several"]]

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from judgepanel.decision.drift import far_content
 from judgepanel.kernels.aggregate.aggregation import Graded
 from judgepanel.kernels.calibrate.calibration import INPUT_CLIP, KnotShape, MapShape, Shape
 from judgepanel.models.fallback import Fallback
@@ -115,9 +116,14 @@ def grades_content(model: Mixture, fitted: VoteMatrix) -> list[dict[str, Any] | 
             "edges": list(edges),
             "lowest": float(np.nanmin(grades)),
             "highest": float(np.nanmax(grades)),
+            **counts,
         }
-        for threshold, grades, edges in zip(
-            votes.thresholds, votes.grades.T, model.edges, strict=True
+        for threshold, grades, edges, counts in zip(
+            votes.thresholds,
+            votes.grades.T,
+            model.edges,
+            far_content(fitted, model.judges, model.edges),
+            strict=True,
         )
     ]
 

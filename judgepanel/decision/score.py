@@ -154,6 +154,7 @@ def _drift(content: dict[str, Any], votes: VoteMatrix) -> Drift | None:
         votes,
         as_given=content["orientation"] == "as_given",
         chosen=bool(content["left_out"]),
+        grades=content["grades"],
     )
 
 

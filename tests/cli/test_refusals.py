@@ -280,7 +280,7 @@ JOINT = {
     "prototypes": ["1."],
     "pull": [0.1],
 }
-SCALE = {"threshold": 0.5, "edges": [0.2], "lowest": 0.0, "highest": 1.0}
+SCALE = {"threshold": 0.5, "edges": [0.2], "lowest": 0.0, "highest": 1.0, "far": 3, "effect": 1}
 GRADED = {"kind": "one_coin_graded", "correct": [1, 1], "voted": [1, 1], "levels": [[0.5, 1], [1]]}
 LOSS = {
     **{"n_absent": 1, "share": 0.5, "nll": 0.5, "delta": 0.1, "lo": 0.0, "hi": 0.2},
@@ -310,6 +310,10 @@ BROKEN = {
     "a range that is turned": (
         changed(grades=[{**SCALE, "lowest": 2.0}, None]),
         ["out of order", "not above the highest"],
+    ),
+    "more votes far from the threshold than votes": (
+        changed(grades=[{**SCALE, "far": 10**9}, None]),
+        ["counts of the panel's grades exceed its votes"],
     ),
     "an endless threshold": (
         changed(grades=[{**SCALE, "threshold": 1e300}, None]),

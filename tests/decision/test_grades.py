@@ -217,3 +217,21 @@ def test_grades_that_are_all_as_far_from_the_threshold_are_recommended_as_votes(
     spec = RecommendSpec(settings=Settings(splits=2), folds=3)
     on_votes, on_grades = (run(RECOMMEND, given, spec, jobs=1) for given in (votes, graded))
     assert to_plain(on_grades) == to_plain(on_votes)
+
+
+def test_grades_that_moved_towards_the_threshold_are_drift_though_their_votes_did_not(panel):
+    many = with_grades(make_votes(7, 400, 6))
+    near = replace(many, grades=many.thresholds + (many.grades - many.thresholds) / 4.0)
+    before, after = (score(panel, votes).drift for votes in (many, near))
+    assert "far" not in {change.measure for change in before.significant}
+    moved = {change.judge for change in after.significant if change.measure == "far"}
+    assert moved == set(panel.thresholds)
+    assert any("votes far from the threshold of" in text for text in score(panel, near).warnings)
+    for judge, scale in zip(panel.model.judges, panel.content["grades"], strict=True):
+        row = [
+            change for change in before.changes if (change.measure, change.judge) == ("far", judge)
+        ]
+        assert len(row) == (scale is not None)
+        if scale:
+            assert row[0].before == pytest.approx(scale["far"] / row[0].n_before)
+            assert 0.2 < row[0].before < 0.8

@@ -184,7 +184,7 @@ def left_out_evidence(
     columns = np.arange(votes.shape[1])
     codes = np.unique(units, return_inverse=True)[1]
     if len(np.unique(codes)) == len(units):
-        table = np.stack([_alone(correct, voted, n_bands, right) for right in (0.0, 1.0)])
+        table = _alone(correct, voted, n_bands)
         agreed = (votes * signs[:, None] > 0).astype(np.int64)
         return np.asarray(votes * table[agreed, bands, columns])
     evidence = np.empty(votes.shape)
@@ -204,14 +204,11 @@ def left_out_evidence(
     return evidence
 
 
-def _alone(correct: Floats, voted: Floats, n_bands: Index, right: float) -> Floats:
-    """Weights (MOST_BANDS, k) in each band without one vote: a right (1) or a wrong one (0)."""
-    weights = np.empty(correct.shape)
-    for band in range(len(correct)):
-        own = np.zeros((len(correct), 1))
-        own[band] = 1.0
-        rest = np.maximum(voted - own, 0.0)
-        weights[band] = level_weights(np.clip(correct - right * own, 0.0, rest), rest, n_bands)[
-            band
-        ]
-    return weights
+def _alone(correct: Floats, voted: Floats, n_bands: Index) -> Floats:
+    """Weights (2, MOST_BANDS, k) in each band without one vote in it: a wrong and a right one."""
+    every = np.arange(len(correct))
+    own = (every[:, None] == every)[..., None].astype(np.float64)
+    rest = np.maximum(voted - own, 0.0)
+    right = np.array([0.0, 1.0])[:, None, None, None]
+    weights = level_weights(np.clip(correct - right * own, 0.0, rest), rest, n_bands)
+    return np.asarray(weights[:, every, every])
