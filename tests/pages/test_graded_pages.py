@@ -12,6 +12,7 @@ from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes, write_votes
 from tests.helpers import make_votes, with_grades
 from tests.pages.driver import (
+    JUDGES,
     RECOMMENDED,
     ROOT,
     answer_of,
@@ -48,6 +49,8 @@ def test_the_recommendation_reads_grades_and_every_page_opens_beside_it(analysis
     assert "on grades" in answer_of(app)
     assert "joint on votes and joint on grades over everyone" in text_of(app)
     assert "uses only the votes" not in text_of(app)
+    turn_to(app, JUDGES)
+    assert "What its grades tell" in text_of(app)
     for page in OTHERS:
         turn_to(app, page)
         assert not app.exception, page

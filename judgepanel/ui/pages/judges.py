@@ -10,7 +10,13 @@ from judgepanel.figures.redundancy import judge_card
 from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import both_orders
 from judgepanel.present.registry import ENTRIES
+from judgepanel.present.understand.grade_curve import (
+    grade_figure,
+    grade_sentence,
+    grade_table,
+)
 from judgepanel.present.understand.judges import JudgesView, judges_sentence
+from judgepanel.studies.judges.grade_curve import grade_curve
 from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
 from judgepanel.studies.judges.judges_result import Judges
 from judgepanel.studies.judges.variance_decomposition import (
@@ -18,6 +24,7 @@ from judgepanel.studies.judges.variance_decomposition import (
     VarianceDecompositionSpec,
 )
 from judgepanel.studies.outputs import positions
+from judgepanel.studies.settings import prepare
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_study
@@ -62,8 +69,24 @@ def page(context: PageContext) -> None:
         show_study(
             other, context, VarianceDecompositionSpec(context.analysis.settings), caveats=caveats
         )
+    _grades(context, judge)
     _both_orders(context)
     next_step("pages/recommended_panel.py", "which judges, which pipeline?", context.analysis)
+
+
+def _grades(context: PageContext, judge: str) -> None:
+    """Draw what the chosen judge's grades tell, if it gave any."""
+    curve = grade_curve(prepare(context.votes, context.analysis.settings), judge)
+    if curve is None:
+        return
+    st.header("What its grades tell")
+    section_answer(grade_sentence(curve))
+    chart(grade_figure(curve), key="grades", alt="Right votes by distance from the threshold. ")
+    st.caption(
+        "Bands of distances are cut without labels; intervals (95 %, Wilson) take items as "
+        "independent. Aggregators on grades weigh a vote by its band."
+    )
+    table(Table(grade_table(curve)), key="grades")
 
 
 def _both_orders(context: PageContext) -> None:

@@ -1,0 +1,71 @@
+"""What the grades of one judge tell: the share of right votes by their distance from the threshold.
+
+Votes are put into the bands of :mod:`kernels.aggregate.levels`, cut without labels on all labelled
+items. Swapping the two responses of an item changes no distance, so the two sides of the threshold
+count together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.levels import levels_on
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies.judges.judge_table import share_right
+from judgepanel.studies.settings import Prepared
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GradeCurve:
+    """All arrays are (n_bands,), nearest to the ``threshold`` first.
+
+    ``nearest``, ``median`` and ``farthest`` are distances of grades from the threshold, in their
+    units; ``correct`` of ``voted`` votes on labelled items are right; ``accuracy`` is their ratio
+    with a 95 % Wilson interval.
+    """
+
+    judge: str
+    threshold: float
+    nearest: Floats
+    median: Floats
+    farthest: Floats
+    correct: Ints
+    voted: Ints
+    accuracy: Interval
+
+
+def grade_curve(prepared: Prepared, judge: str) -> GradeCurve | None:
+    """Return the curve of a judge; None if it gave no grades, or was set aside."""
+    votes, ballots = prepared.oriented.votes, prepared.ballots
+    if judge not in votes.judges or votes.thresholds is None or ballots.margins is None:
+        return None
+    j = votes.judges.index(judge)
+    voted = ballots.votes[:, j] != 0
+    if np.isnan(votes.thresholds[j]) or not voted.any():
+        return None
+    levels = levels_on(ballots, np.arange(ballots.n_items))
+    margins = ballots.margins[voted, j]
+    bands = levels.bands(ballots.margins, ballots.n_items)[voted, j]
+    right = (ballots.votes[:, j] == ballots.signs)[voted]
+    inside = [bands == band for band in range(int(levels.n_bands[j])) if (bands == band).any()]
+    counts = np.array([rows.sum() for rows in inside], dtype=np.int64)
+    correct = np.array([right[rows].sum() for rows in inside], dtype=np.int64)
+    nearest, median, farthest = (
+        np.array([of(margins[rows]) for rows in inside]) for of in (np.min, np.median, np.max)
+    )
+    return GradeCurve(
+        judge,
+        float(votes.thresholds[j]),
+        nearest,
+        median,
+        farthest,
+        correct,
+        counts,
+        share_right(correct, counts),
+    )

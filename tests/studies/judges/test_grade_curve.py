@@ -1,0 +1,63 @@
+"""The share of right votes of a judge by the distance of its grades from the threshold."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgepanel.present.understand.grade_curve import grade_figure, grade_sentence, grade_table
+from judgepanel.studies.judges.grade_curve import grade_curve
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import MISSING
+from tests.helpers import flip_items, make_votes, with_grades
+
+VOTES = with_grades(make_votes(0, 200, 6))
+
+
+def curve_of(votes, judge, orientation="as_given"):
+    return grade_curve(prepare(votes, Settings(orientation=orientation)), judge)
+
+
+@pytest.mark.parametrize("judge", ["judge000", "judge001"])
+def test_shares_are_those_of_a_plain_count(judge):
+    curve = curve_of(VOTES, judge)
+    j = VOTES.judges.index(judge)
+    margins = np.abs(VOTES.grades[:, j] - VOTES.thresholds[j])
+    voted = VOTES.votes[:, j] != MISSING
+    assert curve.voted.sum() == voted.sum()
+    for band, (low, high) in enumerate(zip(curve.nearest, curve.farthest, strict=True)):
+        rows = voted & (margins > low - 1e-9) & (margins < high + 1e-9)
+        right = VOTES.votes[rows, j] == VOTES.labels[rows]
+        assert (curve.voted[band], curve.correct[band]) == (rows.sum(), right.sum())
+        assert curve.accuracy.value[band] == pytest.approx(right.mean())
+        assert low <= curve.median[band] <= high
+    assert (curve.nearest[1:] > curve.farthest[:-1]).all()
+
+
+def test_a_judge_of_votes_has_no_curve():
+    assert curve_of(VOTES, "judge002") is None
+    assert curve_of(replace(VOTES, grades=None, thresholds=None), "judge000") is None
+    assert curve_of(VOTES, "nobody") is None
+
+
+def test_swapped_items_have_the_same_curve():
+    swapped = flip_items(VOTES, np.arange(200) % 2 == 0)
+    one, other = (curve_of(votes, "judge000", "symmetric") for votes in (VOTES, swapped))
+    assert one.correct.tolist() == other.correct.tolist()
+    assert one.voted.tolist() == other.voted.tolist()
+
+
+def test_the_sentence_claims_no_more_than_the_intervals_show():
+    curve = curve_of(VOTES, "judge000")
+    apart = curve.accuracy.lo[-1] > curve.accuracy.hi[0]
+    assert grade_sentence(curve).startswith("Grades tell more than votes") == apart
+    grades = np.where(VOTES.votes < 0, np.nan, 0.2 + 0.6 * VOTES.votes)
+    flat = replace(VOTES, grades=grades, thresholds=np.full(6, 0.5))
+    assert "tell no more than its votes" in grade_sentence(curve_of(flat, "judge000"))
+
+
+def test_figure_and_table_show_every_band():
+    curve = curve_of(VOTES, "judge000")
+    (trace,) = grade_figure(curve).data
+    assert list(trace.y) == curve.accuracy.value.tolist()
+    assert {len(column) for column in grade_table(curve).values()} == {len(curve.voted)}
