@@ -16,13 +16,17 @@ from judgepanel.decision.reading import as_asked
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.score import score
+from judgepanel.decision.snippet import SNIPPET
 from judgepanel.kernels.aggregate.aggregation import Graded
 from judgepanel.studies.codec import pack, to_plain, unpack
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
-from judgepanel.votes import MISSING, InputError, write_votes
+from judgepanel.votes import MISSING, InputError, load_votes, write_votes
 from judgepanel.votes.orientation import turned_grades
 from tests.helpers import codes_of, make_votes, single_panel, with_grades
+
+_GIVEN: dict = {}
+exec(compile(SNIPPET, "snippet", "exec"), _GIVEN)  # noqa: S102 - our own text
 
 SPEC = RecommendSpec(settings=Settings(splits=2), folds=3, conformal=0.2)
 OLD, NEW = (
@@ -235,3 +239,17 @@ def test_grades_that_moved_towards_the_threshold_are_drift_though_their_votes_di
         if scale:
             assert row[0].before == pytest.approx(scale["far"] / row[0].n_before)
             assert 0.2 < row[0].before < 0.8
+
+
+@pytest.mark.real_votes
+def test_half_of_alpacaeval_scores_the_other_half_to_the_bit_of_the_snippet(real_votes):
+    votes = load_votes(real_votes("alpacaeval_probs_votes.csv")).votes
+    half = np.random.default_rng(0).permutation(votes.n_items) < votes.n_items // 2
+    past, fresh = votes.with_items(half), votes.with_items(~half)
+    spec = RecommendSpec(settings=Settings(splits=5))
+    content = export_panel(run(RECOMMEND, past, spec, jobs=1), past, spec, ())
+    scored = score(load_panel(panel_json(content)), fresh)
+    rows = (dict(zip(fresh.judges, row, strict=True)) for row in fresh.grades.tolist())
+    assert scored.p.tolist() == [_GIVEN["probability"](content, row) for row in rows]
+    p = np.where(fresh.labels == 1, scored.p, 1.0 - scored.p)
+    assert -np.log(p).mean() < 0.48
