@@ -93,7 +93,8 @@ def run() -> Report:
         f"seeds {SEEDS.start} to {SEEDS.stop - 1} before the minimum over candidates is taken. "
         "That minimum flatters the candidate: it is the luckiest of many on these very items. The "
         "noise floor is one standard error of the difference, over items. Members and prior of the "
-        "average were set on seeds 100 to 107, which are not among these.",
+        "average, and joint's prior of tau, were set on seeds from 100 on, which are not among "
+        "these.",
         [
             Table(
                 "The default list, held against the best of the wide list",

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-ENGINE = 10
+ENGINE = 11
 """Raised whenever golden figures change; stored results of an older engine are marked."""
 
 __all__ = [

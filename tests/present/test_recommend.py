@@ -355,10 +355,12 @@ def test_the_sentences_of_the_verdicts_differ(recommendation):
 
 def test_a_recommendation_names_panel_and_pipeline(recommendation):
     model = recommendation.model
+    no_worse = tuple(replace(row, stands="keep all") for row in recommendation.candidates)
     for k, calibrator in product((7, 3), ("none", "temperature", "platt", "beta")):
         changed = replace(
             recommendation,
             model=replace(alone(model.main, calibrator=calibrator), judges=model.judges[:1] * k),
+            candidates=no_worse,
             nll=Interval.single(0.4, 0.3, 0.5),
             null_nll=0.69,
             verdict="curate",

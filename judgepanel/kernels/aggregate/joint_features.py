@@ -18,7 +18,8 @@ from judgepanel.scoring.clustered import below_half_p, unit_counts
 
 SPARSE_CELLS = 2_000_000
 SPARSE_DENSITY = 0.1
-LIKENESS = 0.1
+CAUTION = 3.0
+"""Prior rate of tau per unit of the design effect: see :class:`Verdicts`."""
 BELOW = 0.025
 """Level of the one-sided test of a judge: the upper limit of its 95 % interval is below 1/2."""
 _COLUMNS = 128
@@ -41,8 +42,7 @@ class Features:
     score : float (n,), their sums from counts without the row's own unit.
     agreement, directions : see :mod:`kernels.aggregate.agreement`; ``None`` and (0, 0) without.
     span : float (n, r), agreement features; as many in every model of k judges.
-    rate : prior rate of tau. With rho = ``LIKENESS`` the error correlation of judges, n votes an
-        item are worth n / rate independent ones, rate = 1 + rho (n - 1) (Kish 1965).
+    rate : prior rate of tau, ``CAUTION`` times the design effect of the one-coin sums.
     level : prior mean of the intercept, see :func:`prior_level`.
     bounded : bool (k,), judges whose vote may not count against what it says: all but those that
         are shown to be below chance (:func:`below_chance`). None where nobody is bounded.
@@ -88,6 +88,44 @@ class Features:
     def columns_beside(self, *, scale: bool) -> Floats:
         """Features after those of the votes, (n, r + scale)."""
         return np.concatenate([self.span, self.score[:, None]], axis=1) if scale else self.span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdicts:
+    """Right and wrong votes of k judges on n rows, and how far their errors go together.
+
+    Attributes
+    ----------
+    right : int8 (n, k), +1 where a vote was right, -1 where it was wrong, 0 where it is missing.
+    times : float (n,), how many rows each row stands for.
+    correct, voted : float (k,), right votes and votes.
+    """
+
+    right: NDArray[np.int8]
+    times: Floats
+    correct: Floats
+    voted: Floats
+
+    def design_effect(self, weights: Floats) -> float:
+        """How many times the variance of a weighted sum of votes exceeds that under independent
+        errors; at least 1, and 1 without votes.
+
+        With e what is left of ``right`` without the judge's mean (shrunk by two votes of 0), it is
+        sum_i (sum_j w_j e_ij)^2 / sum_ij (w_j e_ij)^2. For m judges with one error correlation rho
+        and equal weights this is 1 + rho (m - 1) (Kish 1965): m judges are worth m divided by it.
+        Cost: O(n k).
+        """
+        mean = (2.0 * self.correct - self.voted) / (self.voted + 2.0)
+        wrong = self.voted - self.correct
+        squares = self.correct * (1.0 - mean) ** 2 + wrong * (1.0 + mean) ** 2
+        alone = float(np.vecdot(weights * weights, squares))
+        together = 0.0
+        for start in range(0, len(self.right), _ROWS):
+            rows = slice(start, start + _ROWS)
+            cell = self.right[rows].astype(np.float64)
+            sums = cell @ weights - np.abs(cell) @ (weights * mean)
+            together += float(np.vecdot(self.times[rows], sums * sums))
+        return max(together / alone, 1.0) if alone > 0.0 else 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +179,6 @@ def features(
     groups = groups_among(record.copies, k) if one_coin else np.arange(k)
     shares = copy_shares(groups)
     weights = one_coin_weight(correct, voted)
-    cast = float(np.count_nonzero(votes)) / max(int(np.count_nonzero(signs)), 1)
     level = 0.0 if ballots.symmetric else prior_level(signs)
     alike, directions = None, np.zeros((0, 0))
     if agreement:
@@ -153,18 +190,20 @@ def features(
         votes, labels, units, signs = votes[some], labels[some], units[some], signs[some]
     right = votes * labels[:, None]
     score = left_out_margins(right, units, correct, voted, shares) * signs
+    base = weights * shares if one_coin else np.zeros_like(weights)
+    verdicts = Verdicts(right, times, correct, voted)
     return Features(
         judges=judges,
         times=times,
         votes=votes,
         signs=signs,
         groups=groups,
-        base=weights * shares if one_coin else np.zeros_like(weights),
+        base=base,
         score=score,
         agreement=alike,
         directions=directions,
         span=np.zeros((len(votes), 0)) if alike is None else alike.similarity(votes) @ directions,
-        rate=1.0 + LIKENESS * max(cast - 1.0, 0.0),
+        rate=CAUTION * verdicts.design_effect(base),
         level=level,
         bounded=~below_chance(right, units) if monotone else None,
         shrink=0.0 if ballots.symmetric else centring(score, signs, times),

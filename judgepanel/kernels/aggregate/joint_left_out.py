@@ -26,8 +26,9 @@ from judgepanel.kernels.aggregate.agreement import Agreement
 from judgepanel.kernels.aggregate.crossfit import Fit
 from judgepanel.kernels.aggregate.joint import fit_panels
 from judgepanel.kernels.aggregate.joint_features import (
-    LIKENESS,
+    CAUTION,
     Features,
+    Verdicts,
     centring,
     design,
     features,
@@ -88,6 +89,7 @@ class HeldJoint:
         agreements = _Agreements.of(self.whole, seen)
         learnt = _Agreements.of(self.whole, self.whole.votes)
         values = np.zeros((self.ballots.n_judges, len(rows)))
+        verdicts = _verdicts(self)
         everybody = np.arange(self.ballots.n_judges)
         heavy = learnt.squares > OWN_SHARE
         for j in np.flatnonzero(heavy & (self.ballots.n_judges > 1)):
@@ -96,7 +98,7 @@ class HeldJoint:
         step = max(1, _BLOCK_CELLS // max(1, self.whole.span.size))
         for start in range(0, len(light), step):
             judges = light[start : start + step]
-            lefts = [_without(self, int(j), learnt) for j in judges]
+            lefts = [_without(self, int(j), learnt, verdicts) for j in judges]
             thetas = _refitted(self, judges, lefts)
             for j, one_features, theta in zip(judges, lefts, thetas, strict=True):
                 others = seen.copy()
@@ -192,7 +194,14 @@ class _Agreements:
         return np.asarray(d)
 
 
-def _without(held: HeldJoint, judge: int, learnt: _Agreements) -> Features:
+def _verdicts(held: HeldJoint) -> Verdicts:
+    """Right and wrong votes of all judges on the rows learnt from."""
+    correct, voted = counts(held.ballots, held.learn)
+    right = held.whole.votes * held.ballots.signs[held.learn][:, None]
+    return Verdicts(right, held.whole.times, correct, voted)
+
+
+def _without(held: HeldJoint, judge: int, learnt: _Agreements, verdicts: Verdicts) -> Features:
     """Features without a judge; its column of ``votes`` is still there, to be given no weight."""
     whole, k = held.whole, held.ballots.n_judges
     own = whole.votes[:, judge] != 0
@@ -210,8 +219,6 @@ def _without(held: HeldJoint, judge: int, learnt: _Agreements) -> Features:
     grown[judge] = 0.0
     base = whole.base * grown
     directions = whole.directions * np.sqrt((k - 1.0) / k)
-    n_cast = float(np.count_nonzero(whole.votes)) - float(own.sum())
-    cast = n_cast / max(int(np.count_nonzero(signs)), 1)
     shares = learnt.squares * grown
     total = float(shares.sum())
     alike = Agreement(shares / total if total > 0.0 else shares, learnt.prototypes)
@@ -223,7 +230,7 @@ def _without(held: HeldJoint, judge: int, learnt: _Agreements) -> Features:
         score=score,
         agreement=alike,
         directions=directions,
-        rate=1.0 + LIKENESS * max(cast - 1.0, 0.0),
+        rate=CAUTION * verdicts.design_effect(base),
         level=0.0 if symmetric else prior_level(signs),
         shrink=0.0 if symmetric else centring(score, signs),
     )

@@ -125,6 +125,7 @@ def test_a_hundred_alike_rows_are_one_that_counts_a_hundred_times():
         many, np.arange(1200), np.arange(3), one_coin=True, agreement=True
     )
     assert example.shrink == pytest.approx(whole.shrink, abs=1e-12)
+    assert example.rate == pytest.approx(whole.rate, rel=1e-12)
     np.testing.assert_allclose(
         example.centre(scale=True), whole.centre(scale=True), rtol=0, atol=1e-12
     )
