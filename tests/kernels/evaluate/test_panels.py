@@ -16,8 +16,8 @@ from tests.helpers import make_ballots
 CLOSED = [name for name in VALUED if name != "joint"]
 
 
-def world(**more):
-    ballots = make_ballots(5, 60, 5, missing=0.3, **more)
+def world(n_items=60, **more):
+    ballots = make_ballots(5, n_items, 5, missing=0.3, **more)
     return ballots, split(ballots.units, 1)
 
 
@@ -53,7 +53,7 @@ def test_closed_forms_are_exact(aggregator, calibrator):
 
 @pytest.mark.parametrize("calibrator", ["none", "temperature"])
 def test_joint_panels_are_near_the_exact_ones(calibrator):
-    ballots, entry = world()
+    ballots, entry = world(240)
     panels = panels_of(ballots, entry, "joint", calibrator, seed=0)
     signs, everybody = signs_of(ballots, entry), np.arange(5)
     expected = by_columns(ballots, entry, everybody, "joint", calibrator)
