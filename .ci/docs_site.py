@@ -97,7 +97,7 @@ def _results() -> list[Path]:
 
 
 def _reference() -> str:
-    """The front door and the estimators, from their docstrings."""
+    """The public functions and the estimators, from their docstrings."""
     parts = ["# Python", "`import judgepanel as jp`, as in [notebooks and scripts](python.md)."]
     for module, intro in ((judgepanel, ""), (models, "Estimators, reached as `jp.models`:")):
         objects = [getattr(module, name) for name in module.__all__]

@@ -1,6 +1,6 @@
 """judgepanel: which judges to keep, and how sure to be, on a team's own votes.
 
-The front door for notebooks and scripts (docs/python.md)::
+The functions for notebooks and scripts (docs/python.md)::
 
     import judgepanel as jp
 

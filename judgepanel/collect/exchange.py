@@ -12,15 +12,13 @@ import functools
 import json
 import ssl
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from judgepanel.collect.judges import Judge
 from judgepanel.votes.extras import require
 
 if TYPE_CHECKING:
     import httpx
-else:
-    httpx = require("httpx", "asking judges")
 
 BODY = 1 << 20
 BODY_A_TOKEN = 64
@@ -48,9 +46,17 @@ def longest_body(judge: Judge) -> int:
 
 
 class Exchange:
-    """Posts prompts to one judge; the key is sent only to the judge's own address."""
+    """Posts prompts to one judge; the key is sent only to the judge's own address.
+
+    Raises
+    ------
+    InputError
+        The package httpx is not installed.
+    """
 
     def __init__(self, judge: Judge, key: str) -> None:
+        httpx = _httpx()
+        self._httpx = httpx
         self._judge = judge
         self._url = httpx.URL(f"{judge.base_url.rstrip('/')}/chat/completions")
         self._headers = {
@@ -87,6 +93,7 @@ class Exchange:
             "temperature": judge.temperature,
             "max_tokens": judge.max_tokens,
         }
+        httpx = self._httpx
         request = httpx.Request(
             "POST", self._url, headers=self._headers, content=json.dumps(content).encode()
         )
@@ -126,6 +133,12 @@ class Exchange:
         return bytes(body)
 
 
+def _httpx() -> Any:
+    """The package of the extra ``collect``: help, reading and estimates do without it."""
+    return require("httpx", "asking judges")
+
+
 @functools.cache
 def _trusted() -> ssl.SSLContext:
-    return httpx.create_ssl_context(trust_env=True)
+    context: ssl.SSLContext = _httpx().create_ssl_context(trust_env=True)
+    return context

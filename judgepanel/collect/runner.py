@@ -126,7 +126,8 @@ def collect(
     Raises
     ------
     InputError
-        A key is not set, the journal belongs to other settings, or the disk is full.
+        A key is not set, the journal belongs to other settings, the disk is full, or the package
+        of the extra ``collect`` is not installed.
     """
     state = _so_far(journal, plan, pairs)
     ids = set(pairs.ids)

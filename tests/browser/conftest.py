@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -118,13 +118,22 @@ def serving(
 ) -> Iterator[Server]:
     """Serve one app from the repository's root with a data folder of its own."""
     port = port or free_port()
-    log = home.with_name(f"{home.name}.log")
     command = [sys.executable, "-m", "streamlit", "run", str(app), f"--server.port={port}"]
     environ = {**os.environ, "JUDGEPANEL_HOME": str(home), **env}
+    with started(command, ROOT, environ, home, port) as server:
+        yield server
+
+
+@contextmanager
+def started(
+    command: Sequence[str], folder: Path, environ: Mapping[str, str], home: Path, port: int
+) -> Iterator[Server]:
+    """A server by any command, in a folder; it ends with the block."""
+    log = home.with_name(f"{home.name}.log")
     with log.open("ab") as output:
         process = subprocess.Popen(
             command,
-            cwd=ROOT,
+            cwd=folder,
             env=environ,
             stdin=subprocess.DEVNULL,
             stdout=output,

@@ -1,11 +1,9 @@
-"""The wheel is complete: command line, dashboard and samples, in any environment."""
+"""The wheel is complete: command line, library, dashboard and samples, in an empty environment."""
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
-import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -14,45 +12,52 @@ from packaging.requirements import Requirement
 
 from judgepanel import ENGINE, __version__
 from judgepanel.votes.extras import EXTRAS
-from tests.browser.conftest import Server, free_port, wait_until_healthy
+from tests.browser.conftest import free_port, is_healthy, started
+from tests.setup.environment import Environment, built, installed
 from tests.setup.scripts import ROOT
 
+NOTEBOOK = """
+import sys
+import pandas as pd
+import judgepanel as jp
 
-def built(folder: Path) -> tuple[Path, Path]:
-    """The wheel and the sdist, built into this folder."""
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-d", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"},
-        check=True,
-        capture_output=True,
-    )
-    (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
-    return wheel, sdist
+frame = pd.read_csv(sys.argv[1]).iloc[:, :8]
+votes = jp.from_frame(frame[:200], label="label", item_id="item_id")
+assert len(jp.curve(votes, splits=2).frame())
+jp.recommend(votes, splits=2).save("notebook.json")
+print(len(jp.load_panel("notebook.json").score(frame[200:])))
+print(jp.__file__)
+"""
+JUDGE = '[[judge]]\nname = "x"\nmodel = "x"\nbase_url = "http://localhost:9"\n'
+PAIR = {"id": "q", "prompt": "p", "output_1": "a", "output_2": "b", "label": 1}
+SIGN_IN = "from judgepanel.ui.access import is_team; is_team()"
+WITHOUT_EXTRA = {
+    "collect": ("judgepanel", "collect", "pairs.jsonl", "judges.toml", "--out", "asked"),
+    "dask": ("judgepanel", "curve", "votes.csv", "--backend=dask", "--scheduler=tcp://localhost:9"),
+    "excel": ("judgepanel", "inspect", "votes.xlsx"),
+    "login": ("python", "-c", SIGN_IN),
+    "postgres": ("judgepanel", "health"),
+}
+"""By extra, a command that needs it."""
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built(tmp_path_factory.mktemp("dist"))[0]
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    return installed(tmp_path_factory.mktemp("installed"))
 
 
 @pytest.fixture(scope="module")
-def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment with the wheel; its dependencies are those of the tests."""
-    folder = tmp_path_factory.mktemp("environment") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    (site,) = folder.glob("lib/python*/site-packages")
-    with zipfile.ZipFile(wheel) as archive:  # All that installing a wheel of pure Python does.
-        archive.extractall(site)
-    paths = {sysconfig.get_paths()[kind] for kind in ("purelib", "platlib")}
-    (site / "dependencies.pth").write_text("\n".join(sorted(paths)) + "\n", encoding="utf-8")
-    return folder / "bin" / "python"
+def wheel(environment: Environment) -> Path:
+    (file,) = environment.folder.with_name("dist").glob("*.whl")
+    return file
 
 
-@pytest.fixture
-def clean_environ() -> dict[str, str]:
-    left_out = ("PYTHONPATH", "JUDGEPANEL_HOME", "JUDGEPANEL_DATABASE_URL")
-    return {name: value for name, value in os.environ.items() if name not in left_out}
+@pytest.fixture(scope="module")
+def votes(environment: Environment) -> str:
+    """A shipped sample in the user's folder."""
+    sample = environment.sample("clean_pairwise_votes.csv")
+    (environment.work / "votes.csv").write_bytes(sample.read_bytes())
+    return "votes.csv"
 
 
 def test_the_wheel_names_its_command_and_holds_no_leftovers(wheel: Path) -> None:
@@ -98,41 +103,59 @@ def test_two_builds_are_identical(tmp_path: Path) -> None:
     assert [file.read_bytes() for file in first] == [file.read_bytes() for file in second]
 
 
-def test_the_installed_command_recommends_on_a_shipped_sample(
-    python: Path, tmp_path: Path, clean_environ: dict[str, str]
-) -> None:
-    def run(*arguments: str) -> str:
-        return subprocess.run(
-            [str(python), *arguments],
-            cwd=tmp_path,
-            env=clean_environ,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
-
-    assert run("-m", "judgepanel", "--version") == f"judgepanel {__version__} (engine {ENGINE})\n"
-    code = "from judgepanel.votes.shipped import SAMPLE_FOLDER; print(SAMPLE_FOLDER)"
-    samples = Path(run("-c", code).strip())
-    assert samples.is_relative_to(python.parents[1])
-    (tmp_path / "judges.txt").write_text("fam1-judge01\nfam5-judge11\n", encoding="utf-8")
+def test_the_command_recommends_and_scores(environment: Environment, votes: str) -> None:
+    run = environment.output
+    assert run("judgepanel", "--version") == f"judgepanel {__version__} (engine {ENGINE})\n"
+    (environment.work / "judges.txt").write_text("fam1-judge01\nfam5-judge11\n", encoding="utf-8")
     options = ("--judges", "judges.txt", "--splits", "2", "--jobs", "1", "--out", "panel.json")
-    run("-m", "judgepanel", "recommend", str(samples / "clean_pairwise_votes.csv"), *options)
-    assert (tmp_path / "panel.json").is_file()
+    run("judgepanel", "recommend", votes, *options)
+    assert "300 items scored" in run("judgepanel", "score", "panel.json", votes, "--out", "s.csv")
 
 
-def test_the_installed_dashboard_answers_from_any_folder(
-    python: Path, tmp_path: Path, clean_environ: dict[str, str]
+def test_a_script_goes_from_a_frame_to_the_scores_of_a_saved_panel(
+    environment: Environment, votes: str
 ) -> None:
-    port, log = free_port(), tmp_path / "log.txt"
-    command = [str(python), "-m", "judgepanel", "app", f"--port={port}", "--home", "data"]
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command, cwd=tmp_path, env=clean_environ, stdout=output, stderr=output
-        )
-    server = Server(f"http://localhost:{port}", tmp_path / "data", log, process)
-    try:
-        wait_until_healthy(server)
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
+    scored, where = environment.output("python", "-c", NOTEBOOK, votes).split()
+    assert scored == "100"
+    assert Path(where).is_relative_to(environment.folder)
+
+
+def test_the_dashboard_answers_from_any_folder(environment: Environment) -> None:
+    port = free_port()
+    command = environment.command("judgepanel", "app", f"--port={port}", "--home=data")
+    home = environment.work / "data"
+    with started(command, environment.work, environment.environ(), home, port) as server:
+        assert is_healthy(server.url)
+
+
+@pytest.mark.parametrize("extra", sorted(set(EXTRAS.values())))
+def test_a_feature_without_its_extra_says_so_in_one_sentence(
+    extra: str, environment: Environment, votes: str
+) -> None:
+    files = {
+        "judges.toml": JUDGE,
+        "pairs.jsonl": json.dumps(PAIR),
+        ".streamlit/secrets.toml": '[auth]\ncookie_secret = "x"\n',
+    }
+    for name, text in files.items():
+        path = environment.work / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    with zipfile.ZipFile(environment.work / "votes.xlsx", "w") as workbook:
+        workbook.writestr("xl/workbook.xml", "<workbook/>")
+    database = {"JUDGEPANEL_DATABASE_URL": "postgresql://localhost/votes"}
+    ran = environment.run(*WITHOUT_EXTRA[extra], **(database if extra == "postgres" else {}))
+    assert ran.returncode
+    sentence = (ran.stderr or ran.stdout).splitlines()[-1]
+    assert sentence.endswith(f"install it with: pip install 'judgepanel[{extra}]'.")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("pairs.jsonl", "judges.toml", "--out=new", "--estimate")]
+)
+def test_help_and_an_estimate_need_no_extra(
+    arguments: tuple[str, ...], environment: Environment
+) -> None:
+    (environment.work / "judges.toml").write_text(JUDGE, encoding="utf-8")
+    (environment.work / "pairs.jsonl").write_text(json.dumps(PAIR), encoding="utf-8")
+    assert environment.run("judgepanel", "collect", *arguments).returncode == 0
