@@ -96,7 +96,7 @@ def elastic_newton(
         wrong = ~right
         live, bent = live[wrong], bent[wrong]
         near = _towards(part[wrong], solved[wrong], centre, low, high)
-        tilt = tilt[wrong] + np.vecdot(bent, (near - part[wrong])[:, None, :])
+        tilt = tilt[wrong] + _times(bent, near - part[wrong])
         y[live], slope[live], largest = _sweep(near, tilt, bent, pull[wrong], centre, low, high)
         live = live[largest >= 1e-11]
         if not len(live):
@@ -158,7 +158,7 @@ def _solve_free(
         np.where(pair, hessian, np.eye(3)), np.where(held, 0.0, -pull)[:, :, None]
     )[:, :, 0]
     solved = y + move
-    after = slope + np.vecdot(hessian, move[:, None, :])
+    after = slope + _times(hessian, move)
     slack = 1e-12 * (1.0 + np.abs(after))
     same_side = (np.sign(solved - centre) == side) | ~kinked
     free_right = same_side & (solved >= low) & (solved <= high)
@@ -166,6 +166,11 @@ def _solve_free(
     leaves = after + lasso[:, None] * side
     at_bound = ((y <= low) & (leaves >= -slack)) | ((y >= high) & (leaves <= slack))
     return solved, np.where(held, at_kink | at_bound, free_right).all(-1)
+
+
+def _times(hessian: Floats, move: Floats) -> Floats:
+    """Products (B, 3), not by BLAS: some of its kernels round by where in memory a row begins."""
+    return np.asarray(sum(hessian[:, :, i] * move[:, i, None] for i in range(3)))
 
 
 def shrink(x: Floats, by: Floats) -> Floats:
