@@ -81,3 +81,9 @@ def not_fitted(name: str, where: str) -> str:
         f"{name} could not be fitted in {where} (one class, or perfectly separated); temperature "
         "stands in there."
     )
+
+
+def first_of(sentences: Sequence[str], most: int = 3) -> str:
+    """Return the first few clauses as one sentence, and how many more there are."""
+    text, n = "; ".join(sentences[:most]), len(sentences)
+    return f"{text}." if n <= most else f"{text}; and {n - most} more."

@@ -20,7 +20,7 @@ from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes.samples import sample_votes
 from judgepanel.words.scope import check_numbers, check_sentences
-from tests.helpers import make_votes
+from tests.helpers import make_votes, with_grades
 
 FEW = ScopeSpec(Settings(splits=4), others=("majority",))
 
@@ -211,3 +211,32 @@ def test_a_family_with_escape_sequences_stays_harmless_on_a_terminal():
     text = terminal_text(group_change.present(change, GroupChangeSpec()))
     assert "family a" in text
     assert "\x1b" not in text
+
+
+def test_the_method_speaks_of_grades_only_where_judges_give_some():
+    votes = make_votes(3, 80, 6)
+    methods = []
+    for matrix in (votes, with_grades(votes)):
+        result = run(SCOPE, matrix, FEW, jobs=1)
+        methods += [block for block in scope.present(result, FEW) if isinstance(block, Method)]
+    assert ["order of grades" in method.text for method in methods] == [False, True]
+
+
+def test_a_judge_whose_grades_are_in_reverse_order_is_in_the_answer():
+    votes = with_grades(make_votes(3, 200, 6))
+    grades = votes.grades.copy()
+    grades[:, 0] = 0.55 - 0.1 * votes.labels + 0.004 * (np.arange(200) % 10)
+    judge = np.where(grades[:, 0] > 0.42, 1, 0).astype(np.int8)
+    thresholds = votes.thresholds.copy()
+    thresholds[0] = 0.42
+    changed = replace(
+        votes,
+        votes=np.column_stack([judge, votes.votes[:, 1:]]).astype(np.int8),
+        grades=grades,
+        thresholds=thresholds,
+    )
+    result = run(SCOPE, changed, FEW, jobs=1)
+    assert "In reverse order: the grades of 'judge000'" in result.check("P1").why
+    read = replace(result, parsed=np.ones(6))
+    answer = scope_sentence(outcomes(read, P0="pass", P2="pass", P3="pass"))
+    assert "the grades of some judges contradict their votes or the labels" in answer

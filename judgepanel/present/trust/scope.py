@@ -41,6 +41,7 @@ from judgepanel.present.trust.scope_sentences import (
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.scope.compatibility import gap_sentence
+from judgepanel.studies.scope.grade_order import GRADED
 from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.parse import FILTER_RATE, REVIEW_RATE
 from judgepanel.studies.scope.saturation import Saturation, written_change
@@ -329,8 +330,18 @@ _CHECK_WORDS = {
 }
 
 
+_GRADE_WORDS = (
+    " The order of grades is tested in the same step-down procedure, by permutation: grades in "
+    "reverse order should be looked at, and so should grades that order the items although the "
+    "votes cut from them are constant or below chance."
+)
+
+
 def _method(result: Scope) -> Method:
-    checks = " ".join(f"{code}: {words}" for code, words in _CHECK_WORDS.items())
+    words = dict(_CHECK_WORDS)
+    if GRADED in result.check("P1").numbers:
+        words["P1"] += _GRADE_WORDS
+    checks = " ".join(f"{code}: {text}" for code, text in words.items())
     return Method(
         "In every split everything is fitted on one part of the labelled items, and every NLL is a "
         f"score of the others. {result.n_compared} of the splits compare aggregators. A sound "

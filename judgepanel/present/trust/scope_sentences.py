@@ -112,6 +112,8 @@ def _order(result: Scope) -> str:
 def _parsing(result: Scope) -> str:
     if result.sparse or result.parsed.min(initial=1.0) >= REVIEW_RATE:
         n = int(result.below.sum())
+        if not n:
+            return "the grades of some judges contradict their votes or the labels"
         return f"{counted(n, 'judge')} {'is' if n == 1 else 'are'} below chance"
     worst = int(np.argmin(result.parsed))
     share = percent(result.parsed[worst])

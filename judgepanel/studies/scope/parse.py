@@ -7,6 +7,10 @@ over judges. With groups of items the unit is the group: counts are divided by t
 effect (scoring/clustered.py). The paper's rule, accuracy < .5 - 2 standard errors by Wald's
 formula, is reported for comparison: with a single wrong vote its standard error is 0, and the judge
 is flagged.
+
+Of a judge with grades their order is tested as well (grade_order.py), in the same step-down
+procedure: grades in reverse order ask for review, and so do grades that order the items where the
+votes cut from them do not.
 """
 
 from __future__ import annotations
@@ -22,6 +26,14 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.clustered import below_half_p, share_limits, unit_counts
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.multiplicity import holm
+from judgepanel.studies.notes import first_of
+from judgepanel.studies.scope.grade_order import (
+    GradeOrder,
+    grade_order,
+    order_advice,
+    order_numbers,
+    order_sentences,
+)
 from judgepanel.votes.checks import Check, Outcome
 from judgepanel.votes.errors import quote_value
 from judgepanel.votes.orientation import CONSTANT_SLIP, CONSTANT_VOTES
@@ -36,7 +48,7 @@ SPARSE_RATE = 0.50
 """If the median judge votes on a smaller share of items, a missing vote means 'not asked'."""
 ALPHA = 0.025
 """Familywise level of the tests of one check: P1 and P3 together raise a false alarm in 5 %."""
-_NAMED = 3
+NOTHING_TO_DO = "Nothing to do."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +59,8 @@ class Legible:
     with one of the two, ``covered`` with a vote; ``accuracy`` is the share of right verdicts, NaN
     without votes, with a 95 % interval, ``p_below`` the Holm-adjusted one-sided p-value of accuracy
     >= .5, both by units; ``constant`` marks judges with the same verdict on nearly every item;
-    ``sparse``: missing votes mean 'not asked'.
+    ``sparse``: missing votes mean 'not asked'. ``order`` is that of grades, None without any, and
+    ``p_order`` its p-value, Holm-adjusted together with ``p_below``.
     """
 
     n_items: int
@@ -58,6 +71,8 @@ class Legible:
     wald_below: Bools
     constant: Bools
     sparse: bool
+    order: GradeOrder | None
+    p_order: Floats
 
     @property
     def parsed(self) -> Floats:
@@ -73,6 +88,22 @@ class Legible:
     def below(self) -> Bools:
         """Judges shown to be below chance."""
         return np.asarray(self.p_below < ALPHA)
+
+    @property
+    def reversed(self) -> Bools:
+        """Judges shown to give the lower grade to the item that deserves the higher one."""
+        return self._ordered(-1.0)
+
+    @property
+    def misplaced(self) -> Bools:
+        """Judges below chance or constant by their votes, whose grades are shown to inform."""
+        return np.asarray(self._ordered(1.0) & (self.below | self.constant))
+
+    def _ordered(self, direction: float) -> Bools:
+        if self.order is None:
+            return np.zeros(len(self.voted), dtype=bool)
+        lean = direction * (self.order.right.value - 0.5)
+        return np.asarray((self.p_order < ALPHA) & (lean > 0.0))
 
     @property
     def unreadable(self) -> Bools:
@@ -102,16 +133,21 @@ def legible(ballots: Ballots, rows: Ints | None = None, *, limits: bool = True) 
     share = np.divide(correct, voted, out=np.full(len(voted), np.nan), where=voted > 0)
     wald = np.sqrt(share * (1.0 - share) / np.maximum(voted, 1))
     bounds = share_limits(counts) if limits else np.tile([[0.0], [1.0]], len(voted))
+    order = grade_order(ballots, rows)
+    p = below_half_p(counts)
+    p_below, p_order = np.split(holm(p if order is None else [*p, *order.p]), [len(p)])
     return Legible(
         n_items=len(votes),
         voted=voted,
         tied=tied,
         accuracy=Interval(share, bounds[0], bounds[1], unit="share"),
-        p_below=holm(below_half_p(counts)),
+        p_below=p_below,
         wald_below=share < 0.5 - 2.0 * wald,
         constant=(voted >= CONSTANT_VOTES)
         & (np.minimum(ones, voted - ones) <= CONSTANT_SLIP * voted),
         sparse=bool(len(voted) and np.median((voted + tied) / max(len(votes), 1)) < SPARSE_RATE),
+        order=order,
+        p_order=p_order,
     )
 
 
@@ -160,12 +196,20 @@ def check_parse_rate(legibility: Legible, names: tuple[str, ...], aggregator: Ag
         numbers["lowest parse rate"] = f"{100 * float(legibility.parsed.min()):.1f} %"
     if legibility.tied.any():
         numbers["coded ties"] = int(legibility.tied.sum())
+    if legibility.order is not None:
+        numbers |= order_numbers(legibility.order, legibility.reversed, legibility.misplaced)
     sentences = _sentences(legibility, names, unreadable, patchy, below)
-    advice = _advice(len(unreadable), len(patchy), len(below), usable=usable)
+    as_they_are = int((legibility.below & ~legibility.misplaced).sum()) if usable else len(below)
+    advice = _advice(len(unreadable), len(patchy), as_they_are, usable=usable)
+    odd = legibility.reversed | legibility.misplaced
+    if legibility.order is not None and odd.any():
+        order = legibility.order, legibility.reversed, legibility.misplaced, names
+        sentences = f"{sentences} {order_sentences(*order)}"
+        advice = " ".join(part for part in (advice, order_advice(*order)) if part != NOTHING_TO_DO)
     outcome: Outcome = "pass"
     if len(unreadable) or (len(below) and not usable):
         outcome = "fail"
-    elif len(patchy) or len(below):
+    elif len(patchy) or len(below) or odd.any():
         outcome = "review"
     elif legibility.sparse:
         outcome = "not applicable"
@@ -188,7 +232,7 @@ def _sentences(
             f"{quote_value(names[j])} gives a verdict on {100 * legibility.parsed[j]:.0f} %"
             for j in short
         ]
-        parts.append(_some(shares))
+        parts.append(first_of(shares))
     elif not legibility.sparse:
         parts.append("Every judge gives a verdict on 90 % of the labelled items or more.")
     if legibility.tied.any():
@@ -199,7 +243,7 @@ def _sentences(
         for j in below
     ]
     if wrong:
-        parts.append(f"Below chance: {_some(wrong)}")
+        parts.append(f"Below chance: {first_of(wrong)}")
     if not wrong:
         parts.append("No judge is shown to be below chance.")
     return " ".join(parts)
@@ -214,11 +258,6 @@ def _ties_sentence(legibility: Legible, names: tuple[str, ...]) -> str:
         f"{n:,} {are}, which were read and count as parsed (most of them by "
         f"{quote_value(names[most])}, on {share:.0f} % of the items)."
     )
-
-
-def _some(sentences: list[str]) -> str:
-    text, n = "; ".join(sentences[:_NAMED]), len(sentences)
-    return f"{text}." if n <= _NAMED else f"{text}; and {n - _NAMED} more."
 
 
 def _advice(unreadable: int, patchy: int, below: int, *, usable: bool) -> str:
@@ -236,4 +275,4 @@ def _advice(unreadable: int, patchy: int, below: int, *, usable: bool) -> str:
         )
     elif below:
         parts.append("Drop judges below chance: this aggregator cannot turn a vote round.")
-    return " ".join(parts) or "Nothing to do."
+    return " ".join(parts) or NOTHING_TO_DO
