@@ -32,12 +32,13 @@ from judgepanel.present.trust.scope import ScopeView
 from judgepanel.present.understand.judges import JudgesView
 from judgepanel.present.understand.method_grid import MethodGridView
 from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.judges.grade_curve import grade_curves
 from judgepanel.studies.judges.judges import JUDGES
 from judgepanel.studies.methods.method_grid import METHOD_GRID
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.scope.group_change import GROUP_CHANGE
 from judgepanel.studies.scope.scope import SCOPE
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.settings import Settings, prepare
 from judgepanel.studies.value.value import VALUE
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import Check, item_checks
@@ -282,7 +283,8 @@ def _view(report: AnalysisReport, name: str) -> Any:
     if name == PANEL_CURVE.name:
         return PanelCurveView(recommendation=recommendation)
     if name == JUDGES.name:
-        return JudgesView(recommendation=recommendation)
+        curves = grade_curves(prepare(report.votes, report.settings))
+        return JudgesView(recommendation=recommendation, curves=curves)
     if name == METHOD_GRID.name:
         return MethodGridView(recommendation=recommendation)
     if name == SCOPE.name:

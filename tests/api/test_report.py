@@ -13,7 +13,7 @@ from judgepanel.cli import main
 from judgepanel.present.registry import STUDIES
 from judgepanel.studies.runner import steps
 from judgepanel.votes import write_votes
-from tests.helpers import make_votes
+from tests.helpers import make_votes, with_grades
 
 WRITTEN = re.compile(r"Written: [^\n]*")
 
@@ -49,6 +49,19 @@ def test_a_report_in_html_has_its_figures(file, tmp_path):
     text = out.read_text("utf-8")
     assert text.startswith("<!doctype html>")
     assert "data-figure" in text
+
+
+def test_what_grades_tell_is_in_the_report_and_the_study(tmp_path):
+    out = tmp_path / "report.html"
+    votes = with_grades(make_votes(4, 60, 2, missing=0.0))
+    jp.report(votes, out, studies="judges", splits=2, jobs=1)
+    study = jp.study("judges", votes, splits=2, jobs=1)
+    words = "Of 2 judges with grades "
+    assert words in out.read_text("utf-8")
+    assert words in str(study)
+    assert words in study._repr_html_()
+    bare = jp.study("judges", make_votes(4, 60, 2, missing=0.0), splits=2, jobs=1)
+    assert "with grades" not in str(bare)
 
 
 def test_studies_of_the_recommended_pipeline_bring_the_recommendation(file, tmp_path):

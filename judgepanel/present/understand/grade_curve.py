@@ -1,15 +1,38 @@
-"""What the grades of one judge tell, as a sentence, a figure and a table."""
+"""What the grades of one judge tell, or of all: sentences, figures and tables."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
-from judgepanel.figures.style import DOTTED, INCLUDE, error_bars, laid_out
+from judgepanel.figures.style import (
+    DOTTED,
+    INCLUDE,
+    NEUTRAL,
+    error_bars,
+    escaped,
+    laid_out,
+    with_opacity,
+)
+from judgepanel.present.blocks import Block, Heading, Paragraph, Table, drawing
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.grade_curve import GradeCurve
 from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import counted, share_level, sig
 from judgepanel.words.text import plain
+
+GRADE_NOTE = (
+    "Bands of distances are cut without labels; intervals (95 %, Wilson) take items as independent "
+    "and are for one judge alone. Aggregators on grades weigh a vote by its band."
+)
+_FAINT = 0.5
+_HOVER = (
+    "%{customdata[0]:.3~g} to %{customdata[1]:.3~g} from the threshold"
+    "<br>right %{y:.1%} [%{customdata[3]:.1%}, %{customdata[4]:.1%}] of %{customdata[2]} items"
+    "<extra></extra>"
+)
 
 
 def grade_sentence(curve: GradeCurve) -> str:
@@ -18,8 +41,7 @@ def grade_sentence(curve: GradeCurve) -> str:
     if len(curve.voted) == 1:
         return f"Grades of {judge} are all as far from {at}, so they tell no more than its votes."
     near, far = (share_level(*curve.accuracy[band]) for band in (0, -1))
-    apart = curve.accuracy.lo[-1] > curve.accuracy.hi[0]
-    shown = "Grades tell more than votes" if apart else "Grades are not shown to tell more"
+    shown = "Grades tell more than votes" if curve.tells else "Grades are not shown to tell more"
     return (
         f"{shown}: {judge} is right on {near} of {counted(int(curve.voted[0]), 'item')} with a "
         f"grade within {sig(curve.farthest[0])} of {at}, and on {far} of "
@@ -43,9 +65,7 @@ def grade_figure(curve: GradeCurve) -> go.Figure:
         customdata=np.column_stack(
             [curve.nearest, curve.farthest, curve.voted, curve.accuracy.lo, curve.accuracy.hi]
         ),
-        hovertemplate="%{customdata[0]:.3~g} to %{customdata[1]:.3~g} from the threshold"
-        "<br>right %{y:.1%} [%{customdata[3]:.1%}, %{customdata[4]:.1%}] of %{customdata[2]} items"
-        "<extra></extra>",
+        hovertemplate=_HOVER,
     )
     figure.add_hline(y=0.5, line=DOTTED)
     laid_out(figure, x="distance of the grade from the threshold", y="right votes", height=320)
@@ -61,4 +81,79 @@ def grade_table(curve: GradeCurve) -> dict[str, Column]:
         "distance": text([f"{sig(near)} to {sig(far)}" for near, far in ends]),
         "right": levels(curve.accuracy),
         "items": numbers(curve.voted, "whole"),
+    }
+
+
+def grade_blocks(curves: Sequence[GradeCurve]) -> list[Block]:
+    """Return what the grades of all judges tell; nothing without grades."""
+    if not curves:
+        return []
+    sentence = grades_sentence(curves)
+    figure = (
+        drawing(f"right votes by distance from the threshold. {sentence}", grade_figure, curves[0])
+        if len(curves) == 1
+        else drawing(f"right votes by distance of the grade. {sentence}", grades_figure, curves)
+    )
+    return [
+        Heading("What grades tell", 3),
+        Paragraph(sentence),
+        figure,
+        Paragraph(GRADE_NOTE, quiet=True),
+        Table(grades_table(curves), "Every judge with grades.", most=200, height=420),
+    ]
+
+
+def grades_sentence(curves: Sequence[GradeCurve]) -> str:
+    """Count the judges whose grades tell more than their votes."""
+    if len(curves) == 1:
+        return grade_sentence(curves[0])
+    n = sum(curve.tells for curve in curves)
+    have = "has" if n == 1 else "have"
+    return (
+        f"Of {len(curves):,} judges with grades {n:,} {have} grades that tell more than votes: "
+        "right more often, beyond both intervals, where the grade is farthest from the threshold "
+        "than where it is nearest."
+    )
+
+
+def grades_figure(curves: Sequence[GradeCurve]) -> go.Figure:
+    """Draw the curves of all judges against ranks of distance, and mark the most accurate."""
+    figure = go.Figure()
+    for curve in reversed(curves):
+        first = curve is curves[0]
+        colour = INCLUDE if first else with_opacity(NEUTRAL, _FAINT)
+        figure.add_scatter(
+            x=curve.nearer,
+            y=curve.accuracy.value,
+            mode="lines+markers",
+            name=escaped(curve.judge),
+            showlegend=first,
+            marker={"color": colour, "size": 9 if first else 5},
+            line={"color": colour, "width": 2 if first else 1},
+            error_y=error_bars(curve.accuracy, colour) | {"thickness": 1, "width": 0}
+            if first
+            else None,
+            customdata=np.column_stack(
+                [curve.nearest, curve.farthest, curve.voted, curve.accuracy.lo, curve.accuracy.hi]
+            ),
+            hovertemplate=f"{escaped(curve.judge)}<br>{_HOVER}",
+        )
+    figure.add_hline(y=0.5, line=DOTTED)
+    laid_out(figure, x="votes nearer to the threshold", y="right votes", height=320)
+    figure.update_yaxes(tickformat=".0%", range=[0, 1.02])
+    figure.update_xaxes(tickformat=".0%", range=[0, 1])
+    return figure
+
+
+def grades_table(curves: Sequence[GradeCurve]) -> dict[str, Column]:
+    """Return one row per judge, most accurate first: the bands nearest and farthest."""
+    near, far = (Interval.stacked(curve.accuracy[band] for curve in curves) for band in (0, -1))
+    return {
+        "judge": text([plain(curve.judge, 120) for curve in curves]),
+        "threshold": numbers([curve.threshold for curve in curves]),
+        "nearest up to": numbers([curve.farthest[0] for curve in curves]),
+        "right, nearest": levels(near),
+        "farthest from": numbers([curve.nearest[-1] for curve in curves]),
+        "right, farthest": levels(far),
+        "tells more than votes": text(["yes" if curve.tells else "" for curve in curves]),
     }

@@ -24,7 +24,9 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.present.decide.decision import decision_sentence
 from judgepanel.present.decide.panel_judges import weights_frame
+from judgepanel.present.understand.grade_curve import grade_blocks
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.judges.grade_curve import GradeCurve
 from judgepanel.studies.judges.judges import JudgesSpec
 from judgepanel.studies.judges.judges_result import MAP_JUDGES, Judges
 from judgepanel.words.cells import Column, levels, numbers, text
@@ -38,11 +40,15 @@ _FAMILIES_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class JudgesView:
-    """View options: the judge marked on the map, all columns or not, and the recommendation."""
+    """View options: the judge marked on the map, all columns or not, and the recommendation.
+
+    ``curves`` are those of judges with grades.
+    """
 
     judge: str | None = None
     every_column: bool = False
     recommendation: Recommendation | None = None
+    curves: tuple[GradeCurve, ...] = ()
 
 
 def judges_sentence(result: Judges) -> str:
@@ -193,7 +199,7 @@ def _decided(
 
 
 def present(result: Judges, spec: JudgesSpec, view: JudgesView = JudgesView()) -> list[Block]:
-    """Present the map of correlated errors, every judge, and the clusters."""
+    """Present the map of correlated errors, every judge, the clusters, and what grades tell."""
     return [
         Answer(judges_sentence(result)),
         Heading("Map of all pairs", 3),
@@ -208,6 +214,7 @@ def present(result: Judges, spec: JudgesSpec, view: JudgesView = JudgesView()) -
             height=420,
         ),
         *_clusters(result),
+        *grade_blocks(view.curves),
         _method(result),
     ]
 

@@ -1,4 +1,4 @@
-"""What the grades of one judge tell: the share of right votes by their distance from the threshold.
+"""What the grades of judges tell: the share of right votes by their distance from the threshold.
 
 Votes are put into the bands of :mod:`kernels.aggregate.levels`, cut without labels on all labelled
 items. Swapping the two responses of an item changes no distance, so the two sides of the threshold
@@ -38,6 +38,23 @@ class GradeCurve:
     correct: Ints
     voted: Ints
     accuracy: Interval
+
+    @property
+    def tells(self) -> bool:
+        """Whether the interval of the farthest band is above that of the nearest."""
+        return bool(self.accuracy.lo[-1] > self.accuracy.hi[0])
+
+    @property
+    def nearer(self) -> Floats:
+        """Share of the judge's votes that are nearer to the threshold than a band's middle."""
+        return np.asarray((np.cumsum(self.voted) - self.voted / 2.0) / self.voted.sum())
+
+
+def grade_curves(prepared: Prepared) -> tuple[GradeCurve, ...]:
+    """Return the curve of every judge with grades, most accurate first."""
+    curves = [grade_curve(prepared, judge) for judge in prepared.judges]
+    known = [curve for curve in curves if curve is not None]
+    return tuple(sorted(known, key=lambda curve: -curve.correct.sum() / curve.voted.sum()))
 
 
 def grade_curve(prepared: Prepared, judge: str) -> GradeCurve | None:

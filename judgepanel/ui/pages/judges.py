@@ -11,6 +11,7 @@ from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import both_orders
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.understand.grade_curve import (
+    GRADE_NOTE,
     grade_figure,
     grade_sentence,
     grade_table,
@@ -82,10 +83,7 @@ def _grades(context: PageContext, judge: str) -> None:
     st.header("What its grades tell")
     section_answer(grade_sentence(curve))
     chart(grade_figure(curve), key="grades", alt="Right votes by distance from the threshold. ")
-    st.caption(
-        "Bands of distances are cut without labels; intervals (95 %, Wilson) take items as "
-        "independent. Aggregators on grades weigh a vote by its band."
-    )
+    st.caption(GRADE_NOTE)
     table(Table(grade_table(curve)), key="grades")
 
 

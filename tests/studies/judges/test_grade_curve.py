@@ -5,8 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.present.understand.grade_curve import grade_figure, grade_sentence, grade_table
-from judgepanel.studies.judges.grade_curve import grade_curve
+from judgepanel.present.blocks import Figure, Table
+from judgepanel.present.understand.grade_curve import (
+    grade_blocks,
+    grade_figure,
+    grade_sentence,
+    grade_table,
+    grades_figure,
+    grades_sentence,
+    grades_table,
+)
+from judgepanel.studies.judges.grade_curve import grade_curve, grade_curves
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING
 from tests.helpers import flip_items, make_votes, with_grades
@@ -61,3 +70,38 @@ def test_figure_and_table_show_every_band():
     (trace,) = grade_figure(curve).data
     assert list(trace.y) == curve.accuracy.value.tolist()
     assert {len(column) for column in grade_table(curve).values()} == {len(curve.voted)}
+
+
+def test_all_curves_are_those_of_the_judges_with_grades_most_accurate_first():
+    prepared = prepare(VOTES, Settings(orientation="as_given"))
+    curves = grade_curves(prepared)
+    assert sorted(curve.judge for curve in curves) == [
+        name for name in VOTES.judges if grade_curve(prepared, name) is not None
+    ]
+    rates = [curve.correct.sum() / curve.voted.sum() for curve in curves]
+    assert rates == sorted(rates, reverse=True)
+    for curve in curves:
+        assert (np.diff(curve.nearer) > 0).all()
+        assert 0 < curve.nearer[0] < curve.nearer[-1] < 1
+
+
+def test_figure_table_and_sentence_of_all_judges_agree():
+    curves = grade_curves(prepare(VOTES, Settings(orientation="as_given")))
+    traces = {trace.name: trace for trace in grades_figure(curves).data}
+    assert {curve.judge for curve in curves} == set(traces)
+    for curve in curves:
+        assert list(traces[curve.judge].y) == curve.accuracy.value.tolist()
+    tells = grades_table(curves)["tells more than votes"].texts()
+    assert f"{tells.count('yes')} ha" in grades_sentence(curves)
+
+
+def test_blocks_hold_one_figure_and_one_table_if_any_judge_gave_grades():
+    curves = grade_curves(prepare(VOTES, Settings(orientation="as_given")))
+    for some in (curves, curves[:1]):
+        blocks = grade_blocks(some)
+        assert [type(block) for block in blocks if isinstance(block, Figure | Table)] == [
+            Figure,
+            Table,
+        ]
+    assert grade_sentence(curves[0]) in [getattr(block, "text", "") for block in blocks]
+    assert not grade_blocks(())
