@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: pages that stand outside docs/, the Python reference, the gallery.
+"""Hooks of MkDocs: pages that stand outside docs/, the Python reference, the glossary, the gallery.
 
 Links between pages are written for readers of the repository. Those to what is a page of the site
 as well lead there; those to code and tests become plain names.
@@ -20,6 +20,7 @@ from mkdocs.structure.pages import Page
 
 import judgepanel
 from judgepanel import models
+from judgepanel.ui.glossary import TERMS
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -32,7 +33,16 @@ OUTSIDE = {
     "CONTRIBUTING.md": "contributing.md",
     "sample_data/README.md": "samples.md",
 }
+FOUND_LAST = ("benchmarks/", "changelog.md", "columns.md", "contributing.md", "limits.md")
+"""Pages that search lists below those that answer a user's question."""
+MORE = {
+    **dict.fromkeys(("P0", "P1", "P2", "P3"), "scope.md#what-to-do-when-a-check-fails"),
+    "One-coin": "aggregators.md#one-coin",
+}
+"""Where the site says more about a term of the glossary."""
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+_SECTION = re.compile(r'<h2 id="(\w+)">([^<]+)</h2>')
+_ROLE = re.compile(r":(?:func|class|meth):(<code[^>]*>|`)~?(?:[a-z_]\w*\.)*([^<`]+)(</code>|`)")
 _FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 _sources: dict[str, str] = {}
@@ -60,12 +70,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         _sources[place] = source
         files.append(File.generated(config, place, content=(ROOT / source).read_text("utf-8")))
     files.append(File.generated(config, "api.md", content=_reference()))
+    files.append(File.generated(config, "glossary.md", content=_glossary()))
     files.append(File.generated(config, "gallery.md", content=_gallery(config, files)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Turn links of the repository into links of the site."""
+    if page.file.src_uri.startswith(FOUND_LAST):
+        page.meta["search"] = {"boost": 0.1}
     source = _sources.get(page.file.src_uri)
     if source is None:
         return markdown
@@ -92,6 +105,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return "".join(part if n % 2 else _LINK.sub(moved, part) for n, part in enumerate(parts))
 
 
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Show what docstrings refer to by a role, such as :func:`judgepanel.load`, by its name."""
+    return _ROLE.sub(lambda role: "".join(role.groups()).replace("`", ""), html)
+
+
 def _results() -> list[Path]:
     return sorted(RESULTS.glob("*.md"))
 
@@ -102,8 +120,18 @@ def _reference() -> str:
     for module, intro in ((judgepanel, ""), (models, "Estimators, reached as `jp.models`:")):
         objects = [getattr(module, name) for name in module.__all__]
         documented = [it for it in objects if hasattr(it, "__qualname__") and it.__doc__]
+        documented.sort(key=lambda it: isinstance(it, type))  # Functions first.
         parts += [intro, *(f"::: {it.__module__}.{it.__qualname__}" for it in documented)]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _glossary() -> str:
+    """The terms of the pages, as the dashboard defines them."""
+    parts = ["# Glossary", "The terms of the pages; the menu of the dashboard has them as well."]
+    for term, text in TERMS.items():
+        more = f" [More]({MORE[term]})." if term in MORE else ""
+        parts += [f"## {term}", text + more]
+    return "\n\n".join(parts) + "\n"
 
 
 def _gallery(config: MkDocsConfig, files: Files) -> str:
@@ -119,7 +147,10 @@ def _gallery(config: MkDocsConfig, files: Files) -> str:
         [sys.executable, "-m", "judgepanel", *command, "--out", str(report)], cwd=ROOT, check=True
     )
     files.append(File.generated(config, "gallery/llmbar.html", abs_src_path=str(report)))
+    sections = _SECTION.findall(report.read_text("utf-8"))
+    listed = "\n".join(f"- [{title}](gallery/llmbar.html#{key})" for key, title in sections)
     return (
-        head + "with its answer, caveats and table: [the whole report](gallery/llmbar.html).\n\n"
+        head + "with its answer, caveats and table: [the whole report](gallery/llmbar.html), "
+        f"or one section of it.\n\n{listed}\n\nThis command makes it:\n\n"
         f"```sh\n./run cli {' '.join(command)} --out llmbar.html\n```\n"
     )

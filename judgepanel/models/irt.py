@@ -35,7 +35,7 @@ class TwoPL(BaseEstimator):  # type: ignore[misc]
     theta_, theta_se_, alpha_, log_alpha_, log_alpha_se_ : float (n_judges,).
     beta_, beta_sd_ : float (n_items,), posterior of the difficulties of the items of the fit.
     mu_, sigma_, m_, t_ : float, the population of judges.
-    shares_ : :class:`judgepanel.kernels.judges.irt.Shares`, Var(theta) : Var(beta) with an
+    shares_ : Shares, Var(theta) : Var(beta) with an
         interval.
     log_likelihood_ : float, nats, difficulties integrated out.
     n_iter_, converged_, warnings_ : diagnostics of the fit.

@@ -38,6 +38,7 @@ def test_every_page_of_the_repository_is_a_page_of_the_site(site: Path) -> None:
     results = (ROOT / "benchmarks" / "results").glob("*.md")
     wanted |= {f"benchmarks/{path.stem}" for path in results}
     wanted |= {"start", "changelog", "security", "contributing", "samples", "api", "gallery"}
+    wanted |= {"glossary"}
     assert wanted <= written
 
 
@@ -46,6 +47,7 @@ def test_the_python_reference_has_all_that_is_public(site: Path) -> None:
     names = set(judgepanel.__all__) - {"ENGINE", "__version__", "models"}
     names |= {name for name in judgepanel.models.__all__ if name[0].isupper()}
     assert [name for name in sorted(names) if f'.{name}"' not in text] == []
+    assert not re.findall(r":(?:func|class|meth):", text)
 
 
 def test_links_lead_to_pages_and_code_is_named_without_a_link(site: Path) -> None:
