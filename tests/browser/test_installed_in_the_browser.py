@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 
 from judgepanel.decision.panel_file import load_panel
 from tests.browser.conftest import Guard, Server, free_port, started
-from tests.browser.driver import answer, downloaded, finished_panel, upload
-from tests.setup.environment import Environment, installed
+from tests.browser.driver import answer, as_upload, downloaded, finished_panel, refused, upload
+from tests.setup.environment import Environment, empty_workbook, installed
 
 pytestmark = pytest.mark.browser
 
@@ -28,14 +28,22 @@ def server(environment: Environment) -> Iterator[Server]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def votes(environment: Environment) -> str:
+    """Six judges of a shipped sample, in the user's folder; fewer judges take less time."""
+    lines = environment.sample("clean_pairwise_votes.csv").read_text("utf-8").splitlines()
+    text = "\n".join(",".join(line.split(",")[:8]) for line in lines)
+    (environment.work / "votes.csv").write_text(text, encoding="utf-8")
+    return "votes.csv"
+
+
 def test_uploaded_votes_become_a_panel_file_that_the_installed_command_scores_with(
-    page: Page, server: Server, environment: Environment, guard: Guard
+    page: Page, server: Server, environment: Environment, votes: str, guard: Guard
 ) -> None:
-    votes = environment.sample("clean_pairwise_votes.csv")
     page.goto(server.url)
     page.get_by_role("heading", name="Your votes").wait_for()
-    upload(page, votes)
-    expect(answer(page)).to_contain_text("300 items, 24 judges, all labelled")
+    upload(page, environment.work / votes)
+    expect(answer(page)).to_contain_text("300 items, 6 judges, all labelled")
     page.get_by_role("button", name="Analyse").click()
     page.wait_for_url("**/panel_curve?analysis=*")
     page.get_by_role("link", name="Recommended panel").first.click()
@@ -43,6 +51,13 @@ def test_uploaded_votes_become_a_panel_file_that_the_installed_command_scores_wi
     exported = downloaded(page, "Download panel.json")
     assert str(len(load_panel(exported.decode()).model.judges)) in answer(page).inner_text()
     (environment.work / "panel.json").write_bytes(exported)
-    scored = environment.output("judgepanel", "score", "panel.json", str(votes), "--out", "s.csv")
+    scored = environment.output("judgepanel", "score", "panel.json", votes, "--out", "s.csv")
     assert "300 items scored" in scored
     guard.check()
+
+
+def test_a_workbook_is_refused_with_the_extra_that_reads_it(page: Page, server: Server) -> None:
+    page.goto(server.url)
+    page.get_by_role("heading", name="Your votes").wait_for()
+    upload(page, as_upload("votes.xlsx", empty_workbook()))
+    refused(page, "judgepanel[excel]")

@@ -8,7 +8,9 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import distribution
+from io import BytesIO
 from pathlib import Path
+from zipfile import ZipFile
 
 from packaging.requirements import Requirement
 
@@ -86,6 +88,14 @@ def installed(folder: Path) -> Environment:
     options = ("--disable-pip-version-check", "--no-index", "--quiet")
     made.output("python", "-m", "pip", "install", *options, str(wheel))
     return made
+
+
+def empty_workbook() -> bytes:
+    """The least that is taken for a workbook of Excel."""
+    content = BytesIO()
+    with ZipFile(content, "w") as workbook:
+        workbook.writestr("xl/workbook.xml", "<workbook/>")
+    return content.getvalue()
 
 
 def required(lines: Iterable[str]) -> set[str]:
