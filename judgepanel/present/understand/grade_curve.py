@@ -44,10 +44,26 @@ def grade_sentence(curve: GradeCurve) -> str:
     shown = "Grades tell more than votes" if curve.tells else "Grades are not shown to tell more"
     return (
         f"{shown}: {judge} is right on {near} of {counted(int(curve.voted[0]), 'item')} with a "
-        f"grade within {sig(curve.farthest[0])} of {at}, and on {far} of "
-        f"{counted(int(curve.voted[-1]), 'item')} with a grade {sig(curve.nearest[-1])} or more "
+        f"grade within {_ends(curve)[0][-1]} of {at}, and on {far} of "
+        f"{counted(int(curve.voted[-1]), 'item')} with a grade {_ends(curve)[-1][0]} or more "
         "from it."
     )
+
+
+def _ends(curve: GradeCurve) -> list[tuple[str, ...]]:
+    """Nearest and farthest distance of each band, with the digits that tell them apart."""
+    return [
+        _told_apart(*ends)
+        for ends in zip(curve.nearest.tolist(), curve.farthest.tolist(), strict=True)
+    ]
+
+
+def _told_apart(near: float, far: float) -> tuple[str, ...]:
+    for digits in range(3, 7):
+        ends = sig(near, digits), sig(far, digits)
+        if ends[0] != ends[1]:
+            return ends
+    return (sig(near),)
 
 
 def grade_figure(curve: GradeCurve) -> go.Figure:
@@ -69,16 +85,16 @@ def grade_figure(curve: GradeCurve) -> go.Figure:
     )
     figure.add_hline(y=0.5, line=DOTTED)
     laid_out(figure, x="distance of the grade from the threshold", y="right votes", height=320)
-    figure.update_yaxes(tickformat=".0%", range=[0, 1.02])
+    lowest = min(0.5, float(curve.accuracy.lo.min()))
+    figure.update_yaxes(tickformat=".0%", range=[lowest - 0.02, 1.02])
     figure.update_xaxes(rangemode="tozero")
     return figure
 
 
 def grade_table(curve: GradeCurve) -> dict[str, Column]:
     """Return one row per band, nearest to the threshold first."""
-    ends = zip(curve.nearest.tolist(), curve.farthest.tolist(), strict=True)
     return {
-        "distance": text([f"{sig(near)} to {sig(far)}" for near, far in ends]),
+        "distance": text([" to ".join(ends) for ends in _ends(curve)]),
         "right": levels(curve.accuracy),
         "items": numbers(curve.voted, "whole"),
     }

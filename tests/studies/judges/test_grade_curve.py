@@ -15,6 +15,7 @@ from judgepanel.present.understand.grade_curve import (
     grades_sentence,
     grades_table,
 )
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.grade_curve import grade_curve, grade_curves
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING
@@ -70,6 +71,23 @@ def test_figure_and_table_show_every_band():
     (trace,) = grade_figure(curve).data
     assert list(trace.y) == curve.accuracy.value.tolist()
     assert {len(column) for column in grade_table(curve).values()} == {len(curve.voted)}
+
+
+def test_ends_of_a_band_have_the_digits_that_tell_them_apart():
+    near, far = np.array([0.1, 0.49998, 0.5]), np.array([0.3, 0.49999, 0.5])
+    curve = replace(
+        curve_of(VOTES, "judge000"),
+        nearest=near,
+        farthest=far,
+        correct=np.full(3, 9),
+        voted=np.full(3, 10),
+        accuracy=Interval(np.full(3, 0.9), np.full(3, 0.6), np.full(3, 1.0)),
+    )
+    assert grade_table(curve)["distance"].texts() == [
+        "0.100 to 0.300",
+        "0.49998 to 0.49999",
+        "0.500",
+    ]
 
 
 def test_all_curves_are_those_of_the_judges_with_grades_most_accurate_first():
