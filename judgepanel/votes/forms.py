@@ -84,25 +84,29 @@ def implied_task(table: RawTable, mapping: Mapping) -> Task | None:
 
 
 def forms_sentence(table: RawTable, mapping: Mapping, scales: Scales = _NO_SCALES) -> str:
-    """Return how the verdicts of a file are written, by groups of columns with the same form."""
+    """Return how the verdicts of a file are written, by groups of columns with the same form.
+
+    Grades are left out: notes say how they are read.
+    """
+    columns = verdict_columns(mapping)
     by_form: dict[str, list[str]] = {}
-    for column in verdict_columns(mapping):
-        graded = _graded(column, mapping, scales)
-        forms = [str(scale) for scale in graded] or [form_of(distinct(table.frame[column])[1])]
-        for form in forms:
+    for column in columns:
+        if not _graded(column, mapping, scales):
+            form = form_of(distinct(table.frame[column])[1])
             by_form.setdefault(form, []).append(column)
+    if set(by_form) <= {"0/1"}:
+        return "0/1"
     return "; ".join(
-        form if len(by_form) == 1 else f"{form} in {_list(columns)}"
-        for form, columns in by_form.items()
+        form if len(named) == len(columns) else f"{form} in {listed(named)}"
+        for form, named in by_form.items()
     )
 
 
-def _graded(column: str, mapping: Mapping, scales: Scales) -> tuple[Scale, ...]:
-    """Return the scales of the grades in a column, () if it holds verdicts."""
+def _graded(column: str, mapping: Mapping, scales: Scales) -> bool:
+    """Return whether a column holds grades."""
     if mapping.layout == "long":
-        return tuple(dict.fromkeys(scales.values())) if column == mapping.verdict_column else ()
-    scale = scales.get(unshield(column, is_role_name)) if column != mapping.label_column else None
-    return () if scale is None else (scale,)
+        return bool(scales) and column == mapping.verdict_column
+    return column != mapping.label_column and unshield(column, is_role_name) in scales
 
 
 def _list(columns: list[str]) -> str:

@@ -69,7 +69,7 @@ def test_a_vote_is_a_grade_cut_at_the_threshold(layout, cells, thresholds, cut, 
             assert votes.votes[here] == (-1 if grade == cut else grade > cut)
             assert (votes.ties is not None and votes.ties[here]) == (grade == cut)
     assert votes.thresholds.tolist() == [cut, cut]
-    assert form in loaded.forms
+    assert loaded.forms == "0/1"  # The label's: how grades are read is said once, in a note.
     assert any(note.startswith(f"Read as {form}, higher for label 1") for note in loaded.warnings)
     given, on_it = (~np.isnan(votes.grades)).sum(), (votes.grades == cut).sum()
     assert any(note.startswith(f"{given} grades, of which {on_it} ") for note in loaded.warnings)
@@ -123,6 +123,12 @@ def test_one_judge_gives_grades_and_another_verdicts() -> None:
 def test_numbers_that_would_be_a_guess_are_refused(cells, thresholds, problem) -> None:
     with pytest.raises(InputError, match=problem):
         load_votes(wide(cells), name="v.csv", thresholds=thresholds)
+
+
+def test_the_form_of_verdicts_beside_grades_names_their_columns() -> None:
+    text = "label,ann,bob\n" + "1,0.7,yes\n0,0.2,no\n1,0.9,no\n0,0.4,yes\n"
+    loaded = load_votes(text.encode(), name="v.csv", thresholds={"ann": 0.5}, task="pairwise")
+    assert loaded.forms == "0/1 in 'label'; yes/no in 'bob'"
 
 
 def test_a_half_beside_0_and_1_is_a_tie() -> None:
