@@ -24,10 +24,11 @@ from judgepanel.present.blocks import (
     Row,
     Table,
 )
-from judgepanel.present.registry import Entry
+from judgepanel.present.registry import Entry, Page, entries_of
 from judgepanel.present.study import study_blocks
 from judgepanel.studies.contract import Spec
 from judgepanel.ui.frame import PageContext
+from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.widgets import chart, downloads, table
 from judgepanel.ui.work import show_result
 from judgepanel.words.commands import study_command
@@ -68,6 +69,30 @@ def show_study(
         draw_study(entry, context, spec, result, view, caveats=caveats)
 
     return show_result(entry.study, context, spec, draw)
+
+
+def show_others(
+    context: PageContext,
+    page: Page,
+    drawn: Collection[str],
+    *,
+    caveats: Caveats,
+    ask: Callable[[Entry], tuple[Spec, Any]] | None = None,
+) -> None:
+    """Show the studies of a page except those in ``drawn``, each when the previous one has ended.
+
+    ``ask`` draws a study's controls and returns its spec and view, by default its first default
+    spec, which is under the recommended pipeline if that is known.
+    """
+    recommendation = known_recommendation(context)
+    for entry in entries_of(page):
+        specs = entry.specs(context.votes, context.analysis.settings, recommendation)
+        if entry.name in drawn or not specs:
+            continue
+        st.header(entry.study.title)
+        spec, view = (specs[0], None) if ask is None else ask(entry)
+        if not show_study(entry, context, spec, view, caveats=caveats):
+            return
 
 
 def draw_study(  # noqa: PLR0913

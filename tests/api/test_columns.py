@@ -14,31 +14,18 @@ from judgepanel.present.reference import columns_reference
 from judgepanel.present.registry import STUDIES
 from judgepanel.studies.columns import COMMON, describe, described, own_columns
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
-from tests.helpers import make_votes
+from tests.present.results import spec_of, votes
 
 ROOT = Path(__file__).resolve().parents[2]
-QUICK = {
-    "recommend": {"folds": 2},
-    "curators": {"curators": ("accuracy",)},
-    "permutation": {"permutations": 9},
-    "narrow_band": {"replicates": 2, "widths": (0.1,), "rhos": (0.0,)},
-    "method_grid": {"aggregators": ("one_coin",), "calibrators": ("none",)},
-    "slice_transfer": {"feature": "subset"},
-}
 
 
 @cache
 def columns(name):
-    votes = make_votes(4, 80, 6, low=0.55, high=0.75)
-    votes = replace(
-        votes,
-        features=pd.DataFrame({"subset": ["chat", "code"] * 40}),
-        judge_table=pd.DataFrame({"family": list("aabbcc"), "cost": np.arange(1.0, 7.0)}),
-    )
-    study = STUDIES[name]
-    spec = study.spec(settings=Settings(splits=2), **QUICK.get(name, {}))
-    return tuple(run(study, votes, spec, jobs=1).frame().columns)
+    table = pd.DataFrame({"family": list("aabbcc"), "cost": np.arange(1.0, 7.0)})
+    priced = replace(votes(), judge_table=table)
+    spec = spec_of(name)
+    spec = replace(spec, feature="kind") if name == "slice_transfer" else spec
+    return tuple(run(STUDIES[name], priced, spec, jobs=1).frame().columns)
 
 
 @pytest.mark.parametrize("name", sorted(STUDIES))

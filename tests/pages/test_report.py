@@ -13,11 +13,19 @@ from streamlit.testing.v1 import AppTest
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.analysis_report import analysis_document
-from judgepanel.present.registry import PAGES, STUDIES, default_specs
+from judgepanel.present.registry import (
+    ENTRIES,
+    PAGES,
+    RECOMMENDED_PAGE,
+    STUDIES,
+    default_specs,
+    entries_of,
+)
 from judgepanel.render.markdown import markdown_text
 from judgepanel.service import Job, NotFound, SqlWorkspace, Stored
 from judgepanel.studies.confidence.reliability import RELIABILITY
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE
+from judgepanel.studies.robustness.jury import JURY
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.scope import SCOPE
 from judgepanel.studies.settings import Settings
@@ -199,17 +207,42 @@ def test_nothing_is_recommended_under_the_papers_protocol() -> None:
     assert RELIABILITY.name in specs
 
 
-def test_pages_ask_for_the_very_specs_that_the_report_looks_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """While nobody has changed a control; every page is told that its work was cancelled."""
-    asked: dict[str, list[object]] = {}
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[object]]:
+    """Specs that pages ask for, by study; every page is told that its work was cancelled."""
+    specs: dict[str, list[object]] = {}
 
     def cancelled(self: object, study: Any, sha256: str, spec: object) -> Job:
-        asked.setdefault(study.name, []).append(spec)
+        specs.setdefault(study.name, []).append(spec)
         return Job("cancelled", 0, 1, 0.0, 0.0, None)
 
     monkeypatch.setattr(SqlWorkspace, "partial", cancelled)
+    return specs
+
+
+def test_a_registered_study_is_drawn_on_its_page(
+    asked: dict[str, list[object]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below the page's own; on the recommended panel's it needs a recommendation first."""
+    pages = [page for page in PAGES if entries_of(page) and page != RECOMMENDED_PAGE]
+    jury = ENTRIES[JURY.name]
+    more = {
+        name: replace(jury, study=replace(JURY, name=name), page=page)
+        for page in pages
+        for name in [f"new_on_{page.title}"]
+    }
+    monkeypatch.setattr("judgepanel.present.registry.ENTRIES", {**ENTRIES, **more})
+    analysis = prepared("one_class", splits=3)
+    for page in pages:
+        asked.clear()
+        open_app(page.file, analysis=analysis)
+        assert asked.keys() & more.keys() == {f"new_on_{page.title}"}
+
+
+def test_pages_ask_for_the_very_specs_that_the_report_looks_for(
+    asked: dict[str, list[object]],
+) -> None:
+    """While nobody has changed a control."""
     for sample in ("one_class", "hard_panel"):
         asked.clear()
         opened = workspace().open(prepared(sample, splits=3))

@@ -47,22 +47,14 @@ from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.scope import SCOPE
-from judgepanel.studies.settings import Settings
 from judgepanel.studies.value.value import VALUE
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
 from judgepanel.words.text import in_html, markdown, plain
 from tests.browser.flattery import flattering, in_sentence, in_table
 from tests.helpers import make_votes, transcripts
+from tests.present.results import SETTINGS, spec_of
 
-SETTINGS = Settings(splits=2)
-QUICK = {
-    "recommend": {"folds": 3},
-    "curators": {"curators": ("accuracy",)},
-    "permutation": {"permutations": 9},
-    "narrow_band": {"replicates": 2, "widths": (0.1, 0.3), "rhos": (0.0,)},
-    "method_grid": {"aggregators": ("one_coin", "majority"), "calibrators": ("none", "beta")},
-}
 NASTY = st.text(
     st.one_of(st.sampled_from("<>&\"'`*_[](){}!#|\\~:$@=+-./^\n\t\0\u202e"), st.characters()),
     max_size=80,
@@ -82,7 +74,7 @@ class Decided:
 def result(name, one_class=False):
     study = STUDIES[name]
     votes = make_votes(4, 80, 6, low=0.55, high=0.75, one_class=one_class)
-    spec = study.spec(settings=SETTINGS, **QUICK.get(name, {}))
+    spec = spec_of(name)
     return Finding(study, spec, run(study, votes, spec, jobs=1))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from judgepanel.present.blocks import Method
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import CLAIM_PAGE, ENTRIES
 from judgepanel.present.study import study_blocks
 from judgepanel.present.understand.claim import JOINT_TITLE, ClaimView, sources
 from judgepanel.present.understand.claim_sentences import claim_sentence, tone
@@ -16,7 +16,7 @@ from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.frame import PageContext, answer, next_step
-from judgepanel.ui.render import Caveats, draw_blocks, show_study
+from judgepanel.ui.render import Caveats, draw_blocks, show_others, show_study
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes import VoteMatrix, load_votes
@@ -44,10 +44,13 @@ def page(context: PageContext) -> None:
         blocks = [block for block in blocks if not isinstance(block, Method)]
         draw_blocks(blocks, key=_STEPS, skip=(sentence,))
 
-    if show_result(CLAIM, seen, spec, draw) and stored_result(CLAIM, seen, spec) is not None:
+    ended = show_result(CLAIM, seen, spec, draw)
+    if ended and stored_result(CLAIM, seen, spec) is not None:
         st.subheader(JOINT_TITLE)
         spec = ClaimSpec(settings=seen.analysis.settings)
-        show_study(entry, seen, spec, ClaimView("joint"), caveats=caveats)
+        ended = show_study(entry, seen, spec, ClaimView("joint"), caveats=caveats)
+    if ended:
+        show_others(context, CLAIM_PAGE, {CLAIM.name}, caveats=caveats)
     draw_blocks(sources(), key="sources")
     next_step("pages/panel_curve.py", "keep all judges, or the top k?", context.analysis)
 

@@ -12,13 +12,15 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.pipeline import Pipeline, pipeline_of
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import CONFIDENCE_PAGE, ENTRIES
 from judgepanel.present.trust.reliability import (
     ReliabilityView,
     believed,
     reliability_sentence,
 )
 from judgepanel.studies.compare import arm_name
+from judgepanel.studies.confidence.conformal import CONFORMAL
+from judgepanel.studies.confidence.items import ITEMS
 from judgepanel.studies.confidence.probabilities import PANEL_AGGREGATORS, known_splits
 from judgepanel.studies.confidence.reliability import ECE_BINS, RELIABILITY, ReliabilitySpec
 from judgepanel.studies.confidence.reliability_result import Reliability
@@ -34,7 +36,7 @@ from judgepanel.ui.pipeline import (
     recommend_beside,
     with_recommendation,
 )
-from judgepanel.ui.render import Caveats, draw_study, show_study
+from judgepanel.ui.render import Caveats, draw_study, show_others, show_study
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.words.sentences import CALIBRATOR_NAMES, so_far
 
@@ -70,8 +72,10 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         ended = False
     else:
         ended = show_result(RELIABILITY, context, spec, draw)
-    if ended and _selective(context, options, caveats) and sets_section(context, options, caveats):
-        items_section(context, options, caveats)
+    sections = (_selective, sets_section, items_section)
+    if ended and all(section(context, options, caveats) for section in sections):
+        drawn = {study.name for study in (RELIABILITY, SELECTIVE, CONFORMAL, ITEMS)}
+        show_others(context, CONFIDENCE_PAGE, drawn, caveats=caveats)
     next_step("pages/label_budget.py", "how many labels do we need?", context.analysis)
 
 

@@ -84,8 +84,8 @@ def _sets_view(result: Conformal) -> ConformalView:
     return ConformalView(int(level), grouping)
 
 
-def items_section(context: PageContext, options: dict[str, Any], caveats: Caveats) -> None:
-    """Draw strata, worst misses, and one item with its votes."""
+def items_section(context: PageContext, options: dict[str, Any], caveats: Caveats) -> bool:
+    """Draw strata, worst misses, and one item with its votes; return whether the work has ended."""
     entry = ENTRIES[ITEMS.name]
     st.header(entry.study.title)
     chosen = st.session_state.get("feature")
@@ -99,7 +99,7 @@ def items_section(context: PageContext, options: dict[str, Any], caveats: Caveat
         items = partial(_single_items, context, result)
         draw_study(entry, context, spec, result, view, caveats=caveats, below=items)
 
-    show_result(ITEMS, context, spec, draw)
+    return show_result(ITEMS, context, spec, draw)
 
 
 def _strata_choice(result: Items) -> StratumGrouping:

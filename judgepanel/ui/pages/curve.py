@@ -10,7 +10,7 @@ from judgepanel.kernels.aggregate.prefixes import RANKINGS
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.decide.panel_curve import PanelCurveView, curve_answer, headline
 from judgepanel.present.pipeline import Pipeline
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import CURVE_PAGE, ENTRIES
 from judgepanel.studies.panel.panel_curve import (
     CHOICE_SIZES,
     DENSE_JUDGES,
@@ -26,7 +26,7 @@ from judgepanel.ui.controls import (
 )
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pipeline import known_recommendation, pipeline_note, recommend_beside
-from judgepanel.ui.render import Caveats, draw_study
+from judgepanel.ui.render import Caveats, draw_study, show_others
 from judgepanel.ui.work import show_result
 from judgepanel.words.sentences import so_far
 
@@ -55,6 +55,7 @@ def page(context: PageContext) -> None:
 
     if show_result(entry.study, context, spec, draw):
         recommend_beside(context)
+        show_others(context, CURVE_PAGE, {PANEL_CURVE.name}, caveats=caveats)
     next_step("pages/recommended_panel.py", "which judges, which pipeline?", context.analysis)
 
 

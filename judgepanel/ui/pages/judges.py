@@ -9,7 +9,7 @@ import streamlit as st
 from judgepanel.figures.redundancy import judge_card
 from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import both_orders
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import ENTRIES, JUDGES_PAGE
 from judgepanel.present.understand.grade_curve import (
     GRADE_NOTE,
     grade_figure,
@@ -20,15 +20,11 @@ from judgepanel.present.understand.judges import JudgesView, judges_sentence
 from judgepanel.studies.judges.grade_curve import grade_curve
 from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
 from judgepanel.studies.judges.judges_result import Judges
-from judgepanel.studies.judges.variance_decomposition import (
-    VARIANCE_DECOMPOSITION,
-    VarianceDecompositionSpec,
-)
 from judgepanel.studies.outputs import positions
 from judgepanel.studies.settings import prepare
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pipeline import known_recommendation
-from judgepanel.ui.render import Caveats, draw_study, show_study
+from judgepanel.ui.render import Caveats, draw_study, show_others
 from judgepanel.ui.session import judges_of
 from judgepanel.ui.widgets import chart, section_answer, table
 from judgepanel.ui.work import show_result
@@ -65,11 +61,7 @@ def page(context: PageContext) -> None:
         )
 
     if show_result(JUDGES, context, spec, draw):
-        other = ENTRIES[VARIANCE_DECOMPOSITION.name]
-        st.header(other.study.title)
-        show_study(
-            other, context, VarianceDecompositionSpec(context.analysis.settings), caveats=caveats
-        )
+        show_others(context, JUDGES_PAGE, {JUDGES.name}, caveats=caveats)
     _grades(context, judge)
     _both_orders(context)
     next_step("pages/recommended_panel.py", "which judges, which pipeline?", context.analysis)

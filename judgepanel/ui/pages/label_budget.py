@@ -11,7 +11,7 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.pipeline import OFFERED, Pipeline, pipeline_of
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import BUDGET_PAGE, ENTRIES
 from judgepanel.present.trust.fraction_sweep import SweepView, sweep_spec
 from judgepanel.present.trust.label_budget import (
     BUDGET_PANELS,
@@ -29,7 +29,7 @@ from judgepanel.studies.compare import arm_name
 from judgepanel.ui.controls import aggregator_control, calibrator_control, folded
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
-from judgepanel.ui.render import Caveats, draw_study, show_study
+from judgepanel.ui.render import Caveats, draw_study, show_others, show_study
 from judgepanel.ui.work import show_result
 from judgepanel.words.sentences import AGGREGATOR_NAMES, so_far
 
@@ -81,8 +81,9 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         answer(sentence, "keep" if beats_null(result, asked.calibrator) else "open")
         draw_study(entry, context, asked.whole, result, view, caveats=caveats, skip=(sentence,))
 
-    if show_result(LABEL_BUDGET, context, asked.spec, draw):
-        _sweep(context, asked, caveats)
+    if show_result(LABEL_BUDGET, context, asked.spec, draw) and _sweep(context, asked, caveats):
+        drawn = {LABEL_BUDGET.name, FRACTION_SWEEP.name}
+        show_others(context, BUDGET_PAGE, drawn, caveats=caveats)
     next_step("pages/panel_curve.py", "keep all judges, or the top k?", context.analysis)
 
 
@@ -162,8 +163,8 @@ def _goals(
     return None if have == labelled else int(have), target, near / 100.0, beside
 
 
-def _sweep(context: PageContext, asked: _Asked, caveats: Caveats) -> None:
+def _sweep(context: PageContext, asked: _Asked, caveats: Caveats) -> bool:
     entry = ENTRIES[FRACTION_SWEEP.name]
     st.header(entry.study.title)
     view = SweepView(asked.calibrator, asked.panel, context.analysis.settings.fraction)
-    show_study(entry, context, sweep_spec(asked.spec), view, caveats=caveats)
+    return show_study(entry, context, sweep_spec(asked.spec), view, caveats=caveats)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -11,17 +10,16 @@ import streamlit as st
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.evaluate.grid import FORMS
 from judgepanel.present.pipeline import Pipeline
-from judgepanel.present.registry import ENTRIES, METHODS_PAGE, entries_of
+from judgepanel.present.registry import ENTRIES, METHODS_PAGE, Entry
 from judgepanel.present.understand.calibrator_design import CalibratorDesignView
 from judgepanel.present.understand.method_grid import MethodGridView, grid_sentence
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
 from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
-from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
 from judgepanel.ui.controls import aggregator_control, folded, score_control
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pipeline import known_recommendation
-from judgepanel.ui.render import Caveats, draw_study, show_study
+from judgepanel.ui.render import Caveats, draw_study, show_others
 from judgepanel.ui.work import show_result
 from judgepanel.words.sentences import CALIBRATOR_NAMES, so_far
 
@@ -45,17 +43,16 @@ def page(context: PageContext) -> None:
         draw_study(entry, context, spec, result, view, caveats=caveats, skip=(sentence,))
 
     if show_result(METHOD_GRID, context, spec, draw):
-        _sections(context, caveats)
+        ask = partial(_ask, context)
+        show_others(context, METHODS_PAGE, {METHOD_GRID.name}, caveats=caveats, ask=ask)
     next_step("pages/panel_curve.py", "keep all judges, or the top k?", context.analysis)
 
 
-def _sections(context: PageContext, caveats: Caveats) -> None:
-    """Draw the other studies, each of which starts when the previous one has ended."""
-    for entry in entries_of(METHODS_PAGE)[1:]:
-        st.header(entry.study.title)
-        spec, view = _CONTROLS[entry.name](context)
-        if not show_study(entry, context, spec, view, caveats=caveats):
-            return
+def _ask(context: PageContext, entry: Entry) -> tuple[Spec, Any]:
+    """Draw the controls of a study, if it has any; return its spec and view."""
+    if entry.name == CALIBRATOR_DESIGN.name:
+        return _shapes(context)
+    return entry.under(context.votes, context.analysis.settings, Pipeline())[0], None
 
 
 def _grid_controls() -> tuple[Any, str]:
@@ -85,10 +82,6 @@ def _nothing_shown(result: MethodGrid) -> bool:
     return result.measures_coding or not result.nll[result.best].below(result.null_nll)
 
 
-def _steps(context: PageContext) -> tuple[Spec, None]:
-    return PipelineAblationSpec(settings=context.analysis.settings), None
-
-
 def _shapes(context: PageContext) -> tuple[Spec, CalibratorDesignView]:
     aggregator = aggregator_control(
         st.container(),
@@ -106,9 +99,3 @@ def _shapes(context: PageContext) -> tuple[Spec, CalibratorDesignView]:
         format_func=CALIBRATOR_NAMES.__getitem__,
     )
     return spec, CalibratorDesignView(tuple(drawn))
-
-
-_CONTROLS: Mapping[str, Callable[[PageContext], tuple[Spec, Any]]] = MappingProxyType(
-    {PIPELINE_ABLATION.name: _steps, CALIBRATOR_DESIGN.name: _shapes}
-)
-"""By study, the function that draws its controls and returns the spec and the view."""

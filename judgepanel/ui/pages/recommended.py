@@ -18,19 +18,21 @@ from judgepanel.present.decide.recommend import (
     recommendation_sentence,
     reservations,
 )
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import ENTRIES, RECOMMENDED_PAGE
+from judgepanel.studies.panel.what_if import WHAT_IF
 from judgepanel.ui.frame import PageContext, answer, next_step, problem
 from judgepanel.ui.pages.recommended_options import recommend_spec, with_candidate
 from judgepanel.ui.pages.recommended_take import exports, scoring
 from judgepanel.ui.pages.recommended_what_if import what_if
 from judgepanel.ui.pages.recommended_worth import (
+    WORTH,
     costs,
     curators,
     known_statuses,
     known_value,
     value,
 )
-from judgepanel.ui.render import Caveats, draw_blocks, draw_how, page_blocks
+from judgepanel.ui.render import Caveats, draw_blocks, draw_how, page_blocks, show_others
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes import InputError
 from judgepanel.words.sentences import so_far
@@ -109,8 +111,13 @@ def _worth(
     context: PageContext, spec: RecommendSpec, result: Recommendation, caveats: Caveats
 ) -> None:
     """Draw what judges are worth and cost, one study after the other."""
-    if value(context, spec, result, caveats) and costs(context, spec, result, caveats):
-        curators(context, spec, caveats)
+    if (
+        value(context, spec, result, caveats)
+        and costs(context, spec, result, caveats)
+        and curators(context, spec, caveats)
+    ):
+        drawn = {RECOMMEND.name, WHAT_IF.name, *WORTH}
+        show_others(context, RECOMMENDED_PAGE, drawn, caveats=caveats)
 
 
 def _tone(result: Recommendation) -> str:

@@ -21,6 +21,9 @@ from judgepanel.ui.pages.recommended_options import known_of
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.work import show_result, stored_result
 
+WORTH = (VALUE.name, COST.name, ESCALATION.name, CURATORS_STUDY.name)
+"""The studies of these sections."""
+
 
 def value(
     context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
@@ -84,8 +87,8 @@ def costs(
     return show_study(doubt, context, escalation_spec(spec, recommendation), caveats=caveats)
 
 
-def curators(context: PageContext, spec: RecommendSpec, caveats: Caveats) -> None:
-    """Draw the section, which is computed only when the user asks."""
+def curators(context: PageContext, spec: RecommendSpec, caveats: Caveats) -> bool:
+    """Draw the section, computed only when the user asks; return whether the work has ended."""
     entry = ENTRIES[CURATORS_STUDY.name]
     st.header(entry.study.title)
     wanted = st.toggle(
@@ -95,5 +98,6 @@ def curators(context: PageContext, spec: RecommendSpec, caveats: Caveats) -> Non
         help="Each way chooses judges on the calibration items of a split, is refitted, and is "
         "compared with all judges on the other items.",
     )
-    if wanted:
-        show_study(entry, context, CuratorsSpec(settings=spec.settings), caveats=caveats)
+    if not wanted:
+        return True
+    return show_study(entry, context, CuratorsSpec(settings=spec.settings), caveats=caveats)

@@ -14,7 +14,7 @@ from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.evaluate.transfer import METHODS
 from judgepanel.present.decide.decision import other_pipeline
 from judgepanel.present.pipeline import REFITTED, Pipeline, pipeline_of
-from judgepanel.present.registry import ENTRIES, ROBUSTNESS_PAGE, entries_of
+from judgepanel.present.registry import ENTRIES, ROBUSTNESS_PAGE, Entry
 from judgepanel.present.robustness import distortion, slices, transfer
 from judgepanel.present.robustness.corruption import SCENARIO_NAMES, CorruptionView
 from judgepanel.present.robustness.distortion import DistortionView
@@ -33,7 +33,7 @@ from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTr
 from judgepanel.ui.controls import aggregator_control, calibrator_control, folded
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
-from judgepanel.ui.render import Caveats, draw_study, show_study
+from judgepanel.ui.render import Caveats, draw_study, show_others
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import show_result
 from judgepanel.words.numbers import capital, percent
@@ -79,14 +79,16 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
 
 def sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None:
     """Draw the other studies, each of which starts when the previous one has ended."""
-    for entry in entries_of(ROBUSTNESS_PAGE)[1:]:
-        st.header(entry.study.title)
+
+    def ask(entry: Entry) -> tuple[Spec, Any]:
         controls = _CONTROLS.get(entry.name, partial(_no_controls, name=entry.name))
         spec, view = controls(context, pipeline)
         if another := other_pipeline(spec, pipeline):
             st.caption(f"This section shows {another}.")
-        if not show_study(entry, context, spec, view, caveats=caveats):
-            return
+        return spec, view
+
+    drawn = {DIFFICULTY_TRANSFER.name}
+    show_others(context, ROBUSTNESS_PAGE, drawn, caveats=caveats, ask=ask)
 
 
 def _transfer_controls(default: Pipeline) -> tuple[Pipeline, str]:

@@ -11,7 +11,7 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.present.blocks import Command, Table
 from judgepanel.present.pipeline import Pipeline, pipeline_of
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import ENTRIES, SCOPE_PAGE
 from judgepanel.present.trust.scope import ScopeView, check_figures, default_specs
 from judgepanel.present.trust.scope_sentences import safe, scope_answer
 from judgepanel.studies.scope.group_change import GROUP_CHANGE
@@ -21,7 +21,7 @@ from judgepanel.ui.controls import aggregator_control, calibrator_control, folde
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pages.scope_groups import group_spec, groups
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
-from judgepanel.ui.render import Caveats, draw_blocks, draw_study
+from judgepanel.ui.render import Caveats, draw_blocks, draw_study, show_others
 from judgepanel.ui.widgets import check_card, offer_grouping
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes.checks import Check, check_repeats
@@ -60,8 +60,10 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         )
         drawn.append(result)
 
-    if show_result(SCOPE, context, spec, draw) and drawn:
-        groups(context, spec, drawn[-1], recommendation, caveats)
+    if show_result(SCOPE, context, spec, draw) and (
+        not drawn or groups(context, spec, drawn[-1], recommendation, caveats)
+    ):
+        show_others(context, SCOPE_PAGE, {SCOPE.name, GROUP_CHANGE.name}, caveats=caveats)
     next_step("pages/recommended_panel.py", "which judges, which pipeline?", context.analysis)
 
 

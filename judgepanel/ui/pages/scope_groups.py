@@ -42,11 +42,11 @@ def groups(
     result: Scope,
     recommendation: Recommendation | None,
     caveats: Caveats,
-) -> None:
+) -> bool:
     """Draw the filter and its button, then the comparison that the user asks for.
 
     If the recommended panel keeps judges that the filter drops, that comparison is shown by
-    default.
+    default. Returns whether the work has ended.
     """
     entry = ENTRIES[GROUP_CHANGE.name]
     st.header(entry.study.title)
@@ -65,13 +65,13 @@ def groups(
     )
     chosen = None if by is None else _spec(context, spec, by)
     if chosen is None:
-        return
+        return True
 
     def draw(change: GroupChange) -> None:
         button = partial(_without, context, chosen, change)
         draw_study(entry, context, chosen, change, caveats=caveats, below=button)
 
-    show_result(GROUP_CHANGE, context, chosen, draw)
+    return show_result(GROUP_CHANGE, context, chosen, draw)
 
 
 def group_spec(spec: ScopeSpec, by: By, group: tuple[str, ...] | None = None) -> GroupChangeSpec:
