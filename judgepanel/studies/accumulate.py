@@ -1,13 +1,14 @@
 """Partial sums over splits that are exact and independent of order.
 
-Per-item scores are summed as 64-bit integers in units of 2^-40 (1e-12 of a nat), because integer
-addition is associative: any number of workers and any order of chunks give identical results. A
-cell can hold over 10^5 splits before it overflows.
+Per-item losses are summed as 64-bit integers in units of 2^-40 (1e-12 of a nat), hits as 16-bit
+numbers of halves, because integer addition is associative: any number of workers and any order of
+chunks give identical results. A cell can hold over 10^5 splits of losses and 32,000 of hits before
+it overflows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,12 +20,14 @@ from judgepanel.scoring.splits import Split
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Halves = NDArray[np.uint16]
 
 METRICS = ("nll", "brier", "accuracy", "ece")
 ITEM_METRICS = ("nll", "brier", "accuracy")
+_HIT = ITEM_METRICS.index("accuracy")
 _UNIT = 2.0**40
 _ROUND = 1.5 * 2.0**12
-_FLUSH = 500
+_ROUND_BITS = np.float64(_ROUND).view(np.int64)
 _CELLS = 32_768
 
 
@@ -32,12 +35,12 @@ _CELLS = 32_768
 class Arms:
     """Scores of one split under C pipelines and A arms (panels, or candidates).
 
-    ``nll``, ``brier``, ``hit`` are C arrays (A, n_eval) and ``ece`` is (C, A), on evaluation rows;
-    ``chosen_on`` (C, A) is the NLL from calibration rows on which a choice among the arms may be
-    based; ``null_nll`` and ``constant_nll`` (C,) are its baselines; ``replaced`` (C,) counts
-    calibrators that fell back to temperature. If arms differ in their labels, these three have
-    another axis for the numbers of labels. ``taken`` (C,) are positions of the chosen arms; if
-    None, those of lowest ``chosen_on``.
+    ``nll``, ``brier``, ``hit`` (0, .5 or 1) are C arrays (A, n_eval) and ``ece`` is (C, A), on
+    evaluation rows; ``chosen_on`` (C, A) is the NLL from calibration rows on which a choice among
+    the arms may be based; ``null_nll`` and ``constant_nll`` (C,) are its baselines; ``replaced``
+    (C,) counts calibrators that fell back to temperature. If arms differ in their labels, these
+    three have another axis for the numbers of labels. ``taken`` (C,) are positions of the chosen
+    arms; if None, those of lowest ``chosen_on``.
     """
 
     nll: Sequence[Floats] | Floats
@@ -55,8 +58,9 @@ class Arms:
 class Tally:
     """Scores of S splits under C pipelines and A arms, followed by the chosen arm.
 
-    ``compared`` (M,) and ``reference`` are positions of arms; ``item_sums`` int64 (3, C, A + 1, N)
-    is in units of 2^-40; ``evaluated`` (N,) counts evaluations; ``split_means`` (S, 4, C, A + 1)
+    ``compared`` (M,) and ``reference`` are positions of arms; ``item_sums`` int64 (2, C, A + 1, N)
+    are of nll and brier in units of 2^-40, ``item_hits`` uint16 (C, A + 1, N) of hits in halves;
+    ``evaluated`` (N,) counts evaluations; ``split_means`` (S, 4, C, A + 1)
     follows ``METRICS``; ``chosen_on`` (S, C, A) is the NLL for the choice and ``chosen`` (S, C) the
     chosen position. ``flip_t`` and ``flip_p`` (S, C, M + 1) are sign-flip tests of the compared
     arms and the chosen one against the reference, empty if not requested.
@@ -75,6 +79,7 @@ class Tally:
     flip_t: Floats
     flip_p: Floats
     item_sums: Ints
+    item_hits: Halves
     evaluated: Ints
     replaced: Ints
 
@@ -91,7 +96,7 @@ class Tally:
     def item_means(self) -> tuple[ItemMeans, NDArray[np.bool_]]:
         """Mean score (3, C, A + 1, n) of every evaluated item, and the mask of these items."""
         seen = np.asarray(self.evaluated > 0)
-        return ItemMeans(self.item_sums, self.evaluated, seen), seen
+        return ItemMeans(self.item_sums, self.item_hits, self.evaluated, seen), seen
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,14 +106,19 @@ class ItemMeans:
     Computing all would copy the largest array of the study.
     """
 
-    sums: Ints
+    losses: Ints
+    hits: Halves
     evaluated: Ints
     seen: NDArray[np.bool_]
 
-    def __getitem__(self, place: int | slice | tuple[int | slice, ...]) -> Floats:
+    def __getitem__(self, place: int | slice | tuple[int | slice | Ints, ...]) -> Floats:
         """Return the scores at positions of metric, pipeline and arm."""
-        sums = self.sums[place][..., self.seen]
-        means: Floats = sums / (_UNIT * self.evaluated[self.seen])
+        metric, *rest = place if isinstance(place, tuple) else (place,)
+        if isinstance(metric, slice):
+            chosen = range(len(ITEM_METRICS))[metric]
+            return np.stack([self[(m, *rest)] for m in chosen])
+        sums, unit = (self.hits, 2.0) if metric == _HIT else (self.losses[metric], _UNIT)
+        means: Floats = sums[tuple(rest)][..., self.seen] / (unit * self.evaluated[self.seen])
         return means
 
 
@@ -124,7 +134,7 @@ _PER_SPLIT = (
     "flip_t",
     "flip_p",
 )
-_SUMMED = ("item_sums", "evaluated", "replaced")
+_SUMMED = ("item_sums", "item_hits", "evaluated", "replaced")
 
 
 def combine(left: Tally, right: Tally) -> Tally:
@@ -151,21 +161,23 @@ def tally(
     seed: int,
     compared: Ints | None = None,
     reference: int = 0,
+    into: Tally | None = None,
 ) -> Tally:
     """Sum scored splits; the chosen arm of a split is ``taken``, or that of lowest ``chosen_on``.
 
-    Without ``compared`` arms, the paper's sign-flip tests are omitted.
+    Without ``compared`` arms, the paper's sign-flip tests are omitted. The splits are added to
+    those of ``into``, whose memory is reused: it must not be used again.
     """
     rows: dict[str, list[object]] = {name: [] for name in _PER_SPLIT}
-    evaluated = np.zeros(n_items, dtype=np.int64)
+    evaluated = np.zeros(n_items, dtype=np.int64) if into is None else into.evaluated
     differences: list[Floats] = []
-    sums: _ItemSums | None = None
-    replaced: Ints | int = 0
+    sums = None if into is None else _ItemSums(into.item_sums, into.item_hits)
+    replaced: Ints | int = 0 if into is None else into.replaced
     for split, arms in scored:
         n_c, n_a = arms.chosen_on.shape
         chosen = arms.chosen_on.argmin(axis=1) if arms.taken is None else arms.taken
         if sums is None:
-            sums = _ItemSums(n_c, n_a, n_items)
+            sums = _ItemSums.zeros(n_c, n_a, n_items)
         sums.add(split.evaluation, arms, chosen)
         evaluated[split.evaluation] += 1
         replaced = replaced + arms.replaced
@@ -194,20 +206,22 @@ def tally(
         del arms  # Free this split's large arrays before the next split's are computed.
     if sums is None:
         raise ValueError("no split to tally")
-    n_c = len(sums.exact[0])
+    n_c = len(sums.hits)
     if compared is not None:
         rows["flip_t"], rows["flip_p"] = _flips(differences, n_c, seed)
     else:
         rows["flip_t"] = rows["flip_p"] = [np.zeros((n_c, 0)) for _ in rows["numbers"]]
     stacked = {name: np.array(values) for name, values in rows.items()}
-    return Tally(
+    total = Tally(
         compared=np.array([], dtype=np.int64) if compared is None else compared,
         reference=reference,
-        item_sums=sums.total(),
+        item_sums=sums.losses,
+        item_hits=sums.hits,
         evaluated=evaluated,
         replaced=np.asarray(replaced),
         **stacked,
     )
+    return total if into is None else replace(total, **_joined(into, total))
 
 
 def _flips(differences: list[Floats], n_c: int, seed: int) -> tuple[list[object], list[object]]:
@@ -229,54 +243,65 @@ def _with_chosen(values: Floats, chosen: Ints) -> Floats:
     return np.append(values, np.take_along_axis(values, chosen[:, None], axis=1), axis=1)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _ItemSums:
-    """Exact sums (3, C, A + 1, N) of item scores.
+    """Exact sums of item scores, as in :class:`Tally`."""
 
-    Within ``_FLUSH`` splits the sums are floats that are multiples of 2^-40: adding and subtracting
-    ``_ROUND`` rounds a score to such a multiple, and float sums of multiples are exact below 2^13.
-    This is several times faster than converting each score to an integer.
-    """
+    losses: Ints
+    hits: Halves
 
-    def __init__(self, n_c: int, n_a: int, n_items: int) -> None:
-        self.exact: Floats = np.zeros((len(ITEM_METRICS), n_c, n_a + 1, n_items))
-        self.before: Ints | int = 0
-        self.splits = 0
+    @classmethod
+    def zeros(cls, n_c: int, n_a: int, n_items: int) -> _ItemSums:
+        shape = (n_c, n_a + 1, n_items)
+        return cls(np.zeros((2, *shape), dtype=np.int64), np.zeros(shape, dtype=np.uint16))
 
     def add(self, evaluation: Ints, arms: Arms, chosen: Ints) -> None:
-        """Add one split; items that were not evaluated get 0."""
-        if self.splits == _FLUSH:
-            shape = self.exact.shape
-            self.before, self.splits = self.total(), 0
-            self.exact = np.zeros(shape)
-        self.splits += 1
-        n_items, n = self.exact.shape[-1], len(evaluation)
-        position = np.full(n_items, n)
-        position[evaluation] = np.arange(n)
-        step = max(1, _CELLS // n_items)
-        padded, wide = np.zeros((step, n + 1)), np.empty((step, n_items))
-        for values, sums in zip((arms.nll, arms.brier, arms.hit), self.exact, strict=True):
-            for c, value in enumerate(values):
-                for start in range(0, len(value), step):
-                    part = value[start : start + step]
-                    np.add(part, _ROUND, out=padded[: len(part), :n])
-                    padded[: len(part), :n] -= _ROUND
-                    spread = wide[: len(part)]
-                    np.take(padded[: len(part)], position, axis=1, out=spread, mode="clip")
-                    sums[c, start : start + len(part)] += spread
-                sums[c, -1, evaluation] += (value[chosen[c]] + _ROUND) - _ROUND
-
-    def total(self) -> Ints:
-        """Return all sums so far, int64 in units of 2^-40, and reset them.
-
-        Converted in place, row by row: a second array of this size costs more in page faults.
-        """
-        taken = self.exact.view(np.int64)
-        for row, as_integers in zip(*map(_rows, (self.exact, taken)), strict=True):
-            as_integers[:] = (row * _UNIT).astype(np.int64)
-        taken += self.before
-        self.exact = np.zeros(0)
-        return taken
+        """Add one split."""
+        for values, sums in zip((arms.nll, arms.brier), self.losses, strict=True):
+            _add(evaluation, values, chosen, sums, _in_units)
+        _add(evaluation, arms.hit, chosen, self.hits, _in_halves)
 
 
-def _rows(values: NDArray[Any]) -> NDArray[Any]:
-    return values.reshape(-1, values.shape[-1])
+def _in_units(scores: Floats, out: Ints) -> None:
+    """Round scores to multiples of 2^-40.
+
+    ``_ROUND`` makes that the last bit of the float, so that bit patterns differ by the integer;
+    this is several times faster than a conversion.
+    """
+    np.add(scores, _ROUND, out=out.view(np.float64))
+    out -= _ROUND_BITS
+
+
+def _in_halves(hits: Floats, out: Halves) -> None:
+    np.multiply(hits, 2.0, out=out, casting="unsafe")
+
+
+def _add(
+    evaluation: Ints,
+    scores: Sequence[Floats] | Floats,
+    chosen: Ints,
+    sums: NDArray[Any],
+    exact: Callable[[Floats, NDArray[Any]], None],
+) -> None:
+    """Add C arrays of scores (A, n_eval) to sums (C, A + 1, N), in blocks that fit the cache.
+
+    Items that were not evaluated get 0.
+    """
+    n_items = sums.shape[-1]
+    for start in range(0, n_items, _CELLS):
+        width = min(_CELLS, n_items - start)
+        first, last = np.searchsorted(evaluation, (start, start + width)).tolist()
+        n = last - first
+        position = np.full(width, n)
+        position[evaluation[first:last] - start] = np.arange(n)
+        step = max(1, _CELLS // width)
+        padded, wide = np.zeros((step, n + 1), sums.dtype), np.empty((step, width), sums.dtype)
+        for value, rows, best in zip(scores, sums[..., start : start + width], chosen, strict=True):
+            for arm in range(0, len(value), step):
+                part = value[arm : arm + step, first:last]
+                exact(part, padded[: len(part), :n])
+                spread = wide[: len(part)]
+                np.take(padded[: len(part)], position, axis=1, out=spread, mode="clip")
+                rows[arm : arm + len(part)] += spread
+                if arm <= best < arm + len(part):
+                    rows[-1] += spread[best - arm]

@@ -82,6 +82,11 @@ def _nothing(*_: Any) -> None:
     """Do nothing: the default ``recall`` and ``learn``."""
 
 
+def _never(*_: Any) -> bool:
+    """The default ``large``."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Study(Generic[SpecT, PartialT, ResultT]):
     """A question and how it is answered.
@@ -92,10 +97,13 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     copies of items if the settings say so. ``partial`` is the type of partials, as which stored
     chunks are read back. ``rounds`` returns how many splits (or resamples) a spec needs, ``chunk``
     is the number per chunk, and ``first`` that of the first chunk if smaller, so that a first
-    result appears early. ``absorb`` is ``combine`` into the memory of its first partial, for very
-    large partials. Studies that share partials define ``recall(votes, spec, chunk)``, which returns
-    the cached result of a chunk or None, and ``learn``, which caches a computed one: worker
-    processes do not share caches.
+    result appears early. ``absorb`` is ``combine`` into the memory of its first partial. Studies
+    that share partials define ``recall(votes, spec, chunk)``, which returns the cached result of a
+    chunk or None, and ``learn``, which caches a computed one: worker processes do not share caches.
+
+    Where a study is ``large(votes, spec)``, partials of several workers would not fit in memory.
+    Then ``extend(votes, spec, chunk, partial)`` adds one chunk after another to the memory of a
+    partial, None for the first, on threads of its own.
     """
 
     name: str
@@ -111,6 +119,8 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     chunk: int = CHUNK_SPLITS
     first: int | None = None
     absorb: Callable[[PartialT, PartialT], PartialT] | None = None
+    large: Callable[[VoteMatrix, SpecT], bool] = _never
+    extend: Callable[[VoteMatrix, SpecT, Chunk, PartialT | None], PartialT] | None = None
     recall: Callable[[VoteMatrix, SpecT, Chunk], PartialT | None] = _nothing
     learn: Callable[[VoteMatrix, SpecT, Chunk, PartialT], None] = _nothing
 

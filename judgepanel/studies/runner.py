@@ -100,7 +100,7 @@ def steps(
     jobs: int | None = None,
     backend: str = "threading",
     finished: Mapping[int, PartialT] = MappingProxyType({}),
-    keep: Callable[[Chunk, PartialT], None] = lambda _chunk, _piece: None,
+    keep: Callable[[Chunk, PartialT], None] | None = None,
     gate: Gate = _OPEN,
 ) -> Iterator[Progress[SpecT, PartialT, ResultT]]:
     """Yield the state after every chunk; raise :class:`Cancelled` once ``gate`` says so.
@@ -109,8 +109,9 @@ def steps(
     that the study recalls; ``keep`` is handed the partial of every chunk that is, before the state
     is yielded. ``backend`` is joblib's, or the address of a Dask scheduler, for which ``jobs`` is
     not asked. After the first chunk, one starts only while ``gate`` is open; those under way are
-    finished and kept before it is waited for. The result is the same to the bit whatever is kept
-    and however often it waits.
+    finished and kept before it is waited for. A large study whose chunks nobody keeps takes neither
+    ``jobs`` nor ``backend`` of this machine. The result is the same to the bit whatever is kept and
+    however often it waits.
     """
     chunks, votes = study.plan(spec), grouped_votes(votes, spec.settings)
     started = time.monotonic()
@@ -120,25 +121,62 @@ def steps(
     if not rest:
         yield Progress(study, votes, spec, partial, known, len(chunks), 0.0, known)
         return
-    jobs = jobs or default_jobs()
-    ours = known > 1  # Else it is the partial of a chunk, which whoever keeps chunks may hold.
-    with closing(_pieces(study, votes, spec, rest, jobs, backend, gate)) as pieces:
-        n_done = known
-        for chunk, piece in pieces:  # Not `enumerate`, which holds the partial before.
+    extend = None if keep or known or is_address(backend) else study.extend
+    if extend is not None and study.large(votes, spec):
+        states = _extended(extend, votes, spec, rest, gate)
+    else:
+        work = _pieces(study, votes, spec, rest, jobs or default_jobs(), backend, gate)
+        states = _added(study, votes, spec, partial, known, work, keep)
+    n_done = known
+    with closing(states):
+        for partial in states:  # Not `enumerate`, which holds the partial before.
             n_done += 1
-            keep(chunk, piece)
+            elapsed = time.monotonic() - started
+            yield Progress(study, votes, spec, partial, n_done, len(chunks), elapsed, known)
+            if gate.cancelled():
+                raise Cancelled
+
+
+def _added(
+    study: Study[SpecT, PartialT, ResultT],
+    votes: VoteMatrix,
+    spec: SpecT,
+    partial: Any,
+    known: int,
+    pieces: Generator[tuple[Chunk, PartialT], None, None],
+    keep: Callable[[Chunk, PartialT], None] | None,
+) -> Generator[PartialT, None, None]:
+    """The partial of ``known`` chunks, with the piece of each further one added to it."""
+    ours = known > 1  # Else it is the partial of a chunk, which whoever keeps chunks may hold.
+    with closing(pieces):
+        for chunk, piece in pieces:
+            if keep is not None:
+                keep(chunk, piece)
             study.learn(votes, spec, chunk, piece)
-            if n_done == 1:
+            if partial is None:
                 partial = piece
             elif ours and study.absorb is not None:
                 partial = study.absorb(partial, piece)
             else:
                 partial, ours = study.combine(partial, piece), True
             del piece  # A partial may be large, and the next one is computed while we wait.
-            elapsed = time.monotonic() - started
-            yield Progress(study, votes, spec, partial, n_done, len(chunks), elapsed, known)
-            if gate.cancelled():
-                raise Cancelled
+            yield partial
+
+
+def _extended(
+    extend: Callable[[VoteMatrix, SpecT, Chunk, PartialT | None], PartialT],
+    votes: VoteMatrix,
+    spec: SpecT,
+    chunks: Sequence[Chunk],
+    gate: Gate,
+) -> Generator[PartialT, None, None]:
+    """The partial of one chunk more each time, all in the memory of the first."""
+    partial: PartialT | None = None
+    for chunk in chunks:
+        _pass(gate)
+        with one_thread():
+            partial = extend(votes, spec, chunk, partial)
+        yield partial
 
 
 def merged(

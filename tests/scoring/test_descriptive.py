@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from judgepanel.scoring import descriptive
 from judgepanel.scoring.descriptive import (
     FLIPS,
     RESAMPLES,
@@ -51,6 +52,15 @@ def test_no_difference_at_all_is_p_one_and_t_zero():
     t, p = sign_flip(np.zeros((2, 12)), seed=0, flips=50)
     assert t.tolist() == [0.0, 0.0]
     assert p.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("m", [5, 21, 40])
+def test_blocks_of_flips_and_items_move_no_p(m, monkeypatch):
+    differences = np.random.default_rng(5).integers(-3, 5, (4, m)).astype(np.float64)
+    wanted = sign_flip(differences, seed=1, flips=300)
+    monkeypatch.setattr(descriptive, "_FLIPS_TOGETHER", 30)
+    monkeypatch.setattr(descriptive, "_ITEMS_TOGETHER", 8)
+    np.testing.assert_array_equal(sign_flip(differences, seed=1, flips=300), wanted)
 
 
 def test_a_comparison_does_not_depend_on_its_neighbours():

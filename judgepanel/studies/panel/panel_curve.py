@@ -33,6 +33,7 @@ from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, absorb, combine, tally
+from judgepanel.studies.ahead import ahead
 from judgepanel.studies.common import (
     check_each_once,
     check_known,
@@ -54,6 +55,7 @@ Ints = NDArray[np.int64]
 
 DENSE_JUDGES = 200
 _GRID_SIZE = 120
+_LARGE = 8_000_000
 CHOICE_FOLDS = 3
 CHOICE_SIZES = 12
 
@@ -226,8 +228,10 @@ def choice_sizes(ks: Ints) -> Ints:
     return np.asarray(np.unique(ks[nearest]))
 
 
-def run_chunk(votes: VoteMatrix, spec: PanelCurveSpec, chunk: Chunk) -> Tally:
-    """Evaluate the splits of one chunk."""
+def run_chunk(
+    votes: VoteMatrix, spec: PanelCurveSpec, chunk: Chunk, into: Tally | None = None
+) -> Tally:
+    """Evaluate the splits of one chunk, and add them to those of ``into``."""
     prepared = prepare(votes, spec.settings)
     ballots, settings = prepared.ballots, spec.settings
     ks = panel_sizes(ballots.n_judges, spec.ks, spec.compare, spec.aggregator)
@@ -238,13 +242,22 @@ def run_chunk(votes: VoteMatrix, spec: PanelCurveSpec, chunk: Chunk) -> Tally:
         choice = Choice(offered, CHOICE_FOLDS, (split.number, 3))
         return panel_arms(evaluate_split(ballots, split, ks, spec.recipe, choice))
 
+    scored = ((split, arms(split)) for split in splits_of(prepared, settings, chunk))
     return tally(
-        ((split, arms(split)) for split in splits_of(prepared, settings, chunk)),
+        ahead(scored) if large(votes, spec) else scored,
         n_items=ballots.n_items,
         compared=compared,
         reference=len(ks) - 1,
         seed=settings.seed,
+        into=into,
     )
+
+
+def large(votes: VoteMatrix, spec: PanelCurveSpec) -> bool:
+    """Whether the scores of a split have so many cells that workers would need too much memory."""
+    ballots = prepare(votes, spec.settings).ballots
+    ks = panel_sizes(ballots.n_judges, spec.ks, spec.compare, spec.aggregator)
+    return ballots.n_items * len(ks) * len(spec.calibrators) >= _LARGE
 
 
 def panel_arms(scores: SplitScores) -> Arms:
@@ -322,6 +335,8 @@ PANEL_CURVE: Study[PanelCurveSpec, Tally, PanelCurve] = Study(
     run_chunk=run_chunk,
     combine=combine,
     absorb=absorb,
+    large=large,
+    extend=run_chunk,
     merge=merge,
 )
 

@@ -11,8 +11,10 @@ import pytest
 from judgepanel.kernels.evaluate.evaluation import evaluate_split, inner_nll
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
+from judgepanel.studies import accumulate
 from judgepanel.studies.codec import from_plain, spec_sha, to_plain
 from judgepanel.studies.contract import Cancelled, Gate
+from judgepanel.studies.panel import panel_curve
 from judgepanel.studies.panel.panel_curve import (
     CHOICE_FOLDS,
     PANEL_CURVE,
@@ -81,6 +83,26 @@ class TestSeeds:
             )
         ]
         assert len(set(merged)) == 1
+
+    def test_a_large_study_adds_every_chunk_to_one_partial_with_the_same_bits(
+        self, votes, monkeypatch
+    ):
+        spec = spec_of(splits=13)
+        wanted = bits(curve(votes, spec, jobs=2))
+        monkeypatch.setattr(panel_curve, "_LARGE", 0)
+        states = list(steps(PANEL_CURVE, votes, spec, jobs=2))
+        assert bits(states[-1].result()) == wanted
+        assert len({state.partial.item_sums.ctypes.data for state in states}) == 1
+        kept = {}
+        for state in steps(
+            PANEL_CURVE, votes, spec, jobs=1, keep=lambda c, piece: kept.update({c.number: piece})
+        ):
+            assert len(kept) == state.done
+        assert sorted(len(piece.numbers) for piece in kept.values()) == [3, 5, 5]
+
+    def test_items_are_summed_in_blocks_with_the_same_bits(self, votes, result, monkeypatch):
+        monkeypatch.setattr(accumulate, "_CELLS", 7)
+        assert bits(curve(votes, spec_of(calibrators=ALL))) == bits(result)
 
     def test_ten_splits_are_the_first_ten_of_thirty(self, votes):
         few, many = (self.tally(votes, spec_of(splits=splits)) for splits in (10, 30))
@@ -356,6 +378,18 @@ class TestRunning:
         with pytest.raises(Cancelled):
             collections.deque(seen.append(progress.done) for progress in states)
         assert seen == [1, 2]
+
+    def test_a_large_study_stops_between_chunks_with_what_it_has(self, votes, monkeypatch):
+        monkeypatch.setattr(panel_curve, "_LARGE", 0)
+        seen, gate = [], Gate()
+        gate.cancelled = lambda: len(seen) == 2
+        states = steps(PANEL_CURVE, votes, spec_of(splits=30), gate=gate)
+        with pytest.raises(Cancelled):
+            collections.deque(map(seen.append, states))
+        assert [progress.done for progress in seen] == [1, 2]
+        assert bits(seen[-1].result(), without=("planned_splits",)) == bits(
+            curve(votes, spec_of(splits=10)), without=("planned_splits",)
+        )
 
     def test_progress_counts_to_the_end(self, votes):
         seen = []
