@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-import pytest
-
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.present.blocks import Table
 from judgepanel.present.decide.value import (
@@ -17,7 +15,6 @@ from judgepanel.present.decide.value import (
     present,
     removal_sentence,
     removal_table,
-    role_sentence,
     roles_sentence,
     shapley_sentence,
     status_table,
@@ -117,27 +114,6 @@ def test_copies_count_twice_or_hardly_matter():
     open_ = replace(copies, delta=Interval.single(0.001, -0.02, 0.04))
     assert "not settled" in copies_sentence(replace(outcome, copies=(open_,)))
     assert copies_sentence(replace(outcome, copies=())) == ""
-
-
-@pytest.mark.parametrize(
-    ("role", "sentence"),
-    [
-        ("copy", "Copy: its errors correlate 0.90 [0.85, 0.95] with those of b."),
-        ("specialist", "Specialist: worth +0.030 [+0.010, +0.050] NLL more on maths than"),
-        ("complement", "Complement: the others do not make up for it"),
-        ("ordinary", "Ordinary: without it NLL changes by"),
-    ],
-)
-def test_every_role_gives_its_evidence(role, sentence):
-    entry = replace(
-        result().judges[0],
-        role=role,
-        nearest="b",
-        correlation=Interval.single(0.9, 0.85, 0.95),
-        slice="maths",
-        slice_gap=Interval.single(0.03, 0.01, 0.05),
-    )
-    assert role_sentence(entry).startswith(sentence)
 
 
 def test_roles_are_counted():

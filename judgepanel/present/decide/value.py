@@ -27,10 +27,10 @@ from judgepanel.present.blocks import (
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.value.value import ValueSpec
-from judgepanel.studies.value.value_result import Copied, JudgeValue, Value
+from judgepanel.studies.value.value_result import Copied, Value
 from judgepanel.votes.errors import listed
 from judgepanel.words.cells import Column, differences, ends, levels, numbers, text
-from judgepanel.words.numbers import counted, fixed, interval, percent, with_interval
+from judgepanel.words.numbers import counted, fixed, percent, with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 from judgepanel.words.terminal import one_line
 
@@ -155,21 +155,6 @@ _ROLES = {
     "specialist": ("specialist", "specialists"),
     "complement": ("complement", "complements"),
 }
-
-
-def role_sentence(row: JudgeValue) -> str:
-    """Return one judge's role and the evidence."""
-    value = with_interval(*row.value, sign=True)
-    if row.role == "copy":
-        near, *ends = row.correlation
-        near = f"{fixed(near, 2)} {interval(*ends)}"
-        return f"Copy: its errors correlate {near} with those of {one_line(row.nearest)}."
-    if row.role == "specialist":
-        gap = with_interval(*row.slice_gap, sign=True)
-        return f"Specialist: worth {gap} NLL more on {one_line(row.slice)} than elsewhere."
-    if row.role == "complement":
-        return f"Complement: the others do not make up for it; without it NLL changes by {value}."
-    return f"Ordinary: without it NLL changes by {value}."
 
 
 def status_table(result: Value, status: tuple[JudgeStatus, ...] | None = None) -> dict[str, Column]:

@@ -2,8 +2,8 @@
 
 The claim (arXiv 2605.09702, section 4.2): before calibration a few judges beat them all, after it
 all beat the few. The study evaluates the same panels on the same splits under one-class coding
-with the paper's recipe, and then changes one thing at a time until the recipe is honest (METHODS
-sections 1 to 3). The variants are pinned here; settings give judges, splits, share and seed.
+with the paper's recipe, and then changes one thing at a time until the recipe is honest
+(docs/claim.md). The variants are pinned here; settings give judges, splits, share and seed.
 
 Cost per split: one cumulative pass a coding and a batch of three-parameter fits a calibrator,
 some 30 ms for 2985 items and 149 judges; ``joint`` adds six fits a panel, over a second there.

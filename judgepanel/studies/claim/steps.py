@@ -22,7 +22,6 @@ from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import VoteMatrix
 
 Coding = Literal["one_class", "honest", "randomized"]
-CODINGS: tuple[Coding, ...] = ("one_class", "honest", "randomized")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import pandas as pd
 
@@ -16,7 +16,6 @@ from judgepanel.studies.frames import flat_row
 from judgepanel.studies.split_result import SplitResult
 
 Role = Literal["copy", "specialist", "complement", "ordinary"]
-ROLES: tuple[Role, ...] = get_args(Role)
 COPY_BOUND = 0.8
 """Error correlation above which a judge is a copy of another.
 
@@ -188,15 +187,6 @@ class Value(SplitResult):
     def removal_frame(self) -> pd.DataFrame:
         """Return one row per number of removed judges."""
         return pd.DataFrame(map(flat_row, self.removal))
-
-    def group_frame(self) -> pd.DataFrame:
-        """One row per family or cluster."""
-        rows = [{**flat_row(group), "members": len(group.members)} for group in self.groups]
-        return pd.DataFrame(rows)
-
-    def copy_frame(self) -> pd.DataFrame:
-        """Return one row per copied judge."""
-        return pd.DataFrame(map(flat_row, self.copies))
 
     def decisions(self) -> dict[str, Any]:
         """Return values, removable judges and the effect of copies."""

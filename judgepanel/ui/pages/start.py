@@ -245,13 +245,13 @@ def _guessed(raw: RawTable) -> Mapping | None:
 
 def _task(raw: RawTable, guessed: Mapping | None) -> Task:
     """The task that the file or its verdicts imply, unless the user chooses another."""
-    told = raw.task or (None if guessed is None else implied_task(raw, guessed))
+    implied = raw.task or (None if guessed is None else implied_task(raw, guessed))
     return st.radio(
         "Task",
         TASKS,
-        index=TASKS.index(told or "pairwise"),
+        index=TASKS.index(implied or "pairwise"),
         format_func=lambda name: _TASK_NAMES[name],
-        key="task" if told is None else f"task-{told}",
+        key="task" if implied is None else f"task-{implied}",
         horizontal=True,
         help="The order of the two responses of a pair is arbitrary.",
     )

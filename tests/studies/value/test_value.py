@@ -281,7 +281,7 @@ def test_results_survive_a_file():
     value = result()
     again = from_plain(Value, json.loads(json.dumps(to_plain(value), allow_nan=False)))
     pd.testing.assert_frame_equal(value.frame(), again.frame())
-    pd.testing.assert_frame_equal(value.group_frame(), again.group_frame())
+    assert to_plain(again) == to_plain(value)
     json.dumps(value.summary(), allow_nan=False)
 
 
