@@ -43,7 +43,7 @@ from judgepanel.words.commands import recommend_command
 from judgepanel.words.numbers import counted, with_interval
 from judgepanel.words.output import check_output, write_whole
 from judgepanel.words.sentences import panel_pipelines
-from judgepanel.words.terminal import printable
+from judgepanel.words.text import printable
 
 DOCUMENTS = (".html", ".md")
 """Endings of files that hold a report: with figures, or words only."""

@@ -30,7 +30,7 @@ from judgepanel.words.commands import column_options
 from judgepanel.words.outputs import coverage_sentence
 from judgepanel.words.sentences import votes_sentence
 from judgepanel.words.tables import accuracy_table
-from judgepanel.words.terminal import printable
+from judgepanel.words.text import printable
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

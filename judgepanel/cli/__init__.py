@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from judgepanel.cli.options import read_options
 from judgepanel.cli.terminal import never_fail_to_print, refuse
 from judgepanel.votes import InputError
-from judgepanel.words.terminal import printable
+from judgepanel.words.text import printable
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -11,7 +11,7 @@ from judgepanel.service.database import connect
 from judgepanel.service.sqlite_file import file_of
 from judgepanel.votes import InputError
 from judgepanel.words.numbers import counted
-from judgepanel.words.terminal import printable
+from judgepanel.words.text import printable
 
 _POSTGRESQL = (
     "this is for SQLite: the database is PostgreSQL, whose pg_dump and pg_restore do it "

@@ -30,7 +30,7 @@ from judgepanel.votes.errors import quote_value
 from judgepanel.words.output import write_whole
 from judgepanel.words.outputs import coverage_sentence
 from judgepanel.words.tables import csv_text
-from judgepanel.words.terminal import printable
+from judgepanel.words.text import printable
 
 VOTES, JUDGES = "votes.csv", "judges.csv"
 

@@ -12,7 +12,7 @@ from judgepanel.words.numbers import counted
 from judgepanel.words.output import write_whole
 from judgepanel.words.outputs import coverage_sentence
 from judgepanel.words.sentences import votes_sentence
-from judgepanel.words.terminal import printable
+from judgepanel.words.text import printable
 
 
 def add_options(parser: argparse.ArgumentParser, _name: str) -> None:

@@ -10,7 +10,7 @@ from judgepanel.votes import InputError
 from judgepanel.votes.orientation import POLICIES
 from judgepanel.words.outputs import coverage_sentence, coverage_text
 from judgepanel.words.sentences import votes_sentence
-from judgepanel.words.terminal import printable
+from judgepanel.words.text import printable
 
 
 def add_options(parser: argparse.ArgumentParser, _name: str) -> None:

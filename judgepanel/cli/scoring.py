@@ -12,7 +12,7 @@ from judgepanel.votes.files import text_of
 from judgepanel.words.output import write_whole
 from judgepanel.words.scored import scored_text
 from judgepanel.words.tables import csv_text
-from judgepanel.words.terminal import printable
+from judgepanel.words.text import printable
 
 
 def add_options(parser: argparse.ArgumentParser, _name: str) -> None:

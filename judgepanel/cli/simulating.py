@@ -15,7 +15,7 @@ from judgepanel.votes.simulation_spec import SimulationSpec
 from judgepanel.votes.table import check_size
 from judgepanel.words.output import write_whole
 from judgepanel.words.sentences import votes_sentence
-from judgepanel.words.terminal import printable
+from judgepanel.words.text import printable
 
 _OPTION_TYPES = {int: int, float: float}
 

@@ -30,7 +30,7 @@ from judgepanel.votes.files import text_of
 from judgepanel.votes.orientation import POLICIES, PROTOCOLS
 from judgepanel.words.output import write_whole
 from judgepanel.words.tables import csv_text
-from judgepanel.words.terminal import printable
+from judgepanel.words.text import printable
 
 __all__ = ["add_options", "spec_of", "study_named", "unknown_option"]
 

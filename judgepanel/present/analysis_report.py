@@ -46,8 +46,7 @@ from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.orientation import resolve
 from judgepanel.words.commands import inspect_command, study_command
 from judgepanel.words.numbers import counted, listed, minute, percent
-from judgepanel.words.scope import check_numbers, check_sentences
-from judgepanel.words.sentences import votes_sentence
+from judgepanel.words.sentences import check_numbers, check_sentences, votes_sentence
 
 
 class Decided(Protocol):

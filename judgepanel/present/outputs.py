@@ -31,7 +31,7 @@ from judgepanel.words.outputs import (
     position_sentence,
     position_table,
 )
-from judgepanel.words.scope import check_sentences
+from judgepanel.words.sentences import check_sentences
 
 _TINTS = {
     **dict.fromkeys(("bracket", "field", "bold", "score"), 0.0),

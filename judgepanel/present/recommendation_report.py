@@ -16,7 +16,7 @@ from judgepanel.studies.value.value import VALUE, ValueSpec
 from judgepanel.studies.value.value_result import Value
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import item_checks
-from judgepanel.words.scope import check_sentences
+from judgepanel.words.sentences import check_sentences
 
 
 def recommendation_report(

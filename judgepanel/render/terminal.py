@@ -21,7 +21,7 @@ from judgepanel.present.blocks import (
     Row,
     Table,
 )
-from judgepanel.words.terminal import one_line, printable
+from judgepanel.words.text import one_line, printable
 
 
 def terminal_text(blocks: Iterable[Block]) -> str:

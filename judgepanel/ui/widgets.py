@@ -26,7 +26,7 @@ from judgepanel.votes.checks import Check
 from judgepanel.votes.repeats import find_repeats
 from judgepanel.words.cells import Column, Form, levels, numbers, text
 from judgepanel.words.commands import study_command
-from judgepanel.words.scope import CHECK_MARKS, check_numbers
+from judgepanel.words.sentences import CHECK_MARKS, check_numbers
 from judgepanel.words.tables import csv_text
 from judgepanel.words.text import csv_name, in_html, plain
 

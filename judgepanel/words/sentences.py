@@ -8,7 +8,7 @@ from typing import Any
 from judgepanel.models.mixture import Member, Mixture
 from judgepanel.studies.position import ConstantPosition
 from judgepanel.votes import VoteMatrix
-from judgepanel.votes.checks import check_repeats
+from judgepanel.votes.checks import Check, check_repeats
 from judgepanel.votes.orientation import BALANCED_SHARE
 from judgepanel.words.numbers import capital, counted, fixed, interval, percent, signed
 
@@ -169,3 +169,25 @@ def splits_so_far(result: Any) -> str:
                 )
                 return f"{completed:,} of {planned:,} {noun}"
     return ""
+
+
+CHECK_MARKS = {
+    "pass": "passes",
+    "review": "look",
+    "fail": "fails",
+    "not applicable": "does not apply",
+}
+"""Outcomes of checks, following 'P0 Item order:'."""
+
+
+def check_sentences(check: Check) -> str:
+    """Return a check's outcome, the reason, and what to do."""
+    return f"{check.title}: {CHECK_MARKS[check.outcome]}. {check.why} {check.advice}"
+
+
+def check_numbers(check: Check) -> str:
+    """Return the counts of a check."""
+    return "; ".join(
+        f"{name}: {f'{value:,}' if isinstance(value, int) else value}"
+        for name, value in check.numbers.items()
+    )

@@ -11,7 +11,7 @@ from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.votes import csv_safe
 from judgepanel.words.cells import Column, numbers, text
 from judgepanel.words.numbers import percent
-from judgepanel.words.terminal import one_line
+from judgepanel.words.text import one_line
 
 _QUOTED = frozenset(',;\t"\r\n')
 

@@ -1,4 +1,4 @@
-"""Escaping of untrusted text for Markdown or HTML."""
+"""Escaping of untrusted text for Markdown, HTML or a terminal."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import re
 import unicodedata
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&=@/^\"'])")
-
-
 LONGEST = 20_000
 """Maximum number of characters of a paragraph."""
+LONGEST_CELL = 60
 
 
 def plain(text: str, length: int = 80) -> str:
@@ -34,3 +33,14 @@ def csv_name(text: str, ending: str) -> str:
     """Return a file name for a download: letters, digits, dot, dash and underscore only."""
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.") or "analysis"
     return f"{stem[:60]}-{ending}"
+
+
+def printable(text: str) -> str:
+    """Return the text without escape sequences, direction marks and other control characters."""
+    return "".join(char if char.isprintable() or char == "\n" else " " for char in text)
+
+
+def one_line(text: str, length: int = LONGEST_CELL) -> str:
+    """Return printable text on one line of bounded length."""
+    flat = " ".join(printable(text).split())
+    return flat if len(flat) <= length else flat[: length - 1] + "…"

@@ -19,7 +19,7 @@ from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes.samples import sample_votes
-from judgepanel.words.scope import check_numbers, check_sentences
+from judgepanel.words.sentences import check_numbers, check_sentences
 from tests.helpers import make_votes, with_grades
 
 FEW = ScopeSpec(Settings(splits=4), others=("majority",))

@@ -44,7 +44,7 @@ from judgepanel.words.sentences import (
     SAME_PANEL,
     tie_words,
 )
-from judgepanel.words.terminal import one_line
+from judgepanel.words.text import one_line
 
 _NAMED = 5
 

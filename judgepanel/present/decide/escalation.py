@@ -32,7 +32,7 @@ from judgepanel.words.numbers import (
     with_interval,
 )
 from judgepanel.words.sentences import CODING
-from judgepanel.words.terminal import one_line
+from judgepanel.words.text import one_line
 
 _NAMED = 6
 _OUTCOMES = {

@@ -32,7 +32,7 @@ from judgepanel.votes.errors import listed
 from judgepanel.words.cells import Column, differences, ends, levels, numbers, text
 from judgepanel.words.numbers import counted, fixed, percent, with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
-from judgepanel.words.terminal import one_line
+from judgepanel.words.text import one_line
 
 _NAMED = 6
 

@@ -22,7 +22,7 @@ from judgepanel.studies.robustness.weighting_result import ReliabilityWeighting
 from judgepanel.words.cells import Column, differences, ends, numbers, text
 from judgepanel.words.numbers import counted, fixed, level, sig, with_interval
 from judgepanel.words.sentences import CODING
-from judgepanel.words.terminal import one_line
+from judgepanel.words.text import one_line
 
 _ROW = 32
 _LABEL = 24

@@ -25,7 +25,7 @@ from judgepanel.studies.confidence.conformal_result import Conformal, Grouping
 from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import fixed, listed, percent, share_level
 from judgepanel.words.sentences import CODING
-from judgepanel.words.terminal import one_line
+from judgepanel.words.text import one_line
 
 Floats = NDArray[np.float64]
 

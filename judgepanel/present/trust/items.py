@@ -19,7 +19,7 @@ from judgepanel.studies.confidence.probabilities import RAW as BEFORE
 from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import share_level
 from judgepanel.words.sentences import CODING
-from judgepanel.words.terminal import one_line
+from judgepanel.words.text import one_line
 
 _LISTED = 10
 

@@ -56,8 +56,7 @@ from judgepanel.words.numbers import (
     interval,
     p_value,
 )
-from judgepanel.words.scope import check_numbers, check_sentences
-from judgepanel.words.sentences import AGGREGATOR_NAMES
+from judgepanel.words.sentences import AGGREGATOR_NAMES, check_numbers, check_sentences
 from judgepanel.words.text import plain
 
 _HEIGHT = 280

@@ -32,8 +32,7 @@ from judgepanel.studies.judges.judges_result import MAP_JUDGES, Judges
 from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import counted, fixed, interval, sig
 from judgepanel.words.sentences import AGGREGATOR_NAMES
-from judgepanel.words.terminal import one_line
-from judgepanel.words.text import plain
+from judgepanel.words.text import one_line, plain
 
 _FAMILIES_NAMED = 3
 

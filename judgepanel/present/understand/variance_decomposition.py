@@ -24,7 +24,7 @@ from judgepanel.studies.judges.variance_decomposition import (
 )
 from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import fixed
-from judgepanel.words.terminal import one_line
+from judgepanel.words.text import one_line
 
 _POPULATION_ROW = "ability : difficulty"
 _LOGIT_ROW = "fitted logits"

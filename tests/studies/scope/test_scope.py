@@ -14,7 +14,7 @@ from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
 from judgepanel.votes.samples import find_sample, sample_votes
 from judgepanel.votes.simulate import simulate
-from judgepanel.words.scope import check_numbers
+from judgepanel.words.sentences import check_numbers
 from tests.helpers import make_votes
 
 CURVE_ONLY = ScopeSpec(Settings(splits=10), others=())
