@@ -11,6 +11,7 @@ import pyarrow.csv
 
 from judgepanel.votes.column_parts import ColumnParts, check_cells
 from judgepanel.votes.errors import InputError, quote_value
+from judgepanel.votes.short_cells import short_columns, words_of
 from judgepanel.votes.structure import Structure, check_text, delimiter_of, scan
 from judgepanel.votes.table import RawTable, check_size, column_names
 
@@ -53,13 +54,18 @@ def _first_line(data: bytes) -> str:
 def _parse(data: bytes, delimiter: str, structure: Structure, names: list[str]) -> pd.DataFrame:
     """Return every cell as dictionary-encoded text: one byte per vote instead of one object."""
     columns = [ColumnParts() for _ in names]
-    n_rows = 0
+    short = short_columns(data, delimiter, structure, len(names))
+    long = [place for place in range(len(names)) if place not in short]
+    while short:
+        place, cells = short.popitem()
+        columns[place].add(*words_of(cells))
+    n_rows = 0 if long else structure.n_records
     try:
-        for batch in _batches(data, delimiter, structure, len(names)):
+        for batch in _batches(data, delimiter, structure, len(names), long) if long else ():
             n_rows += batch.num_rows
-            for name, column, values in zip(names, columns, batch.columns, strict=True):
-                check_cells(values.dictionary, name)
-                column.add(values.indices.to_numpy(), values.dictionary)
+            for place, values in zip(long, batch.columns, strict=True):
+                check_cells(values.dictionary, names[place])
+                columns[place].add(values.indices.to_numpy(), values.dictionary)
     except MemoryError:
         raise
     except (pa.ArrowException, OSError) as error:
@@ -73,7 +79,7 @@ def _parse(data: bytes, delimiter: str, structure: Structure, names: list[str]) 
 
 
 def _batches(
-    data: bytes, delimiter: str, structure: Structure, n_columns: int
+    data: bytes, delimiter: str, structure: Structure, n_columns: int, wanted: list[int]
 ) -> Iterator[pa.RecordBatch]:
     places = [str(position) for position in range(n_columns)]
     body = memoryview(data)[structure.body :]
@@ -93,6 +99,7 @@ def _batches(
             ),
             convert_options=pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(places, pa.dictionary(pa.int32(), pa.string())),
+                include_columns=[places[place] for place in wanted],
                 strings_can_be_null=False,
             ),
         )

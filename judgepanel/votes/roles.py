@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import InputError, quote_value
-from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.remedies import name_column
 from judgepanel.votes.table import RawTable, no_column
 from judgepanel.votes.words import UNKNOWN, distinct, is_missing, is_verdict, verdicts_of
@@ -61,6 +60,7 @@ _MANY_WORDS = 12
 _CONTESTED = 50
 """Items on which the others must disagree before a judge is identified as their majority."""
 _MOST_COMPARED = 200
+_FIRST_ROWS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,30 +189,38 @@ def _majorities(table: RawTable, judges: list[str]) -> frozenset[str]:
     """Return judges equal to the majority of all others on every item, and to no single judge."""
     if not 4 <= len(judges) <= _MOST_COMPARED or table.n_rows < _CONTESTED:
         return frozenset()
-    signs: dict[str, NDArray[np.int8]] = {}
-    total = np.zeros(table.n_rows, dtype=np.int16)
-    given = np.zeros(table.n_rows, dtype=np.int16)
-    for judge in judges:
-        votes = verdicts_of(table.frame[judge])
-        signs[judge] = np.where(votes < 0, 0, 2 * votes - 1).astype(np.int8)
-        total += signs[judge]
-        given += votes != MISSING
-    suspects = []
-    for judge, sign in signs.items():
-        others = total - sign
-        decided = (others != 0) & (sign != 0)
-        contested = decided & (np.abs(others) < given - np.abs(sign))
-        if contested.sum() >= _CONTESTED and bool(
-            (np.sign(others)[decided] == sign[decided]).all()
-        ):
-            suspects.append(judge)
+    first = table.frame[judges].head(_FIRST_ROWS)
+    if table.n_rows > _FIRST_ROWS and not _agreeing(_signs(first), contested=0):
+        return frozenset()  # Nearly every judge is told from a majority by its first votes.
+    signs = _signs(table.frame[judges])
     return frozenset(
         judge
-        for judge in suspects
+        for judge in _agreeing(signs, contested=_CONTESTED)
         if not any(
             other != judge and bool((signs[other] == signs[judge]).all()) for other in judges
         )
     )
+
+
+def _signs(cells: pd.DataFrame) -> dict[str, NDArray[np.int8]]:
+    """Return the votes of every column as -1, 1 and 0 for none."""
+    votes = {str(judge): verdicts_of(column) for judge, column in cells.items()}
+    return {judge: np.where(v < 0, 0, 2 * v - 1).astype(np.int8) for judge, v in votes.items()}
+
+
+def _agreeing(signs: Mapping[str, NDArray[np.int8]], *, contested: int) -> list[str]:
+    """Return judges equal to the majority of all others, where so many votes are contested."""
+    none = np.zeros(len(next(iter(signs.values()))), dtype=np.int16)
+    total = sum(signs.values(), start=none)
+    given = sum((sign != 0 for sign in signs.values()), start=none)
+    suspects = []
+    for judge, sign in signs.items():
+        others = total - sign
+        decided = (others != 0) & (sign != 0)
+        split = decided & (np.abs(others) < given - np.abs(sign))
+        if split.sum() >= contested and bool((np.sign(others)[decided] == sign[decided]).all()):
+            suspects.append(judge)
+    return suspects
 
 
 def check_chosen(

@@ -189,6 +189,23 @@ def test_a_judge_that_equals_the_majority_of_the_others_is_left_out() -> None:
     assert read(text, judge_columns=[*cells]).votes.judges == (*cells,)
 
 
+def test_a_majority_is_told_from_a_judge_that_follows_it_at_first() -> None:
+    """More rows than are looked at first, and the copy of a judge in those alone."""
+    rng = np.random.default_rng(1)
+    bits = rng.integers(0, 2, (6_000, 5)).astype(np.int8)
+    most = (bits.sum(axis=1) > 2).astype(np.int8)
+    at_first = np.where(np.arange(6_000) < 5_500, most, bits[:, 0])
+    cells = {f"j{k}": bits[:, k].astype(str).tolist() for k in range(5)}
+    label = (np.arange(6_000) % 2).astype(str).tolist()
+
+    def judges(**more: np.ndarray) -> tuple[str, ...]:
+        added = {name: votes.astype(str).tolist() for name, votes in more.items()}
+        return read(write({"label": label, **cells, **added})).votes.judges
+
+    assert judges(all=most) == tuple(cells)
+    assert judges(part=at_first) == (*cells, "part")
+
+
 def test_questions_that_items_share_are_offered_as_groups() -> None:
     notes = read(write(columns(feat_query=["a", "b", "c", "d", "e"] * 2))).warnings
     assert any("10 items share 5 values of 'feat_query'" in note for note in notes)

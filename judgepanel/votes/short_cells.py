@@ -1,0 +1,78 @@
+"""Columns of a CSV whose cells hold one character or none, as votes do, read from the bytes.
+
+A parser needs a hash table for every cell of a column of texts. A cell of one byte is its own code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from judgepanel.votes.column_parts import Codes, smallest
+from judgepanel.votes.structure import Structure
+
+_BLOCK = 1 << 22
+_LF = 10
+
+Bytes = NDArray[np.uint8]
+
+
+def short_columns(
+    data: bytes, delimiter: str, structure: Structure, n_columns: int
+) -> dict[int, Bytes]:
+    """Return columns by place: the byte of each cell, uint8 (n_records,), 0 for an empty one.
+
+    Empty if a file has quotes, carriage returns or records that are not lines: then a cell cannot
+    be told from its bytes alone.
+    """
+    if structure.lines is not None or b'"' in data or b"\r" in data:
+        return {}
+    short = np.ones(n_columns, dtype=bool)
+    blocks: list[tuple[NDArray[np.intp], Bytes]] = []
+    for starts, lengths, codes in _cells(data, delimiter, structure, n_columns):
+        short &= (lengths <= 1).all(axis=0)
+        places = np.flatnonzero(short)
+        if not len(places):
+            return {}
+        given = lengths[:, places] == 1
+        cells = np.zeros(given.shape, np.uint8)
+        cells[given] = codes[starts[:, places][given]]
+        blocks.append((places, np.ascontiguousarray(cells.T)))
+    return {
+        int(place): np.concatenate(
+            [rows[np.searchsorted(places, place)] for places, rows in blocks]
+        )
+        for place in np.flatnonzero(short)
+    }
+
+
+def words_of(cells: Bytes) -> tuple[Codes, pa.Array]:
+    """Return codes (n,) and the distinct texts in order of appearance."""
+    there = np.zeros(256, dtype=bool)
+    there[cells] = True
+    words = sorted(np.flatnonzero(there).tolist(), key=lambda byte: int((cells == byte).argmax()))
+    code = np.zeros(256, smallest(len(words)))
+    code[words] = np.arange(len(words))
+    return code[cells], pa.array([chr(byte) if byte else "" for byte in words], pa.string())
+
+
+def _cells(
+    data: bytes, delimiter: str, structure: Structure, n_columns: int
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Bytes]]:
+    """Yield starts and lengths (n, n_columns) of the cells of some records, and the bytes."""
+    start, n_left = structure.body, structure.n_records
+    while n_left:
+        end = data.find(b"\n", min(start + _BLOCK, len(data)))
+        end = len(data) if end < 0 else end + 1
+        codes = np.frombuffer(data, np.uint8, end - start, start)
+        cuts = np.flatnonzero((codes == ord(delimiter)) | (codes == _LF))
+        if codes[-1] != _LF:
+            cuts = np.append(cuts, len(codes))
+        n = min(len(cuts) // n_columns, n_left)  # Blank lines may follow the last record.
+        ends = cuts[: n * n_columns].reshape(n, n_columns)
+        starts = np.append(0, cuts[: n * n_columns - 1] + 1).reshape(n, n_columns)
+        yield starts, ends - starts, codes
+        start, n_left = end, n_left - n
