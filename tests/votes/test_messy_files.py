@@ -212,6 +212,23 @@ def test_questions_that_items_share_are_offered_as_groups() -> None:
     assert not any("share" in note for note in read(write(columns())).warnings)
 
 
+def test_the_offer_of_groups_says_how_much_wider_they_make_intervals() -> None:
+    """Judges that err on whole questions of four: a variance four times that of single items."""
+    rng = np.random.default_rng(0)
+    question = np.repeat(np.arange(100), 4)
+    label = np.arange(400) % 2
+    wrong = rng.random((100, 3)) < 0.3
+
+    def note(errors: np.ndarray) -> str:
+        votes = {f"j{k}": (label ^ errors[:, k]).astype(str).tolist() for k in range(3)}
+        cells = {"label": label.astype(str).tolist(), "feat_query": question.astype(str).tolist()}
+        (hint,) = [w for w in read(write({**cells, **votes})).warnings if " share " in w]
+        return hint
+
+    assert "should be about 2.0 times as wide" in note(wrong[question])
+    assert "times as wide" not in note(rng.permutation(wrong[question]))
+
+
 def test_columns_chosen_by_hand_have_their_roles_and_are_written_into_commands() -> None:
     cells = columns(odd=["x", "y"] * 5, level=["low", "high"] * 5)
     loaded = read(write(cells), ignore=["odd"], features=["level"])
