@@ -179,11 +179,32 @@ class Panel:
         return scored.frame()
 
     def scored(self, votes: VoteMatrix) -> Scored:
-        """Scores, warnings about them, and their quality on any labels."""
+        """Score new votes that have been read.
+
+        Parameters
+        ----------
+        votes : VoteMatrix
+            Votes of the panel's judges on new items.
+
+        Returns
+        -------
+        Scored
+            Probabilities, warnings about them, and their quality on any labels.
+        """
         return score_votes(self.file, votes)
 
     def save(self, path: Source) -> Path:
         """Write the panel file (``panel.json``), which :func:`load_panel` reads.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write; the name ends in ``.json``.
+
+        Returns
+        -------
+        Path
+            The file.
 
         Raises
         ------
@@ -234,15 +255,47 @@ class RecommendedPanel(StudyResult):
         return recommendation.model.judges
 
     def score(self, votes: pd.DataFrame | AnyVotes | Source, **columns: Any) -> pd.DataFrame:
-        """Probabilities of new items, as from :meth:`Panel.score`."""
+        """Probabilities of new items.
+
+        Parameters
+        ----------
+        votes, **columns
+            As in :meth:`Panel.score`.
+
+        Returns
+        -------
+        DataFrame
+            What :meth:`Panel.score` returns.
+        """
         return self.panel.score(votes, **columns)
 
     def save(self, path: Source) -> Path:
-        """Write the panel file (``panel.json``), as with :meth:`Panel.save`."""
+        """Write the panel file (``panel.json``).
+
+        Parameters
+        ----------
+        path : str or Path
+            As in :meth:`Panel.save`.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
         return self.panel.save(path)
 
     def report(self, path: Source) -> Path:
-        """Write the report of the recommendation: ``.html`` with figures, ``.md`` without.
+        """Write the report of the recommendation.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write: ``.html`` with figures, ``.md`` without.
+
+        Returns
+        -------
+        Path
+            The file.
 
         Raises
         ------

@@ -105,6 +105,16 @@ class StudyResult:
     def save(self, path: Source) -> Path:
         """Write the table to a ``.csv`` file, or everything to a ``.json`` file.
 
+        Parameters
+        ----------
+        path : str or Path
+            Where to write.
+
+        Returns
+        -------
+        Path
+            The file.
+
         Raises
         ------
         InputError
@@ -116,7 +126,18 @@ class StudyResult:
         return target
 
     def text(self, path: Path) -> str:
-        """The content of a file with this name."""
+        """Return what :meth:`save` writes.
+
+        Parameters
+        ----------
+        path : Path
+            A file's name, of which the ending matters.
+
+        Returns
+        -------
+        str
+            The table if the name ends in ``.csv``, else everything as JSON.
+        """
         if path.name.lower().endswith(".csv"):
             return csv_text(self.frame())
         content = result_content(self.study, self.votes.matrix, self.spec, self.result)

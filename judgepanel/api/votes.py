@@ -67,7 +67,18 @@ class Votes:
 
     @classmethod
     def of(cls, loaded: Loaded) -> Votes:
-        """Votes as the readers return them."""
+        """Return votes as the readers return them.
+
+        Parameters
+        ----------
+        loaded : Loaded
+            The matrix, warnings about it, and how the file was read.
+
+        Returns
+        -------
+        Votes
+            The same, with the options that make the command line read the file in this way.
+        """
         columns = column_options(loaded)
         return cls(
             loaded.votes, loaded.warnings, loaded.file, columns, loaded.coverage, loaded.forms

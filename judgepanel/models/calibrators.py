@@ -53,10 +53,18 @@ class _KernelCalibrator(BaseEstimator):  # type: ignore[misc]
         fold: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Fit to raw logits (n,) not fitted to their own label, and labels (n,) in {0, 1}.
+        """Fit the map.
 
-        ``fold`` int (n,) are the inner cross-validation folds of calibrators that choose, which
-        keep groups whole. ``sample_weight`` (n,) is at least 0; 0 leaves an item out.
+        Parameters
+        ----------
+        logits : float (n,), raw logits that were not fitted to their own label.
+        y : int (n,), labels in {0, 1}.
+        fold : int (n,), inner cross-validation folds of calibrators that choose; groups are whole.
+        sample_weight : float (n,), at least 0; 0 leaves an item out.
+
+        Returns
+        -------
+        The calibrator itself.
 
         Raises
         ------
@@ -112,25 +120,45 @@ class _MapCalibrator(_KernelCalibrator):
 
 
 class NoCalibrator(_MapCalibrator):
-    """The identity: the raw logit is not changed."""
+    """The identity: the raw logit is not changed.
+
+    Parameters
+    ----------
+    symmetric : fit on every item and its swap; the map is then odd.
+    """
 
     kind: Calibrator = "none"
 
 
 class TemperatureCalibrator(_MapCalibrator):
-    """m = l / T with 1/T >= 0 (Guo et al. 2017, arXiv 1706.04599)."""
+    """m = l / T with 1/T >= 0 (Guo et al. 2017, arXiv 1706.04599).
+
+    Parameters
+    ----------
+    symmetric : fit on every item and its swap; the map is then odd.
+    """
 
     kind: Calibrator = "temperature"
 
 
 class PlattCalibrator(_MapCalibrator):
-    """m = a l + c without penalty (Platt 1999)."""
+    """m = a l + c without penalty (Platt 1999).
+
+    Parameters
+    ----------
+    symmetric : fit on every item and its swap; the map is then odd.
+    """
 
     kind: Calibrator = "platt"
 
 
 class BetaCalibrator(_MapCalibrator):
-    """Monotone beta calibration, shrunk to the identity by an elastic net (paper, section 2.3)."""
+    """Monotone beta calibration, shrunk to the identity by an elastic net (paper, section 2.3).
+
+    Parameters
+    ----------
+    symmetric : fit on every item and its swap; the map is then odd.
+    """
 
     kind: Calibrator = "beta"
 
@@ -140,25 +168,43 @@ class ClippedBetaCalibrator(_MapCalibrator):
 
     Included to reproduce the paper. Clipping hides how confident a large panel is, and free signs
     allow a decreasing map: see the page on the claim.
+
+    Parameters
+    ----------
+    symmetric : fit on every item and its swap; the map is then odd.
     """
 
     kind: Calibrator = "beta_clipped"
 
 
 class RidgeBetaCalibrator(_MapCalibrator):
-    """Monotone beta calibration, shrunk to the identity by lambda |d|^2 with lambda = .1."""
+    """Monotone beta calibration, shrunk to the identity by lambda |d|^2 with lambda = .1.
+
+    Parameters
+    ----------
+    symmetric : fit on every item and its swap; the map is then odd.
+    """
 
     kind: Calibrator = "beta_l2"
 
 
 class FreeBetaCalibrator(_MapCalibrator):
-    """Monotone beta calibration without penalty (Kull et al. 2017, doi:10.1214/17-EJS1338SI)."""
+    """Monotone beta calibration without penalty (Kull et al. 2017, doi:10.1214/17-EJS1338SI).
+
+    Parameters
+    ----------
+    symmetric : fit on every item and its swap; the map is then odd.
+    """
 
     kind: Calibrator = "beta_free"
 
 
 class CrossValidatedBetaCalibrator(_MapCalibrator):
     """Monotone beta calibration with the lambda of its elastic net chosen by cross-validation.
+
+    Parameters
+    ----------
+    symmetric : fit on every item and its swap; the map is then odd.
 
     Attributes
     ----------
@@ -175,6 +221,10 @@ class CrossValidatedBetaCalibrator(_MapCalibrator):
 
 class IsotonicCalibrator(_KernelCalibrator):
     """The best non-decreasing probability, linear between its knots (Zadrozny and Elkan 2002).
+
+    Parameters
+    ----------
+    symmetric : fit on every item and its swap; the map is then odd.
 
     Attributes
     ----------
@@ -193,6 +243,10 @@ class IsotonicCalibrator(_KernelCalibrator):
 
 class AutoCalibrator(_KernelCalibrator):
     """Temperature, unless inner cross-validation finds a clearly lower NLL on a short list.
+
+    Parameters
+    ----------
+    symmetric : fit on every item and its swap; the map is then odd.
 
     Attributes
     ----------
@@ -224,7 +278,22 @@ _CLASSES: dict[str, type[_KernelCalibrator]] = {
 
 
 def calibrator(name: str, *, symmetric: bool = False) -> _KernelCalibrator:
-    """Return a calibrator by name; InputError lists the known ones."""
+    """Return a calibrator by name.
+
+    Parameters
+    ----------
+    name : one of ``CALIBRATORS``, as in docs/calibrators.md.
+    symmetric : fit on every item and its swap; the map is then odd.
+
+    Returns
+    -------
+    The estimator, not yet fitted.
+
+    Raises
+    ------
+    InputError
+        An unknown name, with the known ones.
+    """
     if name not in _CLASSES:
         raise InputError("unknown calibrator", value=name, allowed=", ".join(CALIBRATORS))
     return _CLASSES[name](symmetric=symmetric)

@@ -158,7 +158,11 @@ class MonotoneStacking(Stacking):
     """Ridge logistic regression on the votes with weights of at least 0.
 
     Only judges that are below chance according to the labels (95 % interval of accuracy below 1/2)
-    may have negative weights. Parameters and attributes are those of :class:`Stacking`.
+    may have negative weights. Attributes are those of :class:`Stacking`.
+
+    Parameters
+    ----------
+    Cs, n_folds, seed, symmetric : as in :class:`Stacking`.
     """
 
     kind: Aggregator = "stacking_monotone"
@@ -169,7 +173,11 @@ class MonotoneJoint(MonotoneStacking):
 
     The total weight of a vote, ``weights_``, is at least 0 except for judges that are below chance
     according to the labels. There is no agreement term, because weights do not bound its sign.
-    Parameters and attributes are those of :class:`Stacking`, with ``tau_`` as in :class:`Joint`.
+    Attributes are those of :class:`Stacking`, with ``tau_`` as in :class:`Joint`.
+
+    Parameters
+    ----------
+    Cs, n_folds, seed, symmetric : as in :class:`Stacking`.
     """
 
     kind: Aggregator = "joint_monotone"

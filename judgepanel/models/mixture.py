@@ -26,7 +26,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A panel of the average, its ``weight`` in (0, 1], and the ``columns`` of its judges."""
+    """A panel of the average.
+
+    Attributes
+    ----------
+    weight : share of the panel in the average, in (0, 1].
+    columns : positions of its judges among those of the average.
+    model : the panel.
+    """
 
     weight: float
     columns: tuple[int, ...]
@@ -159,7 +166,16 @@ def pooled(p: Sequence[Floats], weights: Sequence[float]) -> Floats:
 
 
 def mixture_of(models: Sequence[PanelModel], weights: Sequence[float]) -> Mixture:
-    """Return the average of ``models``; members are sorted by weight, which orders the judges.
+    """Return the average of panels; members are sorted by weight, which orders the judges.
+
+    Parameters
+    ----------
+    models : fitted panels, which may share judges.
+    weights : of each panel, above 0; they sum to 1.
+
+    Returns
+    -------
+    The average, without a fallback.
 
     Raises
     ------

@@ -30,8 +30,9 @@ class PanelModel:
     judges : names in panel order, best first; sums run in this order.
     rule : how their votes become a raw logit, tagged with the ``aggregator``.
     correct, voted : c and n of each judge on the labelled items.
-    calibrator : the requested calibrator; ``shape`` is the fit, whose kind is temperature after a
-        fallback (``replaced``).
+    calibrator : the requested calibrator.
+    shape : its fit, whose kind is temperature after a fallback.
+    replaced : whether it fell back.
     prior : P(label = 1) of an item without votes.
     n_fit : number of labelled items to which the panel was fitted.
     """
@@ -89,8 +90,20 @@ def fit_panel(
     """Fit the k best judges on all labelled items.
 
     The calibrator is fitted to scores whose weights and ranking leave out each item's own unit: by
-    leave-out counts for closed forms, by cross-fitting (folds from ``seed``) for other aggregators.
-    ``names`` are the columns of ``ballots``.
+    leave-out counts for closed forms, by cross-fitting for other aggregators.
+
+    Parameters
+    ----------
+    ballots : votes and labels of the items, signed.
+    names : names of the columns of ``ballots``.
+    k : number of judges in the panel.
+    aggregator, calibrator : the pipeline.
+    ranking : what the best judges are best in.
+    seed : seed of the folds of cross-fitting.
+
+    Returns
+    -------
+    The fitted panel.
     """
     scores = panel_scores(
         ballots,

@@ -16,6 +16,7 @@ import judgepanel as jp
 
 ROOT = Path(__file__).resolve().parents[2]
 FUNCTIONS = ("curve", "from_frame", "inspect", "load", "load_panel", "recommend", "study", "report")
+CLASSES = ("Inspection", "Panel", "RecommendedPanel", "StudyResult", "Votes")
 MODULES = ("panels", "reports", "studies", "votes")
 
 
@@ -38,6 +39,41 @@ def test_a_public_function_has_its_sections(name):
     for section in ("Parameters", "Returns", "Raises"):
         assert re.search(rf"^{section}\n-+$", text, flags=re.MULTILINE), section
     assert "Examples\n" in text or "References\n" in text
+
+
+def documented(text: str, *sections: str) -> set[str]:
+    """Names before the colon, or alone on a line, in these sections of a docstring."""
+    parts = re.split(r"^(\w+)\n-{3,}$", text, flags=re.MULTILINE)
+    lines = [
+        line.split(" : ")[0]
+        for title, body in zip(parts[1::2], parts[2::2], strict=True)
+        if title in sections
+        for line in body.splitlines()
+        if line and not line[0].isspace()
+    ]
+    return {name.strip(" *") for line in lines for name in line.split(",")}
+
+
+def parameters(call: Any) -> set[str]:
+    return set(inspect.signature(call).parameters) - {"self", "cls"}
+
+
+@pytest.mark.parametrize("name", sorted(jp.models.__all__))
+def test_every_parameter_of_a_model_is_documented(name):
+    model = getattr(jp.models, name)
+    text = inspect.getdoc(model)
+    assert parameters(model) <= documented(text, "Parameters", "Attributes")
+    assert inspect.isclass(model) or re.search(r"^Returns\n-+$", text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_method_with_parameters_has_its_sections(name):
+    for method in vars(getattr(jp, name)).values():
+        call = getattr(method, "__func__", method)
+        if inspect.isfunction(call) and not call.__name__.startswith("_") and parameters(call):
+            text = inspect.getdoc(call)
+            assert parameters(call) <= documented(text, "Parameters"), call.__name__
+            assert re.search(r"^Returns\n-+$", text, flags=re.MULTILINE), call.__name__
 
 
 @pytest.mark.parametrize("name", MODULES)
