@@ -12,22 +12,18 @@ from judgepanel.api.running import StudyRun, Workers, run_study, settings_from
 from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
-from judgepanel.present.registry import STUDIES, default_specs, study_named
+from judgepanel.present.registry import ENTRIES, STUDIES, default_specs, study_named
 from judgepanel.studies.contract import Spec
-from judgepanel.studies.cost.cost import COST
-from judgepanel.studies.cost.escalation import ESCALATION
 from judgepanel.studies.options import spec_options_of
-from judgepanel.studies.panel.what_if import WHAT_IF
 from judgepanel.studies.runner import AUTO
 from judgepanel.studies.settings import Settings
-from judgepanel.studies.value.value import VALUE
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.build import check_labels
 from judgepanel.words.output import check_output
 
-REPORTED = tuple(name for name in STUDIES if name != WHAT_IF.name)
+REPORTED = tuple(name for name, entry in ENTRIES.items() if not entry.by_hand)
 """Studies of a report: all except those that need judges picked by hand."""
-_AFTER = (VALUE.name, COST.name, ESCALATION.name)
+_AFTER = frozenset(name for name, entry in ENTRIES.items() if entry.after is not None)
 """Studies that need a recommendation."""
 
 
@@ -153,13 +149,15 @@ def report_studies(names: Sequence[str] | str | None) -> tuple[str, ...]:
     else:
         parts = names.split(",") if isinstance(names, str) else names
         wanted = {study_named(str(part).strip()).name for part in parts}
-    if WHAT_IF.name in wanted:
+    if by_hand := wanted.difference(REPORTED):
         raise InputError(
-            "a report cannot pick judges by hand", value=WHAT_IF.name, allowed=", ".join(REPORTED)
+            "a report cannot pick judges by hand",
+            value=", ".join(sorted(by_hand)),
+            allowed=", ".join(REPORTED),
         )
     if not wanted:
         raise InputError("a report needs one study or more", allowed=", ".join(REPORTED))
-    if wanted & set(_AFTER):
+    if wanted & _AFTER:
         wanted.add(RECOMMEND.name)
     # The recommendation comes first, since other studies use its pipeline.
     return tuple(

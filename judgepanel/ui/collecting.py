@@ -10,7 +10,6 @@ from judgepanel.present.analysis_report import AnalysisReport, Finding
 from judgepanel.present.registry import ENTRIES, STUDIES, default_specs
 from judgepanel.service import Analysis, Decision, Workspace
 from judgepanel.studies.contract import Spec
-from judgepanel.studies.panel.what_if import WHAT_IF
 
 Decisions = Callable[[], tuple[Decision, ...]]
 
@@ -40,7 +39,7 @@ def collected(space: Workspace, analysis: Analysis, decisions: Decisions) -> Ana
         if name != RECOMMEND.name:
             look(name, specs)
     old = tuple(name for name in outdated if name not in findings)
-    gone = {*findings, *old, WHAT_IF.name}
+    gone = {*findings, *old, *(name for name, entry in ENTRIES.items() if entry.by_hand)}
     return AnalysisReport(
         name=analysis.name,
         file=analysis.file,
