@@ -3,7 +3,8 @@
 For one split, judges are ranked on the calibration rows and the score of the first k judges is a
 cumulative sum, so all k together cost as much as the full panel: O(n K log K) time, and memory
 bounded by ``BLOCK`` cells at a time plus the result. Where only few of the best are asked for, the
-rest is not ranked, and all judges are a sum in any order: O(n K).
+rest is not ranked, and all judges are a sum in any order: O(n K). Of items with few votes only the
+voters are ranked (:mod:`kernels.aggregate.prefixes_sparse`).
 
 A calibrator must never see a score that was fitted to the item's own label (docs/aggregators.md):
 with ``own_label="removed"`` each calibration item is scored by weights *and a ranking* computed
@@ -14,11 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.kernels.aggregate.prefixes_sparse import (
+    Placed,
+    few_votes,
+    places_in,
+    places_without_own,
+    voters_scores,
+)
 from judgepanel.kernels.ballots import Ballots
 
 Floats = NDArray[np.float64]
@@ -32,6 +41,8 @@ CLOSED_FORMS: tuple[ClosedForm, ...] = ("majority", "accuracy_weighted", "log_od
 FRACTIONS: tuple[ClosedForm, ...] = ("majority", "accuracy_weighted")
 RANKINGS: tuple[Ranking, ...] = ("accuracy", "informativeness")
 BLOCK = 32_768
+_COUNTED = 1_000_000
+"""Votes that are counted together: the product needs a copy of them in double precision."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,9 +105,13 @@ def ranking_key(correct: Floats, voted: Floats, ranking: Ranking) -> Floats:
 
 def counts(ballots: Ballots, rows: Index) -> tuple[Floats, Floats]:
     """Return correct votes c and votes n of every judge on these rows, each float (n_judges,)."""
-    votes = ballots.votes[rows]
-    agreement = ballots.signs[rows].astype(np.float64) @ votes
-    voted = np.count_nonzero(votes, axis=0).astype(np.float64)
+    agreement, voted = np.zeros(ballots.n_judges), np.zeros(ballots.n_judges)
+    step = max(1, _COUNTED // max(1, ballots.n_judges))
+    for start in range(0, len(rows), step):
+        block = rows[start : start + step]
+        votes = ballots.votes[block]
+        agreement += ballots.signs[block].astype(np.float64) @ votes
+        voted += np.count_nonzero(votes, axis=0)
     return (voted + agreement) / 2.0, voted
 
 
@@ -135,9 +150,14 @@ def prefix_scores(
     def all_fixed(_: Index) -> tuple[Floats, Floats]:
         return weights, weights
 
-    evaluation_scores = _scores(ballots, evaluation, ks, aggregator, fixed, all_fixed)
+    places = places_in(order)
+
+    def placed(_: Index, judges: Index, __: Votes) -> tuple[Index, Floats]:
+        return places[judges], weights[judges]
+
+    evaluation_scores = _scores(ballots, evaluation, ks, aggregator, fixed, all_fixed, placed)
     if own_label == "seen":
-        calibration_scores = _scores(ballots, calibration, ks, aggregator, fixed, all_fixed)
+        calibration_scores = _scores(ballots, calibration, ks, aggregator, fixed, all_fixed, placed)
     else:
         calibration_scores = _own_label_removed(ballots, calibration, ks, aggregator, ranking)
     if aggregator == "log_odds":
@@ -175,7 +195,15 @@ def _own_label_removed(
         one = np.ones((len(rows), 1), dtype=np.int8)
         return weights[case(rows, one)[:, 0]], weights[case(rows, -one)[:, 0]]
 
-    return _scores(ballots, calibration, ks, aggregator, reranked, everyone)
+    placed: Placed | None = None
+    if _alone(ballots.units[calibration]):
+        places = places_without_own(keys)
+
+        def placed(rows: Index, judges: Index, votes: Votes) -> tuple[Index, Floats]:
+            cell = case(rows, votes)
+            return places(cell, judges, votes != 0), weights[cell, judges]
+
+    return _scores(ballots, calibration, ks, aggregator, reranked, everyone, placed)
 
 
 def _depth(ks: Index, n_judges: int) -> int:
@@ -207,8 +235,7 @@ def own_counts(
     with groups, each group is a case. Unused cases may hold counts that the panel does not have.
     """
     units = ballots.units[calibration]
-    signed = ballots.votes[calibration] * ballots.signs[calibration, None]
-    if np.bincount(units).max(initial=0) <= 1:
+    if _alone(units):
         shape = (3, ballots.n_judges)
         right = np.broadcast_to(np.array([[0.0], [0.0], [1.0]]), shape)
         voted = np.broadcast_to(np.array([[1.0], [0.0], [1.0]]), shape)
@@ -218,6 +245,7 @@ def own_counts(
 
         return right, voted, alone
     _, codes = np.unique(units, return_inverse=True)
+    signed = ballots.votes[calibration] * ballots.signs[calibration, None]
     shape = (int(codes.max()) + 1, ballots.n_judges)
     agreement = np.zeros(shape)
     cast = np.zeros(shape)
@@ -232,6 +260,11 @@ def own_counts(
     return (cast + agreement) / 2.0, cast, grouped
 
 
+def _alone(units: Index) -> bool:
+    """Whether every item is a unit of its own."""
+    return int(np.bincount(units).max(initial=0)) <= 1
+
+
 def _scores(
     ballots: Ballots,
     rows: Index,
@@ -239,12 +272,39 @@ def _scores(
     aggregator: ClosedForm,
     ranked: Callable[[Index], tuple[Floats, Votes]],
     everyone: Callable[[Index], tuple[Floats, Floats]],
+    placed: Placed | None,
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return logits (n_k, n) and the empty mask of every prefix, computed in blocks of items.
+    """Return logits (n_k, n) and the empty mask of every prefix.
 
     ``ranked`` returns weights and votes of the first judges in order, ``everyone`` the weights of
-    all judges if they vote for label 1, and for label 0.
+    all judges if they vote for label 1, and for label 0; ``placed``, if known, the places and
+    weights of the voters alone.
     """
+    few = np.zeros(len(rows), dtype=bool)
+    if placed is not None and _depth(ks, ballots.n_judges) == ballots.n_judges:
+        few = few_votes(ballots.votes, rows, len(ks))
+    if placed is None or not few.any():
+        logits, leading = _of_all(ballots, rows, ks, aggregator, ranked, everyone)
+    else:
+        logits, leading = np.empty((len(ks), len(rows))), np.empty(len(rows), dtype=np.int64)
+        logits[:, few], leading[few] = voters_scores(
+            ballots.votes, rows[few], ks, placed, partial(_cumulated, aggregator=aggregator)
+        )
+        logits[:, ~few], leading[~few] = _of_all(
+            ballots, rows[~few], ks, aggregator, ranked, everyone
+        )
+    return logits, ks[:, None] <= leading[None, :]
+
+
+def _of_all(
+    ballots: Ballots,
+    rows: Index,
+    ks: Index,
+    aggregator: ClosedForm,
+    ranked: Callable[[Index], tuple[Floats, Votes]],
+    everyone: Callable[[Index], tuple[Floats, Floats]],
+) -> tuple[Floats, Index]:
+    """Return logits (n_k, n) and the place of each item's first voter, in blocks of items."""
     logits = np.empty((len(ks), len(rows)))
     leading = np.full(len(rows), ballots.n_judges)
     walked = ks[ks <= _depth(ks, ballots.n_judges)]
@@ -263,7 +323,7 @@ def _scores(
             # Whoever votes is at the latest the last of all.
             later = np.flatnonzero(leading[block] == ballots.n_judges)
             leading[start + later] -= votes[later].any(axis=1)
-    return logits, ks[:, None] <= leading[None, :]
+    return logits, leading
 
 
 def _cumulated(weights: Floats, votes: Votes, aggregator: ClosedForm) -> Floats:
