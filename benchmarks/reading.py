@@ -19,7 +19,7 @@ from typing import BinaryIO
 import numpy as np
 
 from benchmarks.process import MIB, answer, job_text, measured, peak_bytes
-from benchmarks.report import Report, Table, say
+from benchmarks.report import Report, Table, cores, say
 from judgepanel.votes.apart import open_apart
 from judgepanel.votes.load import load_votes, map_columns
 
@@ -111,7 +111,9 @@ def run(megabytes: int = 200, rows: int = 16_000_000, rounds: int = ROUNDS) -> R
             for name, size, cost in zip(what, sizes, costs, strict=True)
         ],
         f"Medians of {rounds}, each in a new process; start-up and reading the disk are not "
-        "counted, starting the reader is. A loaded file counts items x judges.",
+        "counted, starting the reader is. A loaded file counts items x judges. Mean load of the "
+        f"machine over the last 5 minutes: {os.getloadavg()[1]:.0f} on {cores()} cores; where it "
+        "is above the number of cores, only CPU seconds can be compared.",
     )
     title, question = "Reading large files", "How long until a large upload can be looked at?"
     return Report(title, question, [table], lines)
