@@ -55,7 +55,8 @@ Ints = NDArray[np.int64]
 
 DENSE_JUDGES = 200
 _GRID_SIZE = 120
-_LARGE = 8_000_000
+_LARGE = 30_000_000
+"""Panel sizes x items x calibrators of which a worker would hold half a gigabyte of sums."""
 CHOICE_FOLDS = 3
 CHOICE_SIZES = 12
 
