@@ -105,7 +105,8 @@ def find_repeats(votes: VoteMatrix) -> RepeatSets:
     verdicts, labels = votes.votes[labelled], votes.labels[labelled]
     units = _unit_codes(votes, labelled)
     rows = _codes(np.column_stack([verdicts, labels]))[0]
-    keyed_sets = dict(keyed_copies(votes.with_items(labelled), rows, units))
+    tested = votes if len(labelled) == votes.n_items else votes.with_items(labelled)
+    keyed_sets = dict(keyed_copies(tested, rows, units))
     hints = tuple(keyed_sets.values())
     sets, conclusive, whole_file = _by_votes(verdicts, labels, units, hints)
     swapped = False
