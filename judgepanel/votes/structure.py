@@ -134,8 +134,10 @@ def scan(data: bytes, delimiter: str) -> Structure:
         first = 0
         if not header and len(records.starts):
             start, end = int(records.starts[0]), int(records.ends[0])
-            header_line, body, first = int(records.lines[0]), min(end + 1, len(data)), 1
+            header_line, first = int(records.lines[0]), 1
             header = _header(data[start:end], delimiter, header_line)
+        if not body and len(records.starts) > first:
+            body = int(records.starts[first])
         _refuse_ragged(records.cells[first:], records.lines[first:], len(header))
         lines.append(records.lines[first:])
         longest = max(longest, int((records.ends - records.starts).max(initial=0)))

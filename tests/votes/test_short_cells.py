@@ -25,12 +25,14 @@ def parsed(data: bytes) -> pd.DataFrame:
     rows=st.lists(st.tuples(SHORT, CELL, SHORT, CELL), min_size=1, max_size=30),
     end=st.sampled_from(["", "\n", "\n\n\n"]),
     line=st.sampled_from(["\n", "\r\n"]),
+    blank=st.sampled_from([0, 0, 1, 2]),
     separator=st.sampled_from(",;\t"),
 )
 def test_every_column_is_as_the_parser_reads_it(
-    rows: list[tuple[str, ...]], end: str, line: str, separator: str
+    rows: list[tuple[str, ...]], end: str, line: str, blank: int, separator: str
 ) -> None:
-    lines = [separator.join(cells) for cells in [("w", "x", "y", "z"), *rows]]
+    header, *lines = [separator.join(cells) for cells in [("w", "x", "y", "z"), *rows]]
+    lines = [header, *[""] * blank, *lines]
     data = (line.join(lines) + end).encode()
     pd.testing.assert_frame_equal(read_csv(data, "v.csv").frame, parsed(data))
 
