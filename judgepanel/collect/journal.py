@@ -8,7 +8,6 @@ versions up to 1.0 whose output no file of votes can hold are then escaped as we
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections.abc import Iterator
@@ -24,6 +23,8 @@ FILE = "outputs.jsonl"
 LOCK = ".lock"
 _MENDED = ".outputs.new"
 _LONGEST = 1 << 20
+_IMPOSSIBLE = 1e12
+"""Dollars or seconds that no call takes."""
 _DAMAGED = re.compile(rb'\\u(?:0000|[dD][89a-fA-F])|"(?:text|served_by|finish)": [^"]')
 """Marks of a line that may hold what no file of votes can; ordinary lines have none."""
 _UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -151,7 +152,7 @@ def _entry(line: bytes, number: int) -> dict[str, Any]:
 
 
 def _is_amount(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < math.inf
+    return type(value) in (int, float) and 0 <= value < _IMPOSSIBLE
 
 
 def _line(entry: dict[str, Any]) -> bytes:

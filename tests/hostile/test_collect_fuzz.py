@@ -143,6 +143,7 @@ FIELDS = ("text", "served_by", "finish", "tokens_in", "tokens_out", "cost", "sec
 
 
 @given(entries=st.lists(st.dictionaries(st.sampled_from(FIELDS), VALUES), max_size=ITEMS))
+@example(entries=[dict.fromkeys(FIELDS, 10**400)])
 def test_any_journal_of_finished_calls_is_read_and_goes_on(
     folder: Path, entries: list[dict[str, Any]]
 ) -> None:
