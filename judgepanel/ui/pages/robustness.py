@@ -81,8 +81,10 @@ def sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None
     """Draw the other studies, each of which starts when the previous one has ended."""
 
     def ask(entry: Entry) -> tuple[Spec, Any]:
-        controls = _CONTROLS.get(entry.name, partial(_no_controls, name=entry.name))
-        spec, view = controls(context, pipeline)
+        if controls := _CONTROLS.get(entry.name):
+            spec, view = controls(context, pipeline)
+        else:
+            spec, view = _spec(context, pipeline, entry), None
         if another := other_pipeline(spec, pipeline):
             st.caption(f"This section shows {another}.")
         return spec, view
@@ -135,7 +137,7 @@ def _banner(
         transfer,
         pipeline.calibrator,
         _stored(context, SLICE_TRANSFER.name, _slice_spec(context, pipeline)),
-        _stored(context, PERMUTATION.name, _spec(context, pipeline, PERMUTATION.name)),
+        _stored(context, PERMUTATION.name, _spec(context, pipeline, ENTRIES[PERMUTATION.name])),
         recommendation if pipeline == pipeline_of(recommendation) else None,
     )
     sentence = finding.sentence if transfer is None else so_far(transfer) + finding.sentence
@@ -143,12 +145,8 @@ def _banner(
     return sentence
 
 
-def _spec(context: PageContext, pipeline: Pipeline, name: str) -> Spec:
-    return ENTRIES[name].under(context.votes, context.analysis.settings, pipeline)[0]
-
-
-def _no_controls(context: PageContext, pipeline: Pipeline, *, name: str) -> tuple[Spec, None]:
-    return _spec(context, pipeline, name), None
+def _spec(context: PageContext, pipeline: Pipeline, entry: Entry) -> Spec:
+    return entry.under(context.votes, context.analysis.settings, pipeline)[0]
 
 
 def _slice_spec(context: PageContext, pipeline: Pipeline) -> SliceTransferSpec:
@@ -188,7 +186,7 @@ def _damage(context: PageContext, pipeline: Pipeline) -> tuple[Spec, CorruptionV
         help="When scoring: panels were fitted on clean votes and then something broke. All along: "
         "the calibration votes are damaged as well.",
     )
-    return _spec(context, pipeline, CORRUPTION.name), CorruptionView(scenario)
+    return _spec(context, pipeline, ENTRIES[CORRUPTION.name]), CorruptionView(scenario)
 
 
 def _distortions(context: PageContext, pipeline: Pipeline) -> tuple[Spec, DistortionView]:
