@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from judgepanel.decision.panel_file import load_panel
 from judgepanel.votes.samples import sample_bytes
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import answer, as_upload, finished_panel
+from tests.browser.driver import answer, as_upload, finished_panel, settled
 
 pytestmark = pytest.mark.browser
 
@@ -18,7 +18,11 @@ FARTHEST = 60
 
 
 def tab_to(page: Page, name: str) -> None:
-    """Press Tab until the control of this name has the focus; an icon may precede the name."""
+    """Press Tab until the control of this name has the focus; an icon may precede the name.
+
+    Not before the page is complete: a redraw takes the focus away.
+    """
+    settled(page)
     passed = []
     while len(passed) < FARTHEST:
         page.keyboard.press("Tab")
