@@ -57,13 +57,13 @@ def aggregator_content(model: PanelModel) -> dict[str, Any]:
         content["levels"] = [list(weights) for weights in rule.levels]
     elif rule.kind != "majority":
         content["weights"] = list(rule.weights)
-    if rule.kind in _SUMS:
-        content["intercept"] = rule.intercept  # type: ignore[union-attr]
-    if rule.kind in _COMPARING:
+    if not isinstance(rule, VoteFraction) and rule.kind in _SUMS:
+        content["intercept"] = rule.intercept
+    if isinstance(rule, JointSum | LevelSum) and rule.kind in _COMPARING:
         content |= {
-            "shares": list(rule.shares),  # type: ignore[union-attr]
-            "prototypes": list(rule.prototypes),  # type: ignore[union-attr]
-            "pull": list(rule.pull),  # type: ignore[union-attr]
+            "shares": list(rule.shares),
+            "prototypes": list(rule.prototypes),
+            "pull": list(rule.pull),
         }
     return content
 

@@ -193,10 +193,11 @@ def mixture_of(models: Sequence[PanelModel], weights: Sequence[float]) -> Mixtur
         for m in order
     )
     mixture = Mixture(judges, members)
+    edges = mixture.edges
     for member in members:
         rule = member.model.rule
         if isinstance(rule, LevelSum):
-            shared = tuple(mixture.edges[column] for column in member.columns)
+            shared = tuple(edges[column] for column in member.columns)
             if rule.edges != shared:
                 raise ValueError("members of a mixture cut a judge's grades into the same bands")
     return mixture

@@ -86,8 +86,10 @@ def show_others(
     """
     recommendation = known_recommendation(context)
     for entry in entries_of(page):
+        if entry.name in drawn:
+            continue
         specs = entry.specs(context.votes, context.analysis.settings, recommendation)
-        if entry.name in drawn or not specs:
+        if not specs:
             continue
         st.header(entry.study.title)
         spec, view = (specs[0], None) if ask is None else ask(entry)

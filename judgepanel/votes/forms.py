@@ -62,12 +62,12 @@ def in_plain_words(
     notes = []
     if named:
         notes.append(
-            f"Names of models are read as the first or the second response: {_list(named)}."
+            f"Names of models are read as the first or the second response: {listed(named)}."
         )
     if numbered:
-        notes.append(f"1 is read as the first response and 2 as the second: {_list(numbered)}.")
+        notes.append(f"1 is read as the first response and 2 as the second: {listed(numbered)}.")
     if halves:
-        notes.append(f"0.5 is read as a tie: {_list(halves)}.")
+        notes.append(f"0.5 is read as a tie: {listed(halves)}.")
     return table, notes
 
 
@@ -107,10 +107,6 @@ def _graded(column: str, mapping: Mapping, scales: Scales) -> bool:
     if mapping.layout == "long":
         return bool(scales) and column == mapping.verdict_column
     return column != mapping.label_column and unshield(column, is_role_name) in scales
-
-
-def _list(columns: list[str]) -> str:
-    return listed(columns)
 
 
 def _without_models(table: RawTable, columns: tuple[str, ...]) -> tuple[RawTable, list[str]]:

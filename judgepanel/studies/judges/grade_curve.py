@@ -7,6 +7,7 @@ count together.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from judgepanel.studies.settings import Prepared
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,25 +54,35 @@ class GradeCurve:
 
 def grade_curves(prepared: Prepared) -> tuple[GradeCurve, ...]:
     """Return the curve of every judge with grades, most accurate first."""
-    curves = [grade_curve(prepared, judge) for judge in prepared.judges]
-    known = [curve for curve in curves if curve is not None]
-    return tuple(sorted(known, key=lambda curve: -curve.correct.sum() / curve.voted.sum()))
+    curves = _curves(prepared, prepared.judges)
+    return tuple(sorted(curves, key=lambda curve: -curve.correct.sum() / curve.voted.sum()))
 
 
 def grade_curve(prepared: Prepared, judge: str) -> GradeCurve | None:
     """Return the curve of a judge; None if it gave no grades, or was set aside."""
+    return next(_curves(prepared, (judge,)), None)
+
+
+def _curves(prepared: Prepared, judges: Sequence[str]) -> Iterator[GradeCurve]:
+    """Yield the curves of those of these judges that gave grades."""
     votes, ballots = prepared.oriented.votes, prepared.ballots
-    if judge not in votes.judges or votes.thresholds is None or ballots.margins is None:
-        return None
-    j = votes.judges.index(judge)
-    voted = ballots.votes[:, j] != 0
-    if np.isnan(votes.thresholds[j]) or not voted.any():
-        return None
+    if votes.thresholds is None or ballots.margins is None:
+        return
     levels = levels_on(ballots, np.arange(ballots.n_items))
-    margins = ballots.margins[voted, j]
-    bands = levels.bands(ballots.margins, ballots.n_items)[voted, j]
-    right = (ballots.votes[:, j] == ballots.signs)[voted]
-    inside = [bands == band for band in range(int(levels.n_bands[j])) if (bands == band).any()]
+    bands = levels.bands(ballots.margins, ballots.n_items)
+    for j, judge in enumerate(votes.judges):
+        voted = ballots.votes[:, j] != 0
+        if judge in judges and voted.any() and not np.isnan(votes.thresholds[j]):
+            right = (ballots.votes[:, j] == ballots.signs)[voted]
+            margins = ballots.margins[voted, j]
+            yield _curve(judge, float(votes.thresholds[j]), right, margins, bands[voted, j])
+
+
+def _curve(
+    judge: str, threshold: float, right: Bools, margins: Floats, bands: NDArray[np.int8]
+) -> GradeCurve:
+    """Return the curve of a judge from its votes, all (n_votes,)."""
+    inside = [bands == band for band in np.unique(bands)]
     counts = np.array([rows.sum() for rows in inside], dtype=np.int64)
     correct = np.array([right[rows].sum() for rows in inside], dtype=np.int64)
     nearest, median, farthest = (
@@ -78,7 +90,7 @@ def grade_curve(prepared: Prepared, judge: str) -> GradeCurve | None:
     )
     return GradeCurve(
         judge,
-        float(votes.thresholds[j]),
+        threshold,
         nearest,
         median,
         farthest,
