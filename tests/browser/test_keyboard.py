@@ -37,10 +37,11 @@ def test_votes_become_a_panel_file_without_a_mouse(
 ) -> None:
     rows = sample_bytes("clean_pairwise").decode().splitlines()[:61]
     votes = "\n".join(",".join(row.split(",")[:5]) for row in rows)
-    page.goto(server.url)
-    page.get_by_role("heading", name="Your votes").wait_for()
-    tab_to(page, "Upload")
+    # A chooser that opens before the browser has agreed to hand it over is lost.
     with page.expect_file_chooser() as chooser:
+        page.goto(server.url)
+        page.get_by_role("heading", name="Your votes").wait_for()
+        tab_to(page, "Upload")
         page.keyboard.press("Enter")
     chooser.value.set_files(as_upload("votes.csv", votes))
     expect(answer(page)).to_contain_text("60 items, 3 judges")
