@@ -31,8 +31,9 @@ def test_an_upload_that_is_cut_off_is_said_and_can_be_sent_again(
     uploader.get_by_text("Error").wait_for()
     expect(page.get_by_role("button", name="Analyse")).to_have_count(0)
     page.unroute("**/_stcore/upload_file/**", cut_off)
-    uploader.get_by_role("button", name="Remove one_class_votes.csv").click()
+    # A chooser that opens before the browser has agreed to hand it over is lost.
     with page.expect_file_chooser() as choosing:
+        uploader.get_by_role("button", name="Remove one_class_votes.csv").click()
         uploader.get_by_role("button", name="Upload", exact=True).click()
     choosing.value.set_files(VOTES)
     answer(page).wait_for()
