@@ -14,7 +14,7 @@ from judgepanel.present.registry import COVERAGE_PAGE, PAGES, Page
 from judgepanel.service import Analysis, Full, NotFound, ServerProblem, SignInFirst
 from judgepanel.ui.access import AccessProblem, sign_in, signed_in_as
 from judgepanel.ui.controls import forget_defaults
-from judgepanel.ui.glossary import TERMS
+from judgepanel.ui.glossary import TERMS, with_terms
 from judgepanel.ui.reporting import report
 from judgepanel.ui.session import current, is_reader, link_parameters
 from judgepanel.ui.sharing import share
@@ -45,6 +45,15 @@ h3 { font-size: 1rem !important; font-weight: 650; padding: .4rem 0 .2rem 0 !imp
 .jp-note { font-size: .9rem; margin: 0; overflow-wrap: anywhere; }
 .jp-reading { font-size: .86rem; margin: 0; opacity: .75; overflow-wrap: anywhere; }
 .jp-text { margin: 0; overflow-wrap: anywhere; }
+:is(p, div):has(> .jp-term) { position: relative; }
+.jp-term { text-decoration: underline dotted 1px; text-underline-offset: .22em;
+  text-decoration-color: color-mix(in srgb, currentColor 45%, transparent); cursor: help; }
+.jp-term:focus { outline: none; }
+.jp-term:is(:hover, :focus)::after { content: attr(data-meaning); position: absolute; left: 0;
+  margin-top: 1.7em; z-index: 1000; max-width: min(26rem, 100%); padding: .5rem .7rem;
+  border: 1px solid rgba(128,128,128,.5); border-radius: 4px; font-size: .86rem; font-weight: 400;
+  line-height: 1.4; color: light-dark(#0F1720, #E4E8ED); background: light-dark(#FFFFFF, #1A1F27);
+  box-shadow: 0 2px 10px rgba(0,0,0,.25); pointer-events: none; }
 .jp-brand { font-size: 1.15rem; font-weight: 700; margin: 0; }
 section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
   padding: .2rem 0 .5rem !important; }
@@ -114,7 +123,7 @@ def frame(title: str, question: str) -> PageContext | None:
     if analyses is not None:
         _strip(*analyses)
     st.title(title)
-    st.html(f'<p class="jp-question">{in_html(question)}</p>')
+    st.html(f'<p class="jp-question">{with_terms(question)}</p>')
     return None if analyses is None else PageContext(*analyses)
 
 
@@ -155,13 +164,20 @@ def guard(context: PageContext | None, what: str) -> PageContext:
 
 def answer(sentence: str, tone: str = "keep") -> None:
     """The page's answer as a banner; ``tone`` is keep, curate or open."""
-    st.html(f'<p class="jp-answer jp-{in_html(tone)}" role="status">{in_html(sentence, 1000)}</p>')
+    st.html(
+        f'<p class="jp-answer jp-{in_html(tone)}" role="status">{with_terms(sentence, 1000)}</p>'
+    )
 
 
 def notes(sentences: tuple[str, ...]) -> None:
     """Show what the reader must know, under the answer."""
     for sentence in dict.fromkeys(sentences):
-        st.html(f'<p class="jp-note">Note: {in_html(sentence, 1000)}</p>')
+        st.html(f'<p class="jp-note">Note: {with_terms(sentence, 1000)}</p>')
+
+
+def caption(sentence: str) -> None:
+    """Show a remark in small print."""
+    st.html(f'<p class="jp-reading">{with_terms(sentence, 1000)}</p>')
 
 
 def problem(sentence: str) -> None:

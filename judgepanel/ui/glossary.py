@@ -1,6 +1,10 @@
-"""Definitions of the terms on the pages, for the glossary in the menu."""
+"""Definitions of the terms on the pages: in the menu, and on each term where it stands."""
 
 from __future__ import annotations
+
+import re
+
+from judgepanel.words.text import in_html
 
 TERMS: dict[str, str] = {
     "Ability": "How good a judge is in the model of judges and items, in standard deviations of "
@@ -170,3 +174,28 @@ TERMS: dict[str, str] = {
     "Worth": "How much the NLL rises when the panel is refitted without the judge: above 0 the "
     "judge helps.",
 }
+_BY_NAME = {term.casefold(): term for term in TERMS}
+_TERM = re.compile(
+    rf"(?<![\w-])(?:({'|'.join(map(re.escape, sorted(TERMS, key=len, reverse=True)))})s?|top-\d+)"
+    r"(?![\w-]| test| about)",
+    re.IGNORECASE,
+)
+
+
+def with_terms(text: str, length: int = 400) -> str:
+    """Return text for an HTML body in which the first mention of each term shows its definition.
+
+    The definition appears below the term while a pointer is on it, or after a tap. It is an
+    attribute, so the text itself stays as it was; the keyboard reaches it through the menu.
+    """
+    explained = set()
+
+    def explain(mention: re.Match[str]) -> str:
+        term = _BY_NAME[mention[1].casefold()] if mention[1] else "Top-k"
+        if term in explained:
+            return mention[0]
+        explained.add(term)
+        meaning = in_html(f"{term}: {TERMS[term]}")
+        return f'<span class="jp-term" tabindex="-1" data-meaning="{meaning}">{mention[0]}</span>'
+
+    return _TERM.sub(explain, in_html(text, length))

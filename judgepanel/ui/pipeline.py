@@ -16,7 +16,7 @@ from judgepanel.present.pipeline import Pipeline, pipeline_of
 from judgepanel.service import Job
 from judgepanel.studies.confidence.probabilities import PanelAggregator
 from judgepanel.studies.contest.averaged import AVERAGE
-from judgepanel.ui.frame import PageContext, show_errors
+from judgepanel.ui.frame import PageContext, caption, show_errors
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import FIRST_SECONDS, POLL_SECONDS
 from judgepanel.words.numbers import counted
@@ -169,14 +169,15 @@ def pipeline_note(
     if result is None:
         if awaited and _spec(context) is not None:
             words += " What is recommended is worked out next, from other pipelines too."
-        st.caption(words)
+        caption(words)
         return
     other = _other(result, aggregator, calibrator, average=average)
     if other == (aggregator, calibrator):
-        st.caption(words)
+        caption(words)
         return
     left, right = st.columns([3, 1], vertical_alignment="center")
-    left.caption(words)
+    with left:
+        caption(words)
     right.button(
         f"Show {pipeline_name(*other)}",
         key="other_pipeline",

@@ -28,6 +28,7 @@ from judgepanel.present.registry import Entry, Page, entries_of
 from judgepanel.present.study import study_blocks
 from judgepanel.studies.contract import Spec
 from judgepanel.ui.frame import PageContext
+from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.widgets import chart, downloads, table
 from judgepanel.ui.work import show_result
@@ -226,7 +227,7 @@ def _figure(block: Figure, key: str) -> None:
 
 
 def _text(text: str, kind: str) -> None:
-    st.html(f'<p class="{kind}">{in_html(text, LONGEST)}</p>')
+    st.html(f'<p class="{kind}">{with_terms(text, LONGEST)}</p>')
 
 
 def grid_table_html(cells: GridCells, *, label: str) -> str:

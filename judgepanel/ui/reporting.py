@@ -19,6 +19,7 @@ from judgepanel.words.numbers import minute
 from judgepanel.words.text import csv_name, in_html
 
 LONGEST = 2_000
+_IMAGE = "image-format"
 _ROUND = "decision-round"
 _FILES: tuple[tuple[str, Callable[[Document], str], str, str, str], ...] = (
     (
@@ -42,11 +43,26 @@ def report(analysis: Analysis) -> None:
     """Draw the popover; readers cannot record decisions."""
     space = workspace()
     _downloads(space, analysis, _decisions(space, analysis))
+    # Streamlit forgets the value of a widget when the page changes, so it is stored beside it.
+    st.session_state[_IMAGE] = st.segmented_control(
+        "Figures are saved as",
+        ("png", "svg"),
+        default=image_format(),
+        required=True,
+        key="figures-saved-as",
+        format_func=str.upper,
+        help="What the camera at the top right of a figure saves.",
+    )
     place = st.container()
     if not is_reader():
         _form(space, analysis)
     with place:
         _list(_decisions(space, analysis)())
+
+
+def image_format() -> str:
+    """The format in which the toolbar of a figure saves it: png or svg."""
+    return str(st.session_state.get(_IMAGE, "png"))
 
 
 def missing_words(what: str, by: str, why: str) -> str:

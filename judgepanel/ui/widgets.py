@@ -21,6 +21,8 @@ from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.studies.result_file import result_content
 from judgepanel.ui.frame import PageContext
+from judgepanel.ui.glossary import with_terms
+from judgepanel.ui.reporting import image_format
 from judgepanel.ui.session import PARAMETER, is_reader, workspace
 from judgepanel.votes.checks import Check
 from judgepanel.votes.repeats import find_repeats
@@ -28,7 +30,7 @@ from judgepanel.words.cells import Column, Form, levels, numbers, text
 from judgepanel.words.commands import study_command
 from judgepanel.words.sentences import CHECK_MARKS, check_numbers
 from judgepanel.words.tables import csv_text
-from judgepanel.words.text import csv_name, in_html, plain
+from judgepanel.words.text import csv_name, plain
 
 # Set once, since the option is global: a page that changed it while drawing would change it for
 # other users' pages too.
@@ -39,11 +41,11 @@ def check_card(check: Check, below: Callable[[], None] | None = None) -> None:
     """Draw one check: outcome in words, why, advice, numbers; ``below`` adds to the card."""
     with st.container(border=True):
         st.html(
-            f'<p class="jp-note"><b>{in_html(check.title)}: {CHECK_MARKS[check.outcome]}.</b> '
-            f"{in_html(check.why, 1000)} {in_html(check.advice, 1000)}</p>"
+            f'<p class="jp-note"><b>{with_terms(check.title)}: {CHECK_MARKS[check.outcome]}.</b> '
+            f"{with_terms(f'{check.why} {check.advice}', 2000)}</p>"
         )
         with st.expander("What was counted"):
-            st.html(f'<p class="jp-note">{in_html(check_numbers(check), 1000)}</p>')
+            st.html(f'<p class="jp-note">{with_terms(check_numbers(check), 1000)}</p>')
         if below is not None:
             below()
 
@@ -60,11 +62,15 @@ def offer_grouping(context: PageContext) -> None:
 
 
 def chart(figure: go.Figure, *, key: str, alt: str) -> None:
-    """A figure with a toolbar on hover: zoom, pan, reset, and a download as PNG."""
+    """A figure with a toolbar on hover: zoom, pan, reset, and a download as an image."""
     config = {
         "displaylogo": False,
         "modeBarButtons": [["toImage"], ["zoom2d", "pan2d", "resetScale2d"]],
-        "toImageButtonOptions": {"format": "png", "scale": 3, "filename": f"judgepanel-{key}"},
+        "toImageButtonOptions": {
+            "format": image_format(),
+            "scale": 3,
+            "filename": f"judgepanel-{key}",
+        },
     }
     st.plotly_chart(figure, key=key, alt=alt, config=config)
 
@@ -209,4 +215,4 @@ def downloads(
 
 def section_answer(sentence: str) -> None:
     """Draw a section's answer; HTML, since Markdown would interpret brackets and stars in it."""
-    st.html(f'<p class="jp-text jp-result">{in_html(sentence, 1000)}</p>')
+    st.html(f'<p class="jp-text jp-result">{with_terms(sentence, 1000)}</p>')

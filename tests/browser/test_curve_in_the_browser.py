@@ -38,6 +38,24 @@ def drawn(page: Page):
     return page.locator(".js-plotly-plot .scatterlayer")
 
 
+def _saved_as_svg(page: Page) -> None:
+    """The toolbars of this page's figures, and of the next page's, save SVG once it is chosen."""
+    page.get_by_role("button", name="Report").click()
+    page.get_by_text("SVG", exact=True).click()
+    page.keyboard.press("Escape")
+    camera = page.locator('[data-title="Download plot"]').first
+    camera.wait_for(state="attached")
+    page.locator(".js-plotly-plot").first.hover()
+    with page.expect_download() as picture:
+        camera.click()
+    assert Path(picture.value.path()).read_bytes().startswith(b"<svg")
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Judges", exact=True).click()
+    page.wait_for_url("**/judges?analysis=*")
+    camera.wait_for(state="attached")
+    page.go_back()
+    finished_curve(page)
+
+
 def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
     page: Page,
     server: Server,
@@ -59,6 +77,7 @@ def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
     with page.expect_download() as picture:
         page.locator('[data-title="Download plot as a PNG"]').first.click()
     assert Path(picture.value.path()).read_bytes().startswith(b"\x89PNG")
+    _saved_as_svg(page)
     sentence, analysis = answer(page).inner_text(), analysis_in(page)
 
     page.reload()

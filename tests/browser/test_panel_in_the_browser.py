@@ -74,6 +74,19 @@ def test_the_panel_file_is_valid_and_scores_as_the_page_does_bit_for_bit(
     guard.check()
 
 
+def test_a_term_explains_itself_where_it_stands(page: Page, server: Server) -> None:
+    page.goto(address(server, RECOMMENDED, prepared(server.home, "hard_panel")))
+    finished_panel(page)
+    term = answer(page).get_by_text("expected NLL", exact=True)
+    shown = "term => getComputedStyle(term, '::after').content"
+    assert term.evaluate(shown) == "none"
+    term.hover()
+    assert "The NLL to expect on new items" in term.evaluate(shown)
+    term.click()
+    page.mouse.move(0, 0)
+    assert "The NLL to expect on new items" in term.evaluate(shown)
+
+
 def test_votes_that_cannot_be_scored_are_refused_and_the_panel_stays(
     page: Page, server: Server, guard: Guard
 ) -> None:

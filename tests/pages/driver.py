@@ -72,12 +72,13 @@ def until_done(app: AppTest) -> AppTest:
 
 
 def htmls(app: AppTest, marker: str = "") -> list[str]:
-    """Text of every piece of HTML whose source holds the marker; never the style sheet."""
+    """Text of every piece of HTML that has the marker in its text or source; no style sheets."""
     bodies = [element.proto.body for element in app.get("html")]
+    texts = [html.unescape(_TAG.sub("", body)) for body in bodies]
     return [
-        html.unescape(_TAG.sub("", body))
-        for body in bodies
-        if marker in body and "<style>" not in body
+        text
+        for body, text in zip(bodies, texts, strict=True)
+        if marker in body + text and "<style>" not in body
     ]
 
 

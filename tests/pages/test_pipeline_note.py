@@ -42,7 +42,7 @@ def analysis_of(seed: int, protocol: Protocol = "honest", splits: int = 2) -> st
 
 
 def notes(app: AppTest) -> list[str]:
-    return [text.value for text in app.caption if text.value.startswith("This page shows ")]
+    return [text for text in htmls(app, "jp-reading") if text.startswith("This page shows ")]
 
 
 @pytest.mark.parametrize("page", [*PIPELINED, CURVE])

@@ -16,7 +16,15 @@ from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.what_if import WHAT_IF
 from judgepanel.studies.panel.what_if_result import WhatIf
-from judgepanel.ui.frame import START, PageContext, answer, next_step, problem, show_errors
+from judgepanel.ui.frame import (
+    START,
+    PageContext,
+    answer,
+    caption,
+    next_step,
+    problem,
+    show_errors,
+)
 from judgepanel.ui.pages.home import choose_two, outcome
 from judgepanel.ui.session import COMPARE, PARAMETER, is_reader, workspace
 from judgepanel.ui.widgets import how_study, section_answer, table
@@ -159,7 +167,7 @@ def _results(content: dict[str, Any]) -> None:
     if not results:
         return
     table(Table(result_table(results)), key="compared")
-    st.caption(
+    caption(
         "The NLL of a recommendation includes its selection bias. Each interval is for one "
         "analysis; whether two of them overlap is not a test."
     )

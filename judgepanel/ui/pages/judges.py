@@ -22,7 +22,7 @@ from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
 from judgepanel.studies.judges.judges_result import Judges
 from judgepanel.studies.outputs import positions
 from judgepanel.studies.settings import prepare
-from judgepanel.ui.frame import PageContext, answer, next_step
+from judgepanel.ui.frame import PageContext, answer, caption, next_step
 from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_others
 from judgepanel.ui.session import judges_of
@@ -75,7 +75,7 @@ def _grades(context: PageContext, judge: str) -> None:
     st.header("What its grades tell")
     section_answer(grade_sentence(curve))
     chart(grade_figure(curve), key="grades", alt="Right votes by distance from the threshold. ")
-    st.caption(GRADE_NOTE)
+    caption(GRADE_NOTE)
     table(Table(grade_table(curve)), key="grades")
 
 
@@ -93,7 +93,7 @@ def _both_orders(context: PageContext) -> None:
         alt="Share of items with the same verdict in both orders, with intervals, one mark a "
         "judge. " + position_sentence(orders),
     )
-    st.caption(
+    caption(
         "On items with a verdict in both orders. Lean: the share with both verdicts for what was "
         "shown first, less the share with both for what was shown second. Intervals (95 %, Wilson; "
         "Agresti and Min for the lean) are for one judge alone. A judge that contradicts itself "

@@ -31,7 +31,7 @@ from judgepanel.studies.robustness.narrow_band import NARROW_BAND, NarrowBandSpe
 from judgepanel.studies.robustness.permutation import PERMUTATION
 from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
 from judgepanel.ui.controls import aggregator_control, calibrator_control, folded
-from judgepanel.ui.frame import PageContext, answer, next_step
+from judgepanel.ui.frame import PageContext, answer, caption, next_step
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_others
 from judgepanel.ui.session import workspace
@@ -86,7 +86,7 @@ def sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None
         else:
             spec, view = _spec(context, pipeline, entry), None
         if another := other_pipeline(spec, pipeline):
-            st.caption(f"This section shows {another}.")
+            caption(f"This section shows {another}.")
         return spec, view
 
     drawn = {DIFFICULTY_TRANSFER.name}
