@@ -383,9 +383,9 @@ def as_votes(votes: AnyVotes) -> Votes:
     if isinstance(votes, VoteMatrix):
         return Votes(votes)
     raise InputError(
-        "these are no votes",
+        "these are not votes",
         value=type(votes).__name__,
-        allowed="what load or from_frame returns",
+        allowed="what jp.load(path) or jp.from_frame(frame) returns",
     )
 
 

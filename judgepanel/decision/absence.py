@@ -111,7 +111,7 @@ def measure_absence(
     everyone, n_folds = np.arange(ballots.n_items), min(FOLDS, settings.splits)
     for drawn in folds(ballots.units, everyone, n_folds, seed=settings.seed, key=(_STREAM,)):
         rng = _stream(settings.seed, drawn.number)
-        fitted = _fitted(_of_rows(ballots, drawn.calibration), model, names, groups, rng)
+        fitted = _fitted(ballots.of_items(drawn.calibration), model, names, groups, rng)
         for arms, losses in (
             (_one_by_one(len(names)), alone),
             (_at_once(names, groups, rng), together),
@@ -150,7 +150,7 @@ def _fitted(
     for member in model.members:
         columns = sorted(names.index(name) for name in member.model.judges)
         panel = fit_panel(
-            _of_columns(ballots, columns),
+            ballots.of_judges(columns),
             tuple(names[column] for column in columns),
             len(columns),
             aggregator=member.model.aggregator,
@@ -268,29 +268,7 @@ def _figures(
 
 def _of_judges(prepared: Prepared, names: list[str]) -> Ballots:
     place = {name: column for column, name in enumerate(prepared.judges)}
-    return _of_columns(prepared.ballots, [place[name] for name in names])
-
-
-def _of_columns(ballots: Ballots, columns: list[int]) -> Ballots:
-    others, margins = ballots.unlabelled, ballots.margins
-    return replace(
-        ballots,
-        votes=ballots.votes[:, columns],
-        unlabelled=None if others is None else others[:, columns],
-        ties=None,
-        margins=None if margins is None else margins[:, columns],
-    )
-
-
-def _of_rows(ballots: Ballots, rows: Index) -> Ballots:
-    return replace(
-        ballots,
-        votes=ballots.votes[rows],
-        signs=ballots.signs[rows],
-        units=np.unique(ballots.units[rows], return_inverse=True)[1].astype(np.int64),
-        ties=None,
-        margins=None if ballots.margins is None else ballots.margins[rows],
-    )
+    return prepared.ballots.of_judges([place[name] for name in names])
 
 
 def _unsigned(signs: Votes) -> Votes:

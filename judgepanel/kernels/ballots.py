@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +37,29 @@ class Ballots:
     unlabelled: NDArray[np.int8] | None = None
     ties: NDArray[np.bool_] | None = None
     margins: NDArray[np.float64] | None = None
+
+    def of_judges(self, judges: ArrayLike) -> Ballots:
+        """Return the same items with some of the judges: a mask, or positions of columns."""
+        columns = np.asarray(judges)
+        unlabelled, ties, margins = self.unlabelled, self.ties, self.margins
+        return replace(
+            self,
+            votes=self.votes[:, columns],
+            unlabelled=None if unlabelled is None else unlabelled[:, columns],
+            ties=None if ties is None else ties[:, columns],
+            margins=None if margins is None else margins[:, columns],
+        )
+
+    def of_items(self, items: NDArray[np.int64]) -> Ballots:
+        """Return some of the labelled items, with their groups numbered from 0."""
+        return replace(
+            self,
+            votes=self.votes[items],
+            signs=self.signs[items],
+            units=np.unique(self.units[items], return_inverse=True)[1].astype(np.int64),
+            ties=None if self.ties is None else self.ties[items],
+            margins=None if self.margins is None else self.margins[items],
+        )
 
     @property
     def n_items(self) -> int:

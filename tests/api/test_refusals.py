@@ -129,10 +129,11 @@ def test_a_setting_that_is_none_is_refused(votes, options, says):
     assert says in refusal(jp.study, "judges", votes, **options)
 
 
-def test_what_is_no_votes_is_refused_with_how_to_get_some():
-    sentence = refusal(jp.curve, pd.DataFrame({"label": [1]}))
-    assert sentence == "these are no votes (found 'DataFrame'); allowed: what load or from_frame " \
-        "returns."  # fmt: skip
+def test_what_is_not_votes_is_refused_with_how_to_get_some():
+    assert refusal(jp.curve, pd.DataFrame({"label": [1]})) == (
+        "these are not votes (found 'DataFrame'); "
+        "allowed: what jp.load(path) or jp.from_frame(frame) returns."
+    )
 
 
 def test_votes_without_labels_are_refused_by_every_study():

@@ -1,13 +1,24 @@
 """The command line as the tests run it: in this process, with its output captured."""
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from judgepanel.cli import main
+from judgepanel.decision.panel_file import export_panel, panel_json
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import load_votes
 from judgepanel.votes.shipped import SAMPLE_FOLDER
+from tests.helpers import single_panel
+
+GOOD = "item_id,label,j1,j2\n" + "".join(
+    f"i{n},{n % 2},{n % 2},{(n // 2) % 2}\n" for n in range(24)
+)
+"""A file of votes of two judges."""
 
 
 @dataclass(frozen=True)
@@ -48,3 +59,46 @@ def samples(tmp_path):
 @pytest.fixture
 def clean(samples) -> Path:
     return samples / "clean_pairwise_votes.csv"
+
+
+@pytest.fixture
+def votes(tmp_path):
+    path = tmp_path / "v.csv"
+    path.write_text(GOOD)
+    return path
+
+
+@pytest.fixture
+def refused(cli, tmp_path):
+    """Runs a command that must be refused and returns its one line."""
+
+    def run(*arguments):
+        before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+        ran = cli(*arguments)
+        after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+        assert ran.status == 2
+        assert after == before
+        assert "Traceback" not in ran.err
+        assert ran.error.startswith("judgepanel")
+        assert ran.out == ""
+        return ran.error
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def content():
+    """What the file of a panel of two judges holds."""
+    votes = load_votes(GOOD.encode(), name="v.csv").votes
+    spec = RecommendSpec(settings=Settings(splits=2))
+    result = run(RECOMMEND, votes, spec, jobs=1)
+    ballots = prepare(votes, spec.settings).ballots
+    model = single_panel(ballots, ("j1", "j2"), 2, aggregator="one_coin", calibrator="temperature")
+    return export_panel(replace(result, model=model), votes, spec, ())
+
+
+@pytest.fixture
+def panel(content, tmp_path):
+    path = tmp_path / "panel.json"
+    path.write_text(panel_json(content), encoding="utf-8")
+    return path

@@ -27,7 +27,7 @@ from judgepanel.scoring.splits import Split, folds
 from judgepanel.studies.contest.candidates import Candidate, Candidates, Curation, Family
 from judgepanel.studies.panel.curated import Curated, curated
 from judgepanel.studies.panel.curator_list import CURATORS
-from judgepanel.studies.panel.evidence import Known, Rules, evidence_of, judges_of
+from judgepanel.studies.panel.evidence import Known, Rules, evidence_of
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -194,7 +194,7 @@ def final_member(
     if made.chosen.table:
         raise ValueError("a table of patterns is not a panel that can be taken away")
     panel = tuple(name for name, chosen in zip(names, judges, strict=True) if chosen)
-    return panel_of(judges_of(ballots, judges), panel, len(panel), made.scores, **pipeline)
+    return panel_of(ballots.of_judges(judges), panel, len(panel), made.scores, **pipeline)
 
 
 FINAL = (0, 2)

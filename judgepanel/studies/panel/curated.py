@@ -30,7 +30,7 @@ from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.kernels.select.table import table, table_kernel
 from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.studies.panel.curator import Chosen, Curator
-from judgepanel.studies.panel.evidence import Evidence, Known, Rules, evidence_of, judges_of
+from judgepanel.studies.panel.evidence import Evidence, Known, Rules, evidence_of
 from judgepanel.studies.panel.simple_curators import first_of
 
 Bools = NDArray[np.bool_]
@@ -111,7 +111,7 @@ def _scores(
             key=(split.number, 4),
         )
     if chosen.ranking is not None or not curator.uses_labels:
-        seen = ballots if chosen.ranking else judges_of(ballots, chosen.judges)
+        seen = ballots if chosen.ranking else ballots.of_judges(chosen.judges)
         return panel_scores(
             seen,
             split,
@@ -174,14 +174,14 @@ def _chosen_anew(
 def _fixed(ballots: Ballots, split: Split, judges: Bools, aggregator: Aggregator) -> PrefixScores:
     """Score both sides under one panel, calibration rows by counts without the item's own unit."""
     size = np.array([int(judges.sum())])
-    return panel_scores(judges_of(ballots, judges), split, size, aggregator=aggregator)
+    return panel_scores(ballots.of_judges(judges), split, size, aggregator=aggregator)
 
 
 def fitted_logits(
     ballots: Ballots, fit: Fit, judges: Bools, aggregator: Aggregator
 ) -> tuple[Floats, Bools]:
     """Raw logits (n_score,) of one panel (n_judges,), and the mask of items without votes."""
-    seen, size = judges_of(ballots, judges), np.array([int(judges.sum())])
+    seen, size = ballots.of_judges(judges), np.array([int(judges.sum())])
     empty = without_votes(seen, fit.score, np.arange(seen.n_judges), size)[0]
     return KERNELS[aggregator](seen, [fit], size, "accuracy")[0][0], empty
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.frames import flat_row, long_frame
+from judgepanel.studies.frames import flat_row
 from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
@@ -157,14 +157,6 @@ class Curators(SplitResult):
             refit=self.refit,
             calibrator=self.calibrator,
             n_splits=self.n_splits,
-        )
-
-    def stability_frame(self) -> pd.DataFrame:
-        """Return how often each judge was chosen, one row per curator and judge."""
-        names = np.array([curator.curator for curator in self.curators])[:, None]
-        return long_frame(
-            self.chosen_share.shape,
-            {"curator": names, "judge": self.judges, "chosen_share": self.chosen_share},
         )
 
     def decisions(self) -> dict[str, Any]:

@@ -116,29 +116,7 @@ def evidence_of(
 
 def rows_of(ballots: Ballots, rows: Index) -> Ballots:
     """Return some of the labelled rows, without the unlabelled ones."""
-    return replace(
-        ballots,
-        votes=ballots.votes[rows],
-        signs=ballots.signs[rows],
-        units=ballots.units[rows],
-        unlabelled=None,
-        ties=None if ballots.ties is None else ballots.ties[rows],
-        margins=None if ballots.margins is None else ballots.margins[rows],
-    )
-
-
-def judges_of(ballots: Ballots, judges: Bools) -> Ballots:
-    """Return the same rows with some of the judges (n_judges,)."""
-    unlabelled = None if ballots.unlabelled is None else ballots.unlabelled[:, judges]
-    ties = None if ballots.ties is None else ballots.ties[:, judges]
-    margins = None if ballots.margins is None else ballots.margins[:, judges]
-    return replace(
-        ballots,
-        votes=ballots.votes[:, judges],
-        unlabelled=unlabelled,
-        ties=ties,
-        margins=margins,
-    )
+    return replace(ballots.of_items(rows), unlabelled=None)
 
 
 def known_judges(votes: VoteMatrix, prepared: Prepared) -> Known:

@@ -33,7 +33,7 @@ from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
-from judgepanel.studies.panel.evidence import judges_of, known_judges
+from judgepanel.studies.panel.evidence import known_judges
 from judgepanel.studies.panel.what_if_result import PanelFigures, WhatIf
 from judgepanel.studies.scope.arms import all_judges, joined_arms
 from judgepanel.studies.settings import Prepared, Settings, prepare
@@ -146,7 +146,7 @@ def _remembered(
         in_sample=settings.protocol == "paper",
         seed=settings.seed,
     )
-    ballots = judges_of(prepared.ballots, np.frombuffer(panel, dtype=bool))
+    ballots = prepared.ballots.of_judges(np.frombuffer(panel, dtype=bool))
     return all_judges(ballots, split, recipe)
 
 

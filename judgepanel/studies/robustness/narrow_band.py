@@ -199,7 +199,7 @@ def _scores(ballots: Ballots, size: int, n_calibration: int, spec: NarrowBandSpe
     sizes = [min(max(1, round(size * share)), size) for share in spec.shares]
     ks = np.array(sorted({*sizes, size}))
     recipe = Recipe(spec.aggregator, (spec.calibrator,), seed=spec.settings.seed)
-    panel = Ballots(ballots.votes[:, :size], ballots.signs, ballots.units, symmetric=True)
+    panel = ballots.of_judges(np.arange(size))
     split = Split(0, rows[:n_calibration], rows[n_calibration:])
     scores = evaluate_split(panel, split, ks, recipe).evaluation[spec.calibrator]
     both = np.stack([scores.nll.mean(axis=1), scores.hit.mean(axis=1)], axis=1)

@@ -30,7 +30,6 @@ from judgepanel.votes.matrix import Task
 WANTED = "a .jsonl that oaieval wrote (spec, then events), or a folder with them"
 _SPEC = {"completion_fns", "eval_name"}
 _LETTERS = {"y": 1, "n": 0}
-_GRADES = ("correct", "score", "choice")
 _METASCORE = "metascore"
 
 

@@ -1,7 +1,5 @@
-"""The panel curve: what may change its numbers, and what must not change a bit of them."""
+"""The panel curve: its numbers, and what must not change them."""
 
-import collections
-import json
 import math
 from dataclasses import fields, replace
 
@@ -11,10 +9,7 @@ import pytest
 from judgepanel.kernels.evaluate.evaluation import evaluate_split, inner_nll
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
-from judgepanel.studies import accumulate
-from judgepanel.studies.codec import from_plain, spec_sha, to_plain
-from judgepanel.studies.contract import Cancelled, Gate
-from judgepanel.studies.panel import panel_curve
+from judgepanel.studies.codec import to_plain
 from judgepanel.studies.panel.panel_curve import (
     CHOICE_FOLDS,
     PANEL_CURVE,
@@ -24,29 +19,12 @@ from judgepanel.studies.panel.panel_curve import (
     panel_sizes,
     run_chunk,
 )
-from judgepanel.studies.runner import run, steps
+from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING, InputError
 from judgepanel.votes.simulate import SimulationSpec, simulate
 from tests.helpers import flip_items, make_votes
-
-ALL = ("none", "temperature", "platt", "beta", "beta_clipped")
-
-
-def spec_of(splits=10, calibrators=("none", "temperature", "beta"), compare=(3,), **shared):
-    return PanelCurveSpec(
-        settings=Settings(splits=splits, **shared), calibrators=calibrators, compare=compare
-    )
-
-
-def curve(votes, spec=None, jobs=1, **options):
-    return run(PANEL_CURVE, votes, spec or spec_of(), jobs=jobs, **options)
-
-
-def bits(result, *, without=()):
-    """The whole result as JSON text; NaN and every last digit included."""
-    plain = {name: value for name, value in to_plain(result).items() if name not in without}
-    return json.dumps(plain, sort_keys=True)
+from tests.studies.panel.curves import ALL, bits, curve, spec_of
 
 
 @pytest.fixture(scope="module")
@@ -57,72 +35,6 @@ def votes():
 @pytest.fixture(scope="module")
 def result(votes):
     return curve(votes, spec_of(calibrators=ALL))
-
-
-class TestSeeds:
-    def test_one_worker_and_two_give_the_same_bits(self, votes):
-        spec = spec_of(splits=23)
-        assert bits(curve(votes, spec, jobs=1)) == bits(curve(votes, spec, jobs=2))
-
-    def test_processes_and_threads_give_the_same_bits(self, votes):
-        spec = spec_of(splits=20)
-        processes = curve(votes, spec, jobs=2, backend="loky")
-        assert bits(curve(votes, spec, jobs=1)) == bits(processes)
-
-    def test_chunks_add_up_to_the_same_bits_in_any_order_and_grouping(self, votes):
-        spec = spec_of(splits=20)
-        a, b, c, d = [PANEL_CURVE.run_chunk(votes, spec, chunk) for chunk in PANEL_CURVE.plan(spec)]
-        join = PANEL_CURVE.combine
-        merged = [
-            bits(PANEL_CURVE.merge(votes, spec, partial))
-            for partial in (
-                join(join(join(a, b), c), d),
-                join(a, join(b, join(c, d))),
-                join(join(d, b), join(c, a)),
-                PANEL_CURVE.absorb(PANEL_CURVE.absorb(join(d, c), a), b),
-            )
-        ]
-        assert len(set(merged)) == 1
-
-    def test_a_large_study_adds_every_chunk_to_one_partial_with_the_same_bits(
-        self, votes, monkeypatch
-    ):
-        spec = spec_of(splits=13)
-        wanted = bits(curve(votes, spec, jobs=2))
-        monkeypatch.setattr(panel_curve, "_LARGE", 0)
-        states = list(steps(PANEL_CURVE, votes, spec, jobs=2))
-        assert bits(states[-1].result()) == wanted
-        assert len({state.partial.item_sums.ctypes.data for state in states}) == 1
-        kept = {}
-        for state in steps(
-            PANEL_CURVE, votes, spec, jobs=1, keep=lambda c, piece: kept.update({c.number: piece})
-        ):
-            assert len(kept) == state.done
-        assert sorted(len(piece.numbers) for piece in kept.values()) == [3, 5, 5]
-
-    def test_items_are_summed_in_blocks_with_the_same_bits(self, votes, result, monkeypatch):
-        monkeypatch.setattr(accumulate, "_CELLS", 7)
-        assert bits(curve(votes, spec_of(calibrators=ALL))) == bits(result)
-
-    def test_ten_splits_are_the_first_ten_of_thirty(self, votes):
-        few, many = (self.tally(votes, spec_of(splits=splits)) for splits in (10, 30))
-        for name in ("numbers", "split_means", "chosen_on", "chosen", "null_nll", "flip_p"):
-            np.testing.assert_array_equal(getattr(few, name), getattr(many, name)[:10])
-
-    def test_a_last_short_chunk_moves_no_bit(self, votes):
-        short, full = (self.tally(votes, spec_of(splits=splits)) for splits in (7, 10))
-        for name in ("split_means", "flip_t", "flip_p"):
-            np.testing.assert_array_equal(getattr(short, name), getattr(full, name)[:7])
-
-    def test_another_seed_gives_other_numbers(self, votes, result):
-        other = curve(votes, spec_of(calibrators=ALL, seed=1))
-        assert (other.nll.value != result.nll.value).any()
-
-    @staticmethod
-    def tally(votes, spec):
-        for progress in steps(PANEL_CURVE, votes, spec, jobs=1):
-            partial = progress.partial
-        return partial.in_order()
 
 
 class TestNumbers:
@@ -320,123 +232,6 @@ class TestOneClass:
         rest = curve(votes.with_judges(votes.judges[1:]), spec_of(orientation="symmetric"))
         np.testing.assert_array_equal(outcome.nll.value, rest.nll.value)
         assert any("'judge000' gave one verdict" in notice for notice in outcome.warnings)
-
-
-class Paused(Gate):
-    """Lets so many chunks start, then has to be waited for; notes what was kept by then."""
-
-    def __init__(self, at_once):
-        self.at_once, self.left = at_once, 0
-        self.kept, self.started, self.waits = [], [], []
-
-    def is_open(self):
-        self.left -= 1
-        return self.left >= 0
-
-    def wait(self):
-        self.left = self.at_once
-        self.waits.append((sorted(self.kept), sorted(self.started)))
-
-    def keep(self, chunk, _piece):
-        self.kept.append(chunk.number)
-
-
-class TestRunning:
-    def test_a_subset_of_splits_is_a_valid_result_marked_partial(self, votes):
-        spec = spec_of(splits=15)
-        results = [progress.result() for progress in steps(PANEL_CURVE, votes, spec, jobs=1)]
-        assert [outcome.n_splits for outcome in results] == [5, 10, 15]
-        assert [outcome.partial for outcome in results] == [True, True, False]
-        assert np.isfinite(results[0].nll.lo).all()
-        assert bits(results[1], without=("planned_splits",)) == bits(
-            curve(votes, spec_of(splits=10)), without=("planned_splits",)
-        )
-
-    @pytest.mark.parametrize("jobs", [1, 2])
-    def test_work_that_is_paused_keeps_all_that_it_started_and_has_the_same_bits(self, votes, jobs):
-        gate, started = Paused(3), []
-
-        def run_chunk(votes, spec, chunk):
-            started.append(chunk.number)
-            return PANEL_CURVE.run_chunk(votes, spec, chunk)
-
-        gate.started, spec = started, spec_of(splits=60)
-        study = replace(PANEL_CURVE, run_chunk=run_chunk)
-        states = steps(study, votes, spec, jobs=jobs, keep=gate.keep, gate=gate)
-        (last,) = collections.deque(states, maxlen=1)
-        assert all(kept == before for kept, before in gate.waits)
-        assert sorted(started) == list(range(12))
-        assert bits(last.result()) == bits(curve(votes, spec))
-        if jobs == 2:
-            assert [len(kept) for kept, _ in gate.waits] == [1, 4, 7, 10]
-
-    @pytest.mark.parametrize("jobs", [1, 2])
-    def test_cancelling_stops_between_chunks(self, votes, jobs):
-        seen, gate = [], Gate()
-        gate.cancelled = lambda: len(seen) == 2
-        states = steps(PANEL_CURVE, votes, spec_of(splits=60), jobs=jobs, gate=gate)
-        with pytest.raises(Cancelled):
-            collections.deque(seen.append(progress.done) for progress in states)
-        assert seen == [1, 2]
-
-    def test_a_large_study_stops_between_chunks_with_what_it_has(self, votes, monkeypatch):
-        monkeypatch.setattr(panel_curve, "_LARGE", 0)
-        seen, gate = [], Gate()
-        gate.cancelled = lambda: len(seen) == 2
-        states = steps(PANEL_CURVE, votes, spec_of(splits=30), gate=gate)
-        with pytest.raises(Cancelled):
-            collections.deque(map(seen.append, states))
-        assert [progress.done for progress in seen] == [1, 2]
-        assert bits(seen[-1].result(), without=("planned_splits",)) == bits(
-            curve(votes, spec_of(splits=10)), without=("planned_splits",)
-        )
-
-    def test_progress_counts_to_the_end(self, votes):
-        seen = []
-        curve(votes, spec_of(splits=12), on_progress=seen.append)
-        assert [(p.done, p.total) for p in seen] == [(1, 3), (2, 3), (3, 3)]
-        assert seen[-1].remaining == 0.0
-        assert all(p.elapsed >= 0.0 for p in seen)
-
-    def test_an_error_in_a_worker_reaches_the_caller(self, votes):
-        with pytest.raises(InputError, match="no such judge"):
-            curve(votes, spec_of(splits=20, judges=("nobody",)), jobs=2)
-
-
-class TestCodec:
-    def test_a_curve_survives_json_to_the_last_digit(self, result):
-        back = from_plain(PanelCurve, json.loads(json.dumps(to_plain(result), allow_nan=False)))
-        for field in fields(PanelCurve):
-            first, other = getattr(result, field.name), getattr(back, field.name)
-            if isinstance(first, np.ndarray | Interval):
-                for part, again in zip(first, other, strict=True):
-                    np.testing.assert_array_equal(part, again)
-                    assert part.dtype == again.dtype
-            elif field.name != "comparisons":
-                assert first == other
-        assert repr(back.comparisons) == repr(result.comparisons)
-        assert bits(back) == bits(result)
-
-    def test_unknown_and_absent_keys_are_refused(self, result):
-        plain = to_plain(result)
-        with pytest.raises(ValueError, match="extra"):
-            from_plain(PanelCurve, {**plain, "extra": 1})
-        with pytest.raises(ValueError, match="expected"):
-            from_plain(PanelCurve, {k: v for k, v in plain.items() if k != "nll"})
-
-    def test_a_spec_survives_json_and_its_hash_sees_every_knob(self):
-        spec = spec_of(judges=("a", "b"), seed=3)
-        assert from_plain(PanelCurveSpec, json.loads(json.dumps(to_plain(spec)))) == spec
-        others = (spec_of(seed=3), replace(spec, ks=(1, 2)), replace(spec, aggregator="majority"))
-        assert len({spec_sha(entry) for entry in (spec, *others)}) == 4
-
-    @pytest.mark.parametrize(
-        ("path", "value"),
-        [("aggregator", "magic"), ("ks", "many"), ("ks", [1.5])],
-    )
-    def test_a_spec_of_wrong_values_is_refused(self, path, value):
-        with pytest.raises(ValueError, match=r"none of|not of type|a list is needed"):
-            from_plain(PanelCurveSpec, {**to_plain(spec_of()), path: value})
 
 
 class TestSizes:

@@ -10,7 +10,6 @@ import pytest
 from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, evaluate_split
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.panel.evidence import judges_of
 from judgepanel.studies.panel.what_if import SPLITS, WHAT_IF, WhatIfSpec
 from judgepanel.studies.panel.what_if_result import WhatIf
 from judgepanel.studies.runner import run
@@ -44,7 +43,7 @@ def test_both_panels_score_as_if_nobody_else_had_voted(votes, aggregator, calibr
     prepared = prepare(votes, Settings())
     mask = np.isin(prepared.judges, FEW)
     for figures, judges in ((result.kept, mask), (result.against, np.ones(8, dtype=bool))):
-        ballots = judges_of(prepared.ballots, judges)
+        ballots = prepared.ballots.of_judges(judges)
         total, times = np.zeros(90), np.zeros(90)
         for number in range(4):
             drawn = split(ballots.units, number)
