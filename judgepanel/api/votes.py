@@ -131,8 +131,9 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
         Columns of the judges (then no other column is a judge), columns that describe the items,
         and columns to leave out (``--judge-columns``, ``--feature-column`` and ``--ignore``).
     thresholds : float or mapping of str to float, optional
-        Where scores are cut into votes, for all judges that give scores or by judge; higher scores
-        are for label 1 (``--threshold``). Probabilities, and differences of ratings, need none.
+        Where scores are cut into votes, for all judges that give scores or by judge, with ``""``
+        for all others; higher scores are for label 1 (``--threshold``). Probabilities, and
+        differences of ratings, need none.
     roles : str or Path, optional
         A TOML file with any of the above but ``path``, by the same names (``--roles``). Arguments
         given here take precedence.

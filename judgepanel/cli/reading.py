@@ -57,7 +57,7 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="[JUDGE=]NUMBER",
         help="where scores, the higher for label 1, are cut into votes: those of all judges with "
-        "scores, or of one judge",
+        "scores, or of one judge; can be given repeatedly",
     )
     parser.add_argument(
         "--roles",
@@ -79,17 +79,15 @@ def _threshold(text: str) -> tuple[str, float]:
     return judge, float(number)
 
 
-def _thresholds(pairs: list[tuple[str, float]]) -> float | dict[str, float] | None:
-    """Return thresholds for ``load_votes``; InputError if one for all judges is among others."""
-    by_judge = dict(pairs)
-    if "" not in by_judge:
-        return by_judge or None
-    if len(pairs) > 1:
+def _thresholds(pairs: list[tuple[str, float]]) -> dict[str, float] | None:
+    """Return thresholds for ``load_votes``; InputError if there are two for the same judges."""
+    thresholds = dict(pairs)
+    if len(thresholds) < len(pairs):
         raise InputError(
-            "--threshold is given for all judges, and again",
-            allowed="one number for all, or JUDGE=NUMBER for each",
+            "--threshold is given twice for the same judges",
+            allowed="one number for all judges, and JUDGE=NUMBER for each that differs",
         )
-    return by_judge[""]
+    return thresholds or None
 
 
 def grouping_option(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ threshold from the user, which also states that higher is better.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -27,6 +27,8 @@ from judgepanel.votes.words import decimal_of, distinct, verdict_of
 Floats = NDArray[np.float64]
 Thresholds = float | Mapping[str, float] | None
 """Thresholds of grades: one for all judges with grades, or by judge; None guesses."""
+ALL_OTHERS = ""
+"""Stands in thresholds by judge for all judges with grades that are not named."""
 KnownThresholds = Mapping[str, float]
 NOTHING_KNOWN: KnownThresholds = MappingProxyType({})
 
@@ -40,6 +42,50 @@ class Scale:
 
     def __str__(self) -> str:
         return f"{self.kind} cut at {self.threshold:g}, higher for label 1"
+
+
+@dataclass(frozen=True, slots=True)
+class GradedJudge:
+    """A judge whose numbers may be grades, their range, and how they are read without a threshold.
+
+    ``scale`` is the one that can be guessed, None if a threshold has to be given. Without grades
+    (``has_grades``) its numbers are votes until it gets a threshold of its own.
+    """
+
+    judge: str
+    lowest: float
+    highest: float
+    scale: Scale | None
+    has_grades: bool
+
+
+def by_judge(thresholds: Thresholds) -> dict[str, float]:
+    """Return thresholds by judge; ``ALL_OTHERS`` stands for the judges that are not named."""
+    if isinstance(thresholds, Mapping):
+        return dict(thresholds)
+    return {} if thresholds is None else {ALL_OTHERS: thresholds}
+
+
+def graded_judges(table: RawTable, mapping: Columns, task: Task) -> tuple[GradedJudge, ...]:
+    """Return the judges whose numbers may be grades; empty if all numbers can be verdicts."""
+    if _only_verdicts(table, mapping):
+        return ()
+    numbers = {judge: _numbers(counts) for judge, counts in _words_by_judge(table, mapping)}
+    scales = _guessed(numbers, task)
+    given = {j: values for j, values in numbers.items() if values is not None and len(values)}
+    if not scales and all(_may_be_verdicts(values) for values in given.values()):
+        return ()
+    return tuple(
+        GradedJudge(
+            judge,
+            float(values[0]),
+            float(values[-1]),
+            scales.get(judge),
+            has_grades=_has_grades(values),
+        )
+        for judge, values in given.items()
+        if judge in scales or not np.isin(values, (0.0, 1.0)).all()
+    )
 
 
 def scales_of(
@@ -60,38 +106,52 @@ def scales_of(
         A threshold that is not finite or of a judge that the file does not have, or -1 if it may be
         a grade or a missing vote.
     """
-    named, of_all = ({}, thresholds) if isinstance(thresholds, float | int) else (thresholds, None)
-    named = dict(named or {})
+    named = by_judge(thresholds)
+    of_others = named.pop(ALL_OTHERS, None)
     if not named and _only_verdicts(table, mapping):
         return {}
     words = dict(_words_by_judge(table, mapping))
-    for judge, threshold in (*named.items(), *((j, of_all) for j in words if of_all is not None)):
-        if judge not in words:
+    _check_thresholds(table, named, of_others, words)
+    scales = {judge: Scale("scores", float(threshold)) for judge, threshold in named.items()}
+    if of_others is None:
+        scales |= _as_before({j: c for j, c in words.items() if j not in scales}, known)
+    numbers = {judge: _numbers(counts) for judge, counts in words.items() if judge not in scales}
+    if of_others is None:
+        return scales | _guessed(numbers, task)
+    graded = [judge for judge, values in numbers.items() if _has_grades(values)]
+    scales |= {judge: Scale("scores", float(of_others)) for judge in graded}
+    _refuse_minus_one(table, {j: v for j, v in numbers.items() if j not in scales})
+    return scales
+
+
+def _check_thresholds(
+    table: RawTable,
+    named: Mapping[str, float],
+    of_others: float | None,
+    judges: Collection[str],
+) -> None:
+    """Refuse a threshold of a judge that the file does not have, or one that is not finite."""
+    for judge in named:
+        if judge not in judges:
             raise InputError(
                 "there is no such judge",
                 file=table.name,
                 value=judge,
-                allowed=listed(list(words), 8),
+                allowed=listed(list(judges), 8),
                 remedy="name a judge of the file with --threshold JUDGE=NUMBER",
             )
+    for threshold in (*named.values(), *(() if of_others is None else (of_others,))):
         if not np.isfinite(threshold):
             raise InputError("a threshold is not finite", value=threshold, allowed="a number")
-    scales = {judge: Scale("scores", float(threshold)) for judge, threshold in named.items()}
-    if of_all is None:
-        scales |= _as_before({j: c for j, c in words.items() if j not in scales}, known)
-    rest = {judge: counts for judge, counts in words.items() if judge not in scales}
-    numbers = {judge: _numbers(counts) for judge, counts in rest.items()}
-    if of_all is not None:
-        graded = [judge for judge, values in numbers.items() if _has_grades(values)]
-        scales |= {judge: Scale("scores", float(of_all)) for judge in graded}
-        _refuse_minus_one(table, {j: v for j, v in numbers.items() if j not in scales})
-        return scales
+
+
+def _guessed(numbers: Mapping[str, Floats | None], task: Task) -> dict[str, Scale]:
+    """Return the scale that the numbers of all judges can only be on; empty if there is none."""
     voting = [values for values in numbers.values() if values is None or len(values)]
     for scale in _GUESSES if voting else ():
         if all(values is not None and _fits(scale, values, task) for values in voting):
-            some = (judge for judge, values in numbers.items() if values is not None)
-            return scales | dict.fromkeys(some, scale)
-    return scales
+            return {judge: scale for judge, values in numbers.items() if values is not None}
+    return {}
 
 
 def _as_before(words: Mapping[str, Mapping[str, int]], known: KnownThresholds) -> dict[str, Scale]:
@@ -177,6 +237,12 @@ def _numbers(counts: Mapping[str, int]) -> Floats | None:
     return np.sort(np.repeat(values, repeats)) if values else np.zeros(0)
 
 
+def _may_be_verdicts(values: Floats) -> bool:
+    """Whether numbers are a form of verdicts: 0 and 1, with .5 as a tie, or 1 and 2."""
+    forms = ((*_VERDICTS, 0.5), (1.0, 2.0))
+    return any(bool(np.isin(values, form).all()) for form in forms)
+
+
 def _has_grades(values: Floats | None) -> bool:
     return values is not None and not np.isin(values, _VERDICTS).all()
 
@@ -205,6 +271,6 @@ def _refuse_minus_one(table: RawTable, numbers: Mapping[str, Floats | None]) -> 
                 file=table.name,
                 column=judge,
                 allowed="a blank cell for a missing vote",
-                remedy="leave missing votes blank, or say with --threshold JUDGE=NUMBER that this "
-                "judge gives grades",
+                remedy="leave missing votes blank, or say with --threshold JUDGE=NUMBER, or on "
+                "Start under Grades, that this judge gives grades",
             )

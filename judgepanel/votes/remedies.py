@@ -16,7 +16,7 @@ JUDGE_OR_NOT = (
 )
 SCORES_OR_NOT = (
     "if these are scores, the higher for label 1, say where they are cut into "
-    f"votes with --threshold, {_IN_THE_APP}"
+    "votes with --threshold, or on Start under Grades"
 )
 ONE_ROLE_EACH = (
     "name a different column with each of --id-column, --label-column and --group-column, "

@@ -11,6 +11,7 @@ from typing import Any
 from judgepanel.votes.build import Loaded
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.files import text_of
+from judgepanel.votes.grades import ALL_OTHERS, by_judge
 from judgepanel.votes.matrix import TASKS
 
 ROLES_FILE = "roles.toml"
@@ -116,11 +117,12 @@ def roles_text(loaded: Loaded) -> str:
     for key, names in several.items():
         if names:
             lines += [f"{key} = [", *(f"    {_quoted(name)}," for name in names), "]"]
-    if isinstance(loaded.thresholds, Mapping):
+    cuts = by_judge(loaded.thresholds)
+    if set(cuts) == {ALL_OTHERS}:
+        lines.append(f"{_THRESHOLDS} = {cuts[ALL_OTHERS]!r}")
+    elif cuts:
         lines.append(f"[{_THRESHOLDS}]")
-        lines += [f"{_quoted(judge)} = {cut!r}" for judge, cut in loaded.thresholds.items()]
-    elif loaded.thresholds is not None:
-        lines.append(f"{_THRESHOLDS} = {loaded.thresholds!r}")
+        lines += [f"{_quoted(judge)} = {cut!r}" for judge, cut in cuts.items()]
     return "\n".join((*lines, ""))
 
 

@@ -8,13 +8,13 @@ written as ``$'\xHH'``: the shell restores them, and the terminal does not inter
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.options import written_options
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded, Task
+from judgepanel.votes.grades import by_judge
 
 if TYPE_CHECKING:
     from judgepanel.decision.recommend_spec import RecommendSpec
@@ -74,11 +74,8 @@ def column_options(loaded: Loaded) -> tuple[str, ...]:
     for option, column in mapping.chosen:
         value = _in_list(column) if option == "--judge-columns" else column
         written.append((option, value))
-    cuts = loaded.thresholds
-    if isinstance(cuts, Mapping):
-        written += [("--threshold", f"{judge}={cut!r}") for judge, cut in cuts.items()]
-    elif cuts is not None:
-        written.append(("--threshold", repr(cuts)))
+    for judge, cut in by_judge(loaded.thresholds).items():
+        written.append(("--threshold", f"{judge}={cut!r}" if judge else repr(cut)))
     return tuple(part for pair in written for part in pair)
 
 

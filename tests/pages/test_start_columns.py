@@ -1,18 +1,22 @@
 """Start after an upload: every column has a role, and each role can be changed."""
 
+from math import inf, nan
+
 from streamlit.testing.v1 import AppTest
+
+from judgepanel.ui.pages.start_columns import thresholds_of
 
 
 def columns_of_an_upload() -> None:
     import streamlit as st
 
-    from judgepanel.ui.pages.start import _columns, _guessed
+    from judgepanel.ui.pages.start_columns import choose_columns, guessed_columns
     from judgepanel.votes import build_votes, read_table
 
     lines = [f"q{n},{n % 2},2024-05-0{n + 1},{n % 2},{n // 4},{n % 2}" for n in range(8)]
     data = "\n".join(["item_id,label,timestamp,ann,bob,odd", *lines])
     raw = read_table(data.encode(), "v.csv")
-    loaded = build_votes(*_columns(raw, _guessed(raw), None)[:2])
+    loaded = build_votes(*choose_columns(raw, guessed_columns(raw), None)[:2])
     st.write("judges: " + ", ".join(loaded.votes.judges))
     st.write("features: " + ", ".join(loaded.mapping.feature_columns))
 
@@ -20,7 +24,7 @@ def columns_of_an_upload() -> None:
 def columns_of_labels() -> None:
     import streamlit as st
 
-    from judgepanel.ui.pages.start import _columns, _guessed
+    from judgepanel.ui.pages.start_columns import choose_columns, guessed_columns
     from judgepanel.votes import build_votes, read_table
     from judgepanel.words.commands import column_options
 
@@ -28,7 +32,7 @@ def columns_of_labels() -> None:
     votes = read_table("\n".join(["item_id,ann,bob", *lines]).encode(), "v.csv")
     lines = [f"q{n},{n % 2},{n // 4}" for n in range(8)]
     labels = read_table("\n".join(["item_id,gold,second", *lines]).encode(), "gold.csv")
-    loaded = build_votes(*_columns(votes, _guessed(votes), labels)[:2])
+    loaded = build_votes(*choose_columns(votes, guessed_columns(votes), labels)[:2])
     st.write("labels: " + "".join(map(str, loaded.votes.labels)))
     st.write("options: " + " ".join(column_options(loaded)))
 
@@ -36,14 +40,20 @@ def columns_of_labels() -> None:
 def scores_of_an_upload() -> None:
     import streamlit as st
 
-    from judgepanel.ui.pages.start import _columns, _guessed, _threshold
+    from judgepanel.ui.pages.start_columns import (
+        choose_columns,
+        choose_thresholds,
+        guessed_columns,
+    )
     from judgepanel.votes import InputError, build_votes, read_table
+    from judgepanel.votes.grades import graded_judges
 
     lines = [f"q{n},{n % 2},{n}" for n in range(8)]
     raw = read_table("\n".join(["item_id,label,ann", *lines]).encode(), "v.csv")
-    table, mapping, place = _columns(raw, _guessed(raw), None)
+    table, mapping, _ = choose_columns(raw, guessed_columns(raw), None)
+    thresholds = choose_thresholds(graded_judges(table, mapping, "pairwise"))
     try:
-        votes = build_votes(table, mapping, thresholds=_threshold(place)).votes
+        votes = build_votes(table, mapping, thresholds=thresholds).votes
         st.write("votes: " + "".join(map(str, votes.votes[:, 0])))
     except InputError as error:
         st.write(str(error))
@@ -52,7 +62,7 @@ def scores_of_an_upload() -> None:
 def task_of_an_upload() -> None:
     import streamlit as st
 
-    from judgepanel.ui.pages.start import _guessed, _task
+    from judgepanel.ui.pages.start_columns import choose_task, guessed_columns
     from judgepanel.votes import read_table
 
     words = {"good": ("no", "yes"), "better": ("B", "A")}[
@@ -60,7 +70,7 @@ def task_of_an_upload() -> None:
     ]
     lines = [f"q{n},{words[n % 2]},{words[n // 4]}" for n in range(8)]
     raw = read_table("\n".join(["item_id,label,ann", *lines]).encode(), "v.csv")
-    st.write("task: " + _task(raw, _guessed(raw)))
+    st.write("task: " + choose_task(raw, guessed_columns(raw)))
 
 
 def shown(app: AppTest) -> str:
@@ -104,3 +114,10 @@ def test_scores_are_refused_until_a_threshold_says_where_they_are_cut() -> None:
     assert "not a verdict" in shown(app)
     app.number_input(key="threshold").set_value(3.5).run()
     assert "votes: 00001111" in shown(app)
+
+
+def test_a_blank_threshold_is_none_and_one_for_all_stands_beside_those_of_judges() -> None:
+    assert thresholds_of(None, {"ann": nan, "bob": None}) is None
+    assert thresholds_of(3.0, {"ann": nan}) == {"": 3.0}
+    assert thresholds_of(3.0, {"ann": nan, "bob": 0.0}) == {"": 3.0, "bob": 0.0}
+    assert thresholds_of(None, {"bob": inf}) == {"bob": inf}  # Refused when the votes are read.

@@ -12,7 +12,15 @@ import pytest
 import judgepanel as jp
 from judgepanel.service.archive import _migrated_votes, votes_of
 from judgepanel.studies.codec import pack
-from judgepanel.votes import InputError, VoteMatrix, load_votes, write_votes
+from judgepanel.votes import (
+    InputError,
+    VoteMatrix,
+    guess_mapping,
+    load_votes,
+    read_table,
+    write_votes,
+)
+from judgepanel.votes.grades import GradedJudge, Scale, graded_judges
 from judgepanel.votes.orientation import orient
 from judgepanel.votes.role_file import roles_text, with_roles
 from judgepanel.votes.simulate import one_class
@@ -50,8 +58,9 @@ def long(judges: dict[str, list[str]]) -> bytes:
         (DIFFERENCES, None, 0.0, "differences of ratings cut at 0"),
         (SCORES, 3, 3.0, "scores cut at 3"),
         (SCORES, {"ann": 3, "bob": 3.0}, 3.0, "scores cut at 3"),
+        (SCORES, {"": 3, "bob": 3.0}, 3.0, "scores cut at 3"),
     ],
-    ids=["probabilities", "differences", "scores", "scores by judge"],
+    ids=["probabilities", "differences", "scores", "scores by judge", "scores of all others"],
 )
 def test_a_vote_is_a_grade_cut_at_the_threshold(layout, cells, thresholds, cut, form) -> None:
     loaded = load_votes(layout(cells), name="v.csv", thresholds=thresholds)
@@ -115,6 +124,8 @@ def test_one_judge_gives_grades_and_another_verdicts() -> None:
         (SCORES | {"cy": ["-1", *"23451"]}, None, "not a verdict"),
         (SCORES | {"cy": ["A", *"23451"]}, 3, r"'cy'.*not a verdict, .* from 1 to 5 \(found '2'\)"),
         (SCORES | {"cy": ["-1", *"10101"]}, 3, "'cy': -1 may be a grade or a missing vote"),
+        (SCORES | {"cy": ["-1", *"10101"]}, {"": 3, "ann": 2}, "'cy': -1 may be a grade"),
+        (SCORES, {"": float("inf"), "ann": 2}, "a threshold is not finite"),
         (SCORES, {"zoe": 3}, r"no such judge \(found 'zoe'\); allowed: 'ann', 'bob'"),
         (SCORES, float("nan"), "a threshold is not finite"),
         ({"ann": ["A", *"010101"[1:]]}, {"ann": 0.5}, r"row 2, column 'ann': not a verdict"),
@@ -150,8 +161,11 @@ def test_what_is_written_is_read_back_bit_for_bit(cells, cut, name: str, tmp_pat
     assert load_votes(tmp_path / name, thresholds=cut).votes.sha256 == votes.sha256
 
 
-@pytest.mark.parametrize("thresholds", [3, {"ann": 3, "bob": 2.5}])
-def test_roles_and_command_read_the_same_grades_again(thresholds, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("thresholds", "first"),
+    [(3, "3"), ({"": 3}, "3"), ({"ann": 3, "bob": 2.5}, "ann=3"), ({"": 3, "bob": 2.5}, "3")],
+)
+def test_roles_and_command_read_the_same_grades_again(thresholds, first, tmp_path) -> None:
     loaded = load_votes(wide(SCORES), name="v.csv", thresholds=thresholds)
     path = tmp_path / "roles.toml"
     path.write_text(roles_text(loaded))
@@ -159,10 +173,33 @@ def test_roles_and_command_read_the_same_grades_again(thresholds, tmp_path: Path
     assert again.votes.sha256 == loaded.votes.sha256
     assert with_roles(path, {"thresholds": 0.0})["thresholds"] == 0.0
     options = column_options(loaded)
-    assert options[options.index("--threshold") + 1] in ("3", "ann=3")
+    assert options[options.index("--threshold") + 1] == first
+    assert options.count("--threshold") == (len(thresholds) if thresholds != 3 else 1)
     path.write_text('thresholds = "3"')
     with pytest.raises(InputError, match="thresholds are not numbers"):
         with_roles(path, {})
+
+
+def judges_with_grades(cells: dict[str, list[str]], task: str = "pairwise") -> list[GradedJudge]:
+    table = read_table(wide(cells), "v.csv")
+    return list(graded_judges(table, guess_mapping(table), task))
+
+
+def test_judges_with_grades_are_listed_with_their_range_and_the_scale_that_is_guessed() -> None:
+    ann, bob = judges_with_grades(PROBABILITIES)
+    assert (ann.judge, ann.lowest, ann.highest) == ("ann", 0.01, 0.9)
+    assert ann.scale == bob.scale == Scale("probabilities", 0.5)
+    mixed = SCORES | {"cy": ["-1", *"10101"], "di": list("101010"), "eve": ["A"] * 6}
+    ann, bob, cy = judges_with_grades(mixed)
+    assert [judge.scale for judge in (ann, bob, cy)] == [None] * 3
+    assert ann.has_grades
+    assert (cy.judge, cy.has_grades) == ("cy", False)
+
+
+@pytest.mark.parametrize("cells", ["101010", "121212", "0.5 0 1 0 1 1", "-1 0 1 0 1 1", "ABABAB"])
+def test_no_judge_of_verdicts_is_listed(cells: str) -> None:
+    words = cells.split() if " " in cells else list(cells)
+    assert judges_with_grades({"ann": words, "bob": words[::-1]}) == []
 
 
 def graded() -> VoteMatrix:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from judgepanel.figures.judges import coverage_strip
@@ -16,37 +13,35 @@ from judgepanel.studies.settings import Settings
 from judgepanel.ui.access import mind_cookies
 from judgepanel.ui.frame import PageContext, answer, next_step, notes, problem, show_errors
 from judgepanel.ui.pages.home import choose_two, home, manage, outcome
+from judgepanel.ui.pages.start_columns import (
+    choose_columns,
+    choose_task,
+    choose_thresholds,
+    guessed_columns,
+)
 from judgepanel.ui.session import PARAMETER, is_reader, judges_of, link_parameters, workspace
 from judgepanel.ui.uploads import read_upload
 from judgepanel.ui.widgets import chart, check_card, how, judge_rows, offer_grouping, section_answer
 from judgepanel.ui.widgets import table as draw_table
 from judgepanel.votes import (
     MAX_UPLOAD_MB,
-    TASKS,
     InputError,
-    Mapping,
-    RawTable,
     VoteMatrix,
     build_votes,
     guess_mapping,
     open_table,
 )
 from judgepanel.votes.checks import item_checks
-from judgepanel.votes.forms import implied_task
-from judgepanel.votes.label_table import label_columns
-from judgepanel.votes.load import map_columns
-from judgepanel.votes.matrix import Task
+from judgepanel.votes.grades import graded_judges
 from judgepanel.votes.orientation import POLICIES, orient
 from judgepanel.votes.role_file import ROLES_FILE, roles_text
 from judgepanel.votes.samples import SAMPLES, sample_bytes, sample_judge_bytes
-from judgepanel.words.cells import Column, text
 from judgepanel.words.commands import inspect_command
 from judgepanel.words.outputs import coverage_sentence
 from judgepanel.words.sentences import votes_sentence
 from judgepanel.words.text import plain
 
 CURVE = "pages/panel_curve.py"
-NONE = "(none)"
 _EXAMPLE = """item_id,label,feat_topic,judge-a,judge-b,judge-c
 q1,1,math,1,1,0
 q2,0,code,0,1,
@@ -65,16 +60,6 @@ _TEMPLATES = {
     ),
 }
 """Templates to download: file name and text by title."""
-_SEVERAL = {
-    "judge": ("Judges", "as guessed"),
-    "feature": ("Item features", "as guessed"),
-    "ignore": ("Columns to leave out", "none"),
-}
-_PREVIEWED = 3
-_TASK_NAMES = {
-    "pairwise": "Pairwise: which of two responses is better",
-    "pointwise": "Pointwise: is this one response good",
-}
 _ORIENTATION_HELP = (
     "auto uses the items as given when labels are balanced, and each item together with its swap "
     "when they are not, so that no calibrator learns how the file was coded."
@@ -196,17 +181,18 @@ def _uploaded(
     """Read an upload; an error is shown as one sentence beside it."""
     try:
         raw = read_upload(data, name)
-        guessed = _guessed(raw)
-        task = _task(raw, guessed)
+        guessed = guessed_columns(raw)
+        task = choose_task(raw, guessed)
         if raw.task not in (None, task):
             # A folder of results may hold pairs and single responses; only one kind is read.
             raw = read_upload(data, name, task)
-            guessed = _guessed(raw)
+            guessed = guessed_columns(raw)
         label_table = None if labels is None else read_upload(labels.getvalue(), labels.name)
         judge_table = None if judges is None else read_upload(judges.getvalue(), judges.name)
-        table, mapping, shown = _columns(raw, guessed, label_table)
+        table, mapping, shown = choose_columns(raw, guessed, label_table)
+        thresholds = choose_thresholds(graded_judges(table, mapping, task))
         loaded = build_votes(
-            table, mapping, task=task, judge_table=judge_table, thresholds=_threshold(shown)
+            table, mapping, task=task, judge_table=judge_table, thresholds=thresholds
         )
     except InputError as error:
         problem(str(error))
@@ -233,113 +219,6 @@ def _uploaded(
     for check in item_checks(loaded.votes):
         check_card(check)
     _strip(loaded.votes)
-
-
-def _guessed(raw: RawTable) -> Mapping | None:
-    """The columns guessed from names and content; None if they cannot be guessed."""
-    try:
-        return guess_mapping(raw, need_label=False)
-    except InputError:
-        return None
-
-
-def _task(raw: RawTable, guessed: Mapping | None) -> Task:
-    """The task that the file or its verdicts imply, unless the user chooses another."""
-    implied = raw.task or (None if guessed is None else implied_task(raw, guessed))
-    return st.radio(
-        "Task",
-        TASKS,
-        index=TASKS.index(implied or "pairwise"),
-        format_func=lambda name: _TASK_NAMES[name],
-        key="task" if implied is None else f"task-{implied}",
-        horizontal=True,
-        help="The order of the two responses of a pair is arbitrary.",
-    )
-
-
-def _threshold(where: DeltaGenerator) -> float | None:
-    """Where scores are cut into votes; None while that is guessed."""
-    chosen: float | None = where.number_input(
-        "Threshold of scores",
-        value=None,
-        key="threshold",
-        placeholder="guessed",
-        help="Where scores are cut into votes; higher scores are for label 1.",
-    )
-    return chosen
-
-
-def _columns(
-    raw: RawTable, guessed: Mapping | None, labels: RawTable | None
-) -> tuple[RawTable, Mapping, DeltaGenerator]:
-    """The table of votes, with labels from another file if there is one, and its columns.
-
-    The user can change each guess. The third value is the container that shows the columns.
-    """
-    label_column = guessed and guessed.label_column
-    if guessed is not None and labels is not None:
-        with suppress(InputError):  # Reported below, once all columns are chosen.
-            item = guessed.item_column or guessed.id_column or ""
-            _, label_column = label_columns(labels, item)
-    with st.expander("Columns", expanded=guessed is None or label_column is None):
-        if guessed is None:
-            st.caption("The columns could not be guessed: choose them here.")
-        choices = {
-            "id": (raw, guessed and (guessed.item_column or guessed.id_column)),
-            "label": (labels or raw, label_column),
-            "group": (raw, guessed and guessed.group_column),
-        }
-        picked: dict[str, str | None] = {}
-        for column, (role, (file, choice)) in zip(st.columns(3), choices.items(), strict=True):
-            options = [NONE, *file.columns]
-            chosen = column.selectbox(
-                f"{role.capitalize()} column",
-                options,
-                index=options.index(choice) if choice in options else 0,
-                key=f"column-{role}" if file is raw else "column-of-labels",
-                help=None if file is raw else "A column of the file with the labels.",
-                format_func=lambda value: plain(value, 60),
-            )
-            picked[role] = None if chosen == NONE else chosen
-        several = {
-            role: column.multiselect(
-                title,
-                raw.columns,
-                key=f"columns-{role}",
-                format_func=lambda value: plain(value, 60),
-                placeholder=placeholder,
-            )
-            for column, (role, (title, placeholder)) in zip(
-                st.columns(3), _SEVERAL.items(), strict=True
-            )
-        }
-        shown = st.container()
-    table, mapping = map_columns(
-        raw,
-        labels,
-        id_column=picked["id"],
-        label_column=picked["label"],
-        group_column=picked["group"],
-        judge_columns=several["judge"],
-        features=several["feature"],
-        ignore=several["ignore"],
-    )
-    with shown:
-        draw_table(Table(_preview(table, mapping)), key="roles")
-    return table, mapping, shown
-
-
-def _preview(raw: RawTable, mapping: Mapping) -> dict[str, Column]:
-    """One row per column of the file: its role, the reason, and its first cells."""
-    first = raw.frame.head(_PREVIEWED)
-    roles = mapping.roles
-    cells = [" | ".join(str(cell)[:40] for cell in first[role.column]) for role in roles]
-    return {
-        "column": text([plain(role.column, 60) for role in roles]),
-        "role": text([role.role for role in roles]),
-        "why": text([role.reason for role in roles]),
-        "first cells": text([plain(joined, 80) for joined in cells]),
-    }
 
 
 def _sample(name: str, title: str) -> Analysis:
