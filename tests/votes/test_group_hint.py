@@ -1,0 +1,85 @@
+"""Offers of a column to group by: by the judges' errors, whatever the column is called."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from judgepanel.votes import load_votes
+from judgepanel.votes.group_hint import LEVEL
+
+N_ITEMS, N_JUDGES, SIZE = 400, 5, 4
+ORIGIN = np.repeat(np.arange(N_ITEMS // SIZE), SIZE)
+
+
+def wrong_votes(rng: np.random.Generator, rho: float, share: float = 0.3) -> np.ndarray:
+    """Errors (items, judges) that correlate by rho within an origin."""
+    of_origin = rng.random((N_ITEMS // SIZE, N_JUDGES))[ORIGIN]
+    of_item = rng.random((N_ITEMS, N_JUDGES))
+    return np.where(rng.random(of_item.shape) < np.sqrt(rho), of_origin, of_item) < share
+
+
+def hints(wrong: np.ndarray, **features: np.ndarray) -> list[str]:
+    label = np.arange(len(wrong)) % 2
+    votes = {f"j{k}": label ^ column for k, column in enumerate(wrong.T)}
+    cells = {"label": label, **{f"feat_{name}": own for name, own in features.items()}, **votes}
+    rows = zip(*(column.tolist() for column in cells.values()), strict=True)
+    text = "\n".join([",".join(cells), *(",".join(map(str, row)) for row in rows)])
+    return [note for note in load_votes(text.encode(), name="v.csv").warnings if "narrow" in note]
+
+
+def words(codes: np.ndarray) -> np.ndarray:
+    return np.char.add("w", codes.astype(str))
+
+
+def others(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Columns of shared values on which errors do not depend."""
+    uneven = np.minimum(rng.geometric(0.02, N_ITEMS), 90)
+    return {"x": words(rng.permutation(ORIGIN)), "y": rng.permutation(ORIGIN), "z": words(uneven)}
+
+
+@pytest.mark.simulation
+def test_columns_on_which_errors_do_not_depend_are_offered_in_two_files_of_a_hundred() -> None:
+    """200 files; a binomial count at .02 exceeds 10, the promised 5 %, with probability .003."""
+    assert LEVEL == 0.02
+    rng = np.random.default_rng(0)
+    assert sum(len(hints(wrong_votes(rng, 0.0), **others(rng))) for _ in range(200)) <= 10
+
+
+@pytest.mark.simulation
+def test_a_column_by_which_errors_correlate_a_little_is_offered_beside_others() -> None:
+    """100 files with a correlation of .3; 98 % power leaves out more than 6 with chance .004."""
+    rng = np.random.default_rng(1)
+    files = [hints(wrong_votes(rng, 0.3), q=words(ORIGIN), **others(rng)) for _ in range(100)]
+    assert sum("'feat_q'" in "".join(found) for found in files) >= 94
+
+
+def test_the_offer_says_that_errors_are_the_reason_and_how_much_wider_intervals_are() -> None:
+    (hint,) = hints(wrong_votes(np.random.default_rng(1), 1.0), x=words(ORIGIN))
+    assert hint == (
+        "Judges err alike on items that share a value of 'feat_x': if such items have one origin, "
+        "intervals are too narrow unless they stay together (by the errors of the judges they "
+        "should be about 2.0 times as wide). In that case name that column with --group-column, or "
+        "on Start under Columns."
+    )
+
+
+def test_a_column_named_as_a_question_comes_first_and_only_one_is_offered() -> None:
+    wrong = wrong_votes(np.random.default_rng(2), 0.5)
+    (hint,) = hints(wrong, x=words(ORIGIN), query=words(np.arange(N_ITEMS) // 2))
+    assert "400 items share 200 values of 'feat_query'" in hint
+
+
+def test_what_a_column_of_few_values_explains_is_not_taken_for_a_cluster() -> None:
+    """Values within subsets, one of which is hard: items are independent given the subset."""
+    rng = np.random.default_rng(3)
+    hard = np.arange(N_ITEMS) < N_ITEMS // 2
+    wrong = rng.random((N_ITEMS, N_JUDGES)) < np.where(hard, 0.7, 0.1)[:, None]
+    assert hints(wrong, x=words(ORIGIN))
+    assert not hints(wrong, x=words(ORIGIN), subset=words(hard))
+
+
+def test_fractions_and_what_is_computed_from_judges_are_not_offered() -> None:
+    wrong = wrong_votes(np.random.default_rng(4), 1.0)
+    assert not hints(wrong, x=ORIGIN + 0.5)
+    assert hints(wrong, x=ORIGIN)
