@@ -87,7 +87,7 @@ def _goes_on(tail: Floats, level: float) -> bool:
 
 def look_of(result: LabelBudget, p: int) -> Look:
     """The look of a panel that is compared with all judges."""
-    return CHOSEN if result.aggregator_of(p) == result.aggregator else SECOND
+    return CHOSEN if result.beside is None or p else SECOND
 
 
 def add_line(

@@ -9,14 +9,15 @@ from typing import Any
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregate.aggregation import Aggregator, cross_fits, of_votes
 from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.averaged import AVERAGE, PanelAggregator
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 
 OFFERED: tuple[Calibrator, ...] = ("beta", "temperature", "none")
 """Calibrators that pages offer; the first is the paper's default."""
 REFITTED = 20
-"""Maximum splits of a study that fits a cross-fitted aggregator many times per split."""
+"""Maximum splits of a study that fits a cross-fitted aggregator, or the recommended average, many
+times per split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,11 @@ class Pipeline:
     panel: int | None = None
     recommended: bool = field(default=False, compare=False)
 
+    @property
+    def of_panel(self) -> PanelAggregator:
+        """The aggregator of studies that can show the recommended average itself."""
+        return AVERAGE if self.recommended else self.aggregator
+
 
 def pipeline_of(recommendation: Recommendation | None) -> Pipeline:
     """Return the heaviest recommended pipeline; the paper's default without a recommendation."""
@@ -43,9 +49,9 @@ def pipeline_of(recommendation: Recommendation | None) -> Pipeline:
     return Pipeline(of_votes(main.aggregator), main.calibrator, panel, recommended=True)
 
 
-def affordable_splits(settings: Settings, aggregator: Aggregator) -> Settings:
+def affordable_splits(settings: Settings, aggregator: PanelAggregator) -> Settings:
     """Return settings with fewer splits for aggregators that need many fits per split."""
-    if not cross_fits(aggregator):
+    if aggregator != AVERAGE and not cross_fits(aggregator):
         return settings
     return replace(settings, splits=min(settings.splits, REFITTED))
 

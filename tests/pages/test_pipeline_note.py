@@ -61,7 +61,7 @@ def test_a_pipeline_that_is_asked_for_waits_for_no_recommendation(page: str) -> 
 def test_pages_show_the_recommended_pipeline_and_make_the_recommendation_first(page: str) -> None:
     app = open_app(page, analysis=analysis_of(ASKED))
     until(app, lambda: notes(app))
-    averages = page == CONFIDENCE
+    averages = page in (CONFIDENCE, BUDGET)
     assert re.match(AVERAGE if averages else MAIN, notes(app)[0])
     assert app.selectbox(key="aggregator").value == ("average" if averages else "joint")
     app.button(key="other_pipeline").click().run()

@@ -104,3 +104,13 @@ def test_a_page_shows_one_calibrator_and_the_share_of_the_analysis():
     assert "NLL, top-3" in table
     (alone,) = [b for b in present(result(), SPEC, SweepView("beta", 8)) if isinstance(b, Table)]
     assert "difference" not in alone.columns
+
+
+def test_of_the_recommended_panel_no_calibrator_is_named():
+    spec = replace(SPEC, settings=Settings(splits=2), aggregator="average")
+    averaged = run(FRACTION_SWEEP, make_votes(1, 120, 9, low=0.7), spec, jobs=1)
+    assert "constant score" not in share_table(averaged, "none", "top-3 by one-coin")
+    text = terminal_text(present(averaged, spec))
+    assert "The recommended panel is chosen again on the labels of every share" in text
+    assert "under one-coin + temperature" in text
+    assert "uncalibrated" not in text

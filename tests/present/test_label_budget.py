@@ -264,3 +264,16 @@ def test_the_figure_is_read_with_its_yardsticks():
     assert "right of the last marker, are extrapolated" in reading.text
     assert "near the plateau, the upper end of their interval: the estimate" in reading.text
     assert reading.text.endswith(f" is too low after {result().n_splits} splits.")
+
+
+def test_of_the_recommended_panel_no_calibrator_is_named():
+    spec = replace(SPEC, settings=Settings(splits=4), aggregator="average", target=1e-6)
+    averaged = run(LABEL_BUDGET, make_votes(1, 120, 9, low=0.7), spec, jobs=1)
+    assert "bring the recommended panel within 5 % of" in budget_sentence(averaged, "none")
+    assert "curve of the recommended panel never falls to" in target_sentence(averaged, "none")
+    assert "constant score" not in budget_table(averaged, "none", "top-3 by one-coin")
+    text = terminal_text(present(averaged, spec, BudgetView("none", 3)))
+    assert "top-3 by one-coin against the recommended panel" in text
+    assert "The recommended panel is chosen again on the labels of every budget" in text
+    assert "under one-coin + temperature" in text
+    assert "uncalibrated" not in text

@@ -22,10 +22,11 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.present.trust import label_budget
+from judgepanel.studies.budget.budget_panels import compared_name
 from judgepanel.studies.budget.fraction_sweep import FractionSweepSpec
 from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
 from judgepanel.studies.budget.label_budget import LabelBudgetSpec
-from judgepanel.studies.compare import arm_name
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.cells import Column, differences, levels, numbers, text
@@ -61,7 +62,7 @@ def _answer(result: FractionSweep, calibrator: str) -> str:
     null = fixed(float(result.null_nll[-1]), 3)
     reached = f"NLL {level(*result.nll[c, -1, -1])}, base rate {null}"
     if not result.nll[c, -1, -1].below(result.null_nll[-1]):
-        are = "is" if result.n_judges == 1 else "are"
+        are = "is" if result.n_judges == 1 or result.aggregator == AVERAGE else "are"
         return (
             f"With {most} of the items, {result.arms[-1]} {are} not shown to beat the base rate "
             f"({reached}), so nothing says which share is enough."
@@ -113,17 +114,18 @@ def share_table(result: FractionSweep, calibrator: str, panel: str | None) -> di
         f"NLL, {result.arms[-1]}": levels(result.nll[c, -1], of="nll"),
         "base rate": numbers(result.null_nll, of="null_nll"),
         "skill": numbers(1.0 - result.nll.value[c, -1] / result.null_nll, "share"),
-        "constant score": numbers(result.constant_nll[c], of="constant_nll"),
-        f"against {_share(result.shares[-1])}": differences(
-            result.against[c, -1], {n - 1: "reference"}, of="against"
-        ),
     }
+    if result.aggregator != AVERAGE:
+        columns["constant score"] = numbers(result.constant_nll[c], of="constant_nll")
+    columns[f"against {_share(result.shares[-1])}"] = differences(
+        result.against[c, -1], {n - 1: "reference"}, of="against"
+    )
     if panel is not None:
         p = result.arms.index(panel)
         columns |= {
             f"NLL, {panel}": levels(result.nll[c, p], of="nll"),
             "difference": differences(result.delta[c, p], of="delta"),
-            "verdict": text([result.verdict(c, p, f) for f in range(n)]),
+            "verdict": text([result.decided(c, p, f) for f in range(n)]),
         }
     return columns
 
@@ -180,12 +182,13 @@ def present(
     def shares(calibrator: str) -> list[Block]:
         return _shares(result, calibrator, view)
 
-    return [*by_calibrator(result.calibrators, view.calibrator, shares), _method()]
+    return [*by_calibrator(result.calibrators, view.calibrator, shares), _method(result)]
 
 
 def _shares(result: FractionSweep, calibrator: str, view: SweepView) -> list[Block]:
     arms: list[str | None] = [*result.arms[:-1]] or [None]
-    drawn = arm_name(label_budget.FIRST_PANEL if view.panel is None else view.panel)
+    size = label_budget.FIRST_PANEL if view.panel is None else view.panel
+    drawn = compared_name(size, result.aggregator)
     chosen = drawn if drawn in arms else arms[0] if view.panel is None else None
     if view.panel is not None:
         arms = [chosen]
@@ -201,14 +204,15 @@ def _shares(result: FractionSweep, calibrator: str, view: SweepView) -> list[Blo
     ]
 
 
-def _method() -> Method:
+def _method(result: FractionSweep) -> Method:
+    again = f" {label_budget.again_sentence('share')}" if result.aggregator == AVERAGE else ""
     return Method(
         "In each split the items are put in a random order, a share of them calibrates and all the "
         "others evaluate, so a larger share adds labels to those of a smaller one. Judges are "
         "ranked and weighted, and calibrators fitted, on the share alone. Intervals are for new "
         "items and panels fitted on that many labels: Var = v/N + s_tr² (1/S + n_cal/n_eval), and "
         "n_cal/n_eval is what widens them. An exported panel is fitted on all labels whatever the "
-        "share; the share decides what its measured NLL is of."
+        f"share; the share decides what its measured NLL is of.{again}"
     )
 
 

@@ -21,6 +21,7 @@ from judgepanel.present.blocks import (
     paragraphs,
 )
 from judgepanel.present.pipeline import OFFERED, Pipeline, affordable_splits
+from judgepanel.studies.budget.budget_panels import COMPARED, compared_name
 from judgepanel.studies.budget.label_budget import LabelBudgetSpec
 from judgepanel.studies.budget.label_budget_result import (
     NEXT,
@@ -28,7 +29,7 @@ from judgepanel.studies.budget.label_budget_result import (
     LabelBudget,
     LabelsNeeded,
 )
-from judgepanel.studies.compare import arm_name
+from judgepanel.studies.contest.averaged import AVERAGE, PanelAggregator
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.cells import Column, differences, levels, numbers, text
@@ -129,8 +130,7 @@ def target_sentence(result: LabelBudget, calibrator: str) -> str:
     goal = f"NLL {needed.goal:g}"
     n, lo, _ = needed.n
     if not math.isfinite(n):
-        pipeline = pipeline_name(result.aggregator, calibrator)
-        never = f"The fitted curve of {result.arms[-1]} with {pipeline} never falls to {goal}"
+        never = f"The fitted curve of {_with_pipeline(result, calibrator)} never falls to {goal}"
         if not math.isfinite(lo):
             return f"{never}."
         return f"{never}, but that is not sure: the 95 % interval starts at {_count(lo)}."
@@ -143,6 +143,13 @@ def target_sentence(result: LabelBudget, calibrator: str) -> str:
         )
     enough = _enough(result, needed).rstrip("," * bool(how))
     return f"{enough}{how} bring {arm} to {goal}, on average over panels."
+
+
+def _with_pipeline(result: LabelBudget, calibrator: str) -> str:
+    everyone = result.arms[-1]
+    if result.aggregator == AVERAGE:
+        return everyone
+    return f"{everyone} with {pipeline_name(result.aggregator, calibrator)}"
 
 
 def next_sentence(result: LabelBudget, calibrator: str) -> str:
@@ -173,7 +180,8 @@ def next_sentence(result: LabelBudget, calibrator: str) -> str:
 def versus(result: LabelBudget, panel: str) -> str:
     """Name a panel and its reference: ``top-5 against all 65``."""
     reference = result.arms[-1]
-    if result.aggregator_of(result.arms.index(panel)) != result.aggregator:
+    apart = result.aggregator_of(result.arms.index(panel)) != result.aggregator
+    if apart and result.aggregator != AVERAGE:
         reference += f" by {result.aggregator.replace('_', '-')}"
     return f"{panel} against {reference}"
 
@@ -235,8 +243,9 @@ def budget_table(result: LabelBudget, calibrator: str, panel: str | None) -> dic
         f"NLL, {result.arms[-1]}": levels(nll, of="nll"),
         "base rate": numbers(result.null_nll, of="null_nll"),
         "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
-        "constant score": numbers(result.constant_nll[c], of="constant_nll"),
     }
+    if result.aggregator != AVERAGE:
+        columns["constant score"] = numbers(result.constant_nll[c], of="constant_nll")
     if panel is not None:
         p = result.arms.index(panel)
         lo, hi = result.band[c, p].lo, result.band[c, p].hi
@@ -263,8 +272,9 @@ def needed_table(result: LabelBudget) -> dict[str, Column]:
     quoted = np.array([result.quoted(needed) for needed in result.needed])
     words = {row: _words(result, needed) for row, needed in enumerate(result.needed)}
     spans = {row: _span(needed) for row, needed in enumerate(result.needed)}
-    return {
-        "calibrator": text([CALIBRATOR_NAMES[needed.calibrator] for needed in result.needed]),
+    names = text([CALIBRATOR_NAMES[needed.calibrator] for needed in result.needed])
+    calibrator = {} if result.aggregator == AVERAGE else {"calibrator": names}
+    return calibrator | {
         "panel": text([needed.panel for needed in result.needed]),
         "to reach": text(goals),
         "labels": Column(quoted, "whole", words),
@@ -306,7 +316,7 @@ def _budgets(budgets: list[int]) -> str:
 
 
 def _are(result: LabelBudget) -> str:
-    return "is" if result.n_judges == 1 else "are"
+    return "is" if result.n_judges == 1 or result.aggregator == AVERAGE else "are"
 
 
 def present(
@@ -331,7 +341,7 @@ def present(
                 blocks.append(Paragraph(joint_sentence(result, calibrator, arm)))
                 blocks.append(_budgets_table(result, calibrator, arm))
             blocks += _joint(result, calibrator)
-    return [*blocks, _method()]
+    return [*blocks, _method(result)]
 
 
 def _arms(result: LabelBudget, panel: int | None) -> list[str]:
@@ -340,7 +350,7 @@ def _arms(result: LabelBudget, panel: int | None) -> list[str]:
     second = [] if result.beside is None else arms[:1]
     smaller = arms[len(second) :]
     if panel is not None:
-        smaller = [arm for arm in smaller if arm == arm_name(panel)]
+        smaller = [arm for arm in smaller if arm == compared_name(panel, result.aggregator)]
     return [*smaller, *second]
 
 
@@ -366,7 +376,8 @@ def _drawn(result: LabelBudget, arms: list[str]) -> list[str]:
     """Return one smaller panel, since all look alike, and the second aggregator's."""
     second = [arm for arm in arms if result.beside is not None and arm == result.arms[0]]
     smaller = [arm for arm in arms if arm not in second]
-    chosen = [arm for arm in smaller if arm == arm_name(FIRST_PANEL)] or smaller
+    first = compared_name(FIRST_PANEL, result.aggregator)
+    chosen = [arm for arm in smaller if arm == first] or smaller
     return [*chosen[:1], *second]
 
 
@@ -414,14 +425,24 @@ def _reading(result: LabelBudget, calibrator: str) -> str:
     return text
 
 
-def _method() -> Method:
+def _method(result: LabelBudget) -> Method:
+    again = "" if result.aggregator != AVERAGE else f" {again_sentence('budget')}"
     return Method(
         "In each split the same items are scored, whatever the budget. The other items are put in "
         "a random order, and a budget of n takes the first n: judges are ranked and weighted, and "
         "calibrators fitted, on those labels alone. Intervals are for new items and panels fitted "
         "on n labels. The band holds at all budgets together, and the joint p tests that there is "
         f"no difference at any of them. 'Next {NEXT} buy' reads a fitted curve a + b n^-c; its "
-        "interval holds the doubt about the scores, not that about the form of the curve."
+        f"interval holds the doubt about the scores, not that about the form of the curve.{again}"
+    )
+
+
+def again_sentence(unit: str) -> str:
+    """Say how the recommended panel is made again, by budget or by share, and its comparison."""
+    return (
+        f"The recommended panel is chosen again on the labels of every {unit}: candidates are "
+        "fitted and compared, and the weights of their average learned, on those alone. The best "
+        f"few beside it are under {pipeline_name(*COMPARED)}."
     )
 
 
@@ -429,12 +450,12 @@ def default_specs(
     votes: VoteMatrix, settings: Settings, shown: Pipeline
 ) -> tuple[LabelBudgetSpec, ...]:
     """Return the calibrators and panels that the page offers."""
-    return (budget_spec(settings, shown.aggregator),)
+    return (budget_spec(settings, shown.of_panel),)
 
 
 def budget_spec(
     settings: Settings,
-    aggregator: Aggregator,
+    aggregator: PanelAggregator,
     panel: int = FIRST_PANEL,
     beside: Aggregator | None = None,
 ) -> LabelBudgetSpec:
@@ -443,6 +464,6 @@ def budget_spec(
         settings=affordable_splits(settings, aggregator),
         aggregator=aggregator,
         calibrators=OFFERED,
-        panels=(panel,) if cross_fits(aggregator) else BUDGET_PANELS,
+        panels=(panel,) if aggregator != AVERAGE and cross_fits(aggregator) else BUDGET_PANELS,
         beside=beside,
     )

@@ -4,46 +4,39 @@ The paper's sweep of the calibration fraction (its appendix "Additional Scope Di
 every split the items are put in one random order: the first share calibrates and all others
 evaluate. A larger share fits panels on more labels and leaves fewer items to score.
 
-Cost per split: one evaluation of the panels for every share.
+Cost per split: one evaluation of the panels for every share, or one recommendation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
-from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
-from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.evaluate.calibrated import SplitScores
+from judgepanel.kernels.evaluate.evaluation import evaluate_split
 from judgepanel.scoring.inference import Estimate, estimate, joint_draws
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.learning_curve import first_reached
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.budget.budget_panels import PanelsSpec, budget_arms, panel_names
 from judgepanel.studies.budget.budget_plan import PlannedShares, planned_shares
 from judgepanel.studies.budget.fraction_sweep_result import (
     FractionSweep,
     ShareNeeded,
-    panel_names,
 )
-from judgepanel.studies.budget.label_budget import budget_arms
 from judgepanel.studies.budget.readings import check_goals
-from judgepanel.studies.common import (
-    check_each_once,
-    check_known,
-    check_panels,
-    fields_of_run,
-    splits_of,
-)
+from judgepanel.studies.common import fields_of_run, splits_of
 from judgepanel.studies.compare import RANGES, mean_sizes
+from judgepanel.studies.contest.averaged import AVERAGE, scored_average
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, not_fitted
-from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.studies.settings import Prepared, prepare
 from judgepanel.votes import InputError, VoteMatrix, distributions
 
 Floats = NDArray[np.float64]
@@ -55,7 +48,7 @@ _ENDS = (0.025, 0.975)
 
 
 @dataclass(frozen=True, slots=True)
-class FractionSweepSpec:
+class FractionSweepSpec(PanelsSpec):
     """The shares of the items that calibrate; the share in the settings is ignored.
 
     ``panels`` are sizes compared with all judges. ``within`` is the tolerance, relative to the NLL
@@ -64,20 +57,10 @@ class FractionSweepSpec:
     Raises
     ------
     InputError
-        An unknown aggregator, calibrator or ranking; no calibrator, or one given twice; a panel
-        below 1; fewer than two shares, one given twice or outside (0, 1); ``within`` outside (0,
-        1).
+        As for :class:`PanelsSpec`; fewer than two shares, one given twice or outside (0, 1);
+        ``within`` outside (0, 1).
     """
 
-    settings: Settings = Settings()
-    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
-    calibrators: tuple[Calibrator, ...] = field(
-        default=("beta", "temperature"), metadata={"help": "calibrators of both arms"}
-    )
-    panels: tuple[int, ...] = field(
-        default=(5,), metadata={"help": "panel sizes to compare with all judges"}
-    )
-    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
     shares: tuple[float, ...] = field(
         default=SHARES, metadata={"help": "shares of the items that calibrate"}
     )
@@ -86,12 +69,10 @@ class FractionSweepSpec:
         metadata={"help": "NLL excess over the largest share that is still enough, as a fraction"},
     )
 
+    SUBJECT: ClassVar[str] = "a sweep"
+
     def __post_init__(self) -> None:
-        check_known("aggregator", AGGREGATORS, (self.aggregator,))
-        check_known("calibrator", CALIBRATORS, self.calibrators)
-        check_known("ranking", RANKINGS, (self.ranking,))
-        check_each_once("a sweep", "calibrator", CALIBRATORS, self.calibrators)
-        check_panels(self.panels)
+        PanelsSpec.__post_init__(self)
         if len(set(self.shares)) < max(2, len(self.shares)):
             raise InputError(
                 "a sweep needs two calibration shares or more, each once",
@@ -103,21 +84,6 @@ class FractionSweepSpec:
                     "a calibration share is out of range", value=share, allowed="between 0 and 1"
                 )
         check_goals(self.within, None, None)
-
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe for every share of every split."""
-        return Recipe(
-            self.aggregator,
-            self.calibrators,
-            self.ranking,
-            in_sample=self.settings.protocol == "paper",
-            seed=self.settings.seed,
-        )
-
-    def sizes(self, n_judges: int) -> Ints:
-        """Return panel sizes (n_panels,), all judges last."""
-        return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
 
 
 def planned(prepared: Prepared, spec: FractionSweepSpec) -> PlannedShares:
@@ -133,16 +99,23 @@ def run_chunk(votes: VoteMatrix, spec: FractionSweepSpec, chunk: Chunk) -> Talli
     """Evaluate every share on the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
-    ks = spec.sizes(ballots.n_judges)
 
     def scored(share: float) -> Iterator[tuple[Split, Arms]]:
         for split in splits_of(prepared, replace(spec.settings, fraction=share), chunk):
-            yield split, budget_arms([[evaluate_split(ballots, split, ks, spec.recipe)]])
+            yield split, budget_arms([_panels(ballots, split, spec)])
 
     return tuple(
         tally(scored(share), n_items=ballots.n_items, seed=spec.settings.seed)
         for share in planned(prepared, spec).shares.tolist()
     )
+
+
+def _panels(ballots: Ballots, split: Split, spec: FractionSweepSpec) -> list[SplitScores]:
+    ks = spec.sizes(ballots.n_judges)
+    if spec.aggregator != AVERAGE:
+        return [evaluate_split(ballots, split, ks, spec.recipe)]
+    parts = [evaluate_split(ballots, split, ks[:-1], spec.recipe)] if len(ks) > 1 else []
+    return [*parts, scored_average(ballots, split, spec.settings.seed)]
 
 
 def combine_tallies(left: Tallies, right: Tallies) -> Tallies:
@@ -170,7 +143,7 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
             ballots.units,
             plan.shares,
             calibrators=spec.calibrators,
-            arms=panel_names(sizes),
+            arms=panel_names(sizes, spec.aggregator),
             within=spec.within,
             seed=spec.settings.seed,
         ),

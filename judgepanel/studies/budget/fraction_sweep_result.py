@@ -13,17 +13,13 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.compare import arm_name
+from judgepanel.studies.budget.budget_panels import AGAINST_AVERAGE, panel_names, panel_pipelines
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.frames import json_values, long_frame
 from judgepanel.studies.split_result import RunResult
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-def panel_names(panels: Ints) -> tuple[str, ...]:
-    """Return ``top-5``, ..., ``all 65``: the last size is all judges."""
-    return (*(arm_name(int(k)) for k in panels[:-1]), f"all {panels[-1]:,}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +48,9 @@ class FractionSweep(RunResult):
     same labels, ``constant_nll`` (n_calibrators, n_shares) that of a constant score through the
     same calibrator.
 
-    ``delta`` (n_calibrators, n_panels - 1, n_shares) is NLL(top-k) - NLL(all) at the same share.
+    ``delta`` (n_calibrators, n_panels - 1, n_shares) is NLL(top-k) - NLL(all) at the same share. If
+    ``aggregator`` is ``average``, all judges are the recommended panel, and the top k have the
+    pipeline ``COMPARED``.
     ``against`` (n_calibrators, n_panels, n_shares) is the NLL minus that at the largest share, on
     the items that all shares evaluated.
     """
@@ -85,7 +83,7 @@ class FractionSweep(RunResult):
     @property
     def arms(self) -> tuple[str, ...]:
         """Names of the panels: ``top-5``, ..., ``all 65``."""
-        return panel_names(self.panels)
+        return panel_names(self.panels, self.aggregator)
 
     def row(self, calibrator: str) -> int:
         """Return the position of a calibrator in the arrays."""
@@ -106,6 +104,11 @@ class FractionSweep(RunResult):
         same = bool(lo == hi == delta == 0.0)
         return verdict(float(lo), float(hi), margin, identical=same)
 
+    def decided(self, c: int, panel: int, share: int) -> str:
+        """Return the verdict in words that fit the panel: of the recommended one, its own."""
+        result = self.verdict(c, panel, share)
+        return AGAINST_AVERAGE[result] if self.aggregator == AVERAGE else result
+
     def needed_for(self, calibrator: str, panel: str) -> ShareNeeded | None:
         """Return the smallest sufficient share of one panel, None if it is unknown."""
         for share in self.needed:
@@ -117,15 +120,16 @@ class FractionSweep(RunResult):
         """One row per calibrator, panel and share."""
         n_c, n_p, n_f = self.nll.shape
         verdicts = [
-            [[self.verdict(c, p, f) for f in range(n_f)] for p in range(n_p - 1)]
+            [[self.decided(c, p, f) for f in range(n_f)] for p in range(n_p - 1)]
             + [["reference"] * n_f]
             for c in range(n_c)
         ]
+        aggregators, calibrators = panel_pipelines(self.aggregator, self.calibrators, n_p)
         return long_frame(
             self.nll.shape,
             {
-                "aggregator": self.aggregator,
-                "calibrator": np.array(self.calibrators)[:, None, None],
+                "aggregator": aggregators,
+                "calibrator": calibrators,
                 "panel": np.array(self.arms)[:, None],
                 "k": self.panels[:, None],
                 "share": self.shares,

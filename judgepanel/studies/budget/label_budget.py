@@ -5,10 +5,12 @@ first n labels: ranking, weights and calibrators use only those. The evaluation 
 so budgets differ only in their labels.
 
 All judges can also be evaluated under a second aggregator, with the same labels and calibrators.
+Under ``average`` the recommendation is made again on the labels of every budget alone, weights of
+its members included.
 
-Cost per split: one evaluation of the panels for every budget; calibrators of all budgets and of
-several splits are fitted together. Memory is that of the scores of (panels x budgets) arms of these
-splits.
+Cost per split: one evaluation of the panels for every budget, or one recommendation; calibrators of
+all budgets and of several splits are fitted together. Memory is that of the scores of (panels x
+budgets) arms of these splits.
 """
 
 from __future__ import annotations
@@ -16,36 +18,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
-from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_each
+from judgepanel.kernels.evaluate.evaluation import evaluate_each
 from judgepanel.scoring.descriptive import paper_joint
 from judgepanel.scoring.inference import Estimate, estimate, joint_p, simultaneous_reach
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, nested_rows
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.budget.budget_panels import PanelsSpec, budget_arms
 from judgepanel.studies.budget.budget_plan import Planned, planned_budgets
 from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.budget.readings import check_goals, read, unread
-from judgepanel.studies.common import (
-    check_each_once,
-    check_known,
-    check_panels,
-    run_fields,
-    splits_of,
-)
+from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES
+from judgepanel.studies.contest.averaged import AVERAGE, scored_average
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, not_fitted
-from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.studies.settings import Prepared, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
 Floats = NDArray[np.float64]
@@ -56,7 +52,7 @@ _CELLS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class LabelBudgetSpec:
+class LabelBudgetSpec(PanelsSpec):
     """Options of the label budget.
 
     ``budgets`` None uses nine on a log scale from 20 to the whole calibration half, which is always
@@ -68,20 +64,10 @@ class LabelBudgetSpec:
     Raises
     ------
     InputError
-        An unknown aggregator, calibrator or ranking; no calibrator, or one given twice; a second
-        aggregator equal to the first; a budget below 2, a panel below 1; ``within``, ``target`` or
-        ``have`` out of range.
+        As for :class:`PanelsSpec`; a second aggregator that is unknown or equal to the first; a
+        budget below 2; ``within``, ``target`` or ``have`` out of range.
     """
 
-    settings: Settings = Settings()
-    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
-    calibrators: tuple[Calibrator, ...] = field(
-        default=("beta", "temperature"), metadata={"help": "calibrators of both arms"}
-    )
-    panels: tuple[int, ...] = field(
-        default=(5,), metadata={"help": "panel sizes to compare with all judges"}
-    )
-    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
     budgets: tuple[int, ...] | None = field(
         default=None,
         metadata={"help": "numbers of labels, besides all that calibrate (default: nine from 20)"},
@@ -100,12 +86,10 @@ class LabelBudgetSpec:
         metadata={"help": "a second aggregator of all judges, compared with the first"},
     )
 
+    SUBJECT: ClassVar[str] = "a label budget"
+
     def __post_init__(self) -> None:
-        check_known("aggregator", AGGREGATORS, (self.aggregator,))
-        check_known("calibrator", CALIBRATORS, self.calibrators)
-        check_known("ranking", RANKINGS, (self.ranking,))
-        check_each_once("a label budget", "calibrator", CALIBRATORS, self.calibrators)
-        check_panels(self.panels)
+        PanelsSpec.__post_init__(self)
         for n in self.budgets or ():
             if n < 2:
                 raise InputError("a budget needs at least 2 labels", value=n, allowed="2 or more")
@@ -114,21 +98,6 @@ class LabelBudgetSpec:
             check_known("aggregator", AGGREGATORS, (self.beside,))
         if self.beside == self.aggregator:
             raise InputError("both aggregators are the same", value=self.beside)
-
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe for every budget of every split."""
-        return Recipe(
-            self.aggregator,
-            self.calibrators,
-            self.ranking,
-            in_sample=self.settings.protocol == "paper",
-            seed=self.settings.seed,
-        )
-
-    def sizes(self, n_judges: int) -> Ints:
-        """Return panel sizes of the first aggregator (n_sizes,), all judges last."""
-        return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
 
     def panel_sizes(self, n_judges: int) -> Ints:
         """Return all panel sizes (n_panels,); all judges of the second aggregator come first."""
@@ -181,11 +150,21 @@ def _panels(
 ) -> list[list[SplitScores]]:
     """Scores of every budget: all judges under the second aggregator, then the first's panels."""
     ks = spec.sizes(ballots.n_judges)
-    parts = [evaluate_each(ballots, pieces, ks, spec.recipe)]
-    if spec.beside is not None:
-        second = replace(spec.recipe, aggregator=spec.beside)
-        parts.insert(0, evaluate_each(ballots, pieces, ks[-1:], second))
+    parts = [] if spec.beside is None else [_beside(ballots, pieces, spec, spec.beside)]
+    if spec.aggregator != AVERAGE:
+        parts.append(evaluate_each(ballots, pieces, ks, spec.recipe))
+    else:
+        if len(ks) > 1:
+            parts.append(evaluate_each(ballots, pieces, ks[:-1], spec.recipe))
+        parts.append([scored_average(ballots, piece, spec.settings.seed) for piece in pieces])
     return [list(scores) for scores in zip(*parts, strict=True)]
+
+
+def _beside(
+    ballots: Ballots, pieces: Sequence[Split], spec: LabelBudgetSpec, aggregator: Aggregator
+) -> list[SplitScores]:
+    recipe = replace(spec.recipe, aggregator=aggregator)
+    return evaluate_each(ballots, pieces, np.array([ballots.n_judges]), recipe)
 
 
 def label_sets(split: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints]:
@@ -194,37 +173,6 @@ def label_sets(split: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints
         units, split.calibration, budgets[:-1].tolist(), seed=seed, key=(split.number, 11)
     )
     return [*parts, split.calibration]
-
-
-def budget_arms(scored: Sequence[Sequence[SplitScores]]) -> Arms:
-    """Arms of one split, panels by budgets; budgets vary fastest.
-
-    ``scored`` has the panels of every budget, in one or several consecutive pieces.
-    """
-    names = tuple(scored[0][0].evaluation)
-
-    def stacked(name: Calibrator, field: str) -> Floats:
-        budgets = [
-            np.concatenate([getattr(piece.evaluation[name], field) for piece in pieces])
-            for pieces in scored
-        ]
-        values = np.stack(budgets, axis=1)
-        return values.reshape(-1, *values.shape[2:])
-
-    first = [pieces[0] for pieces in scored]
-    ece = np.stack([stacked(name, "ece") for name in names])
-    return Arms(
-        nll=[stacked(name, "nll") for name in names],
-        brier=[stacked(name, "brier") for name in names],
-        hit=[stacked(name, "hit") for name in names],
-        ece=ece,
-        chosen_on=np.zeros_like(ece),
-        null_nll=np.array([scores.null_nll for scores in first]),
-        constant_nll=np.array([[scores.constant_nll[name] for scores in first] for name in names]),
-        replaced=np.array(
-            [[sum(piece.replaced[name] for piece in pieces) for pieces in scored] for name in names]
-        ),
-    )
 
 
 def combine_tallies(left: BudgetTally, right: BudgetTally) -> BudgetTally:

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.compare import arm_name
+from judgepanel.studies.budget.budget_panels import (
+    AGAINST_AVERAGE,
+    by_aggregator,
+    panel_names,
+    panel_pipelines,
+    verdicts_between,
+)
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.frames import json_values, long_frame
 from judgepanel.studies.split_result import SplitResult
 
@@ -28,15 +35,7 @@ SETTLED_SPLITS = 100
 
 PAPER_NOTE = "invalid: it takes splits of one data set for independent samples"
 """Accompanies the paper's joint test wherever it is displayed."""
-
-_BETWEEN: dict[Verdict, str] = {
-    "keep all": "the first is better",
-    "curate": "the second is better",
-    "no loss from keeping": "no loss with the first",
-    "no loss from curating": "no loss with the second",
-    "undecided": "undecided",
-    "tie": "tie",
-}
+_BETWEEN = verdicts_between("the first", "the second")
 """Verdicts for all judges under the second aggregator against all under the first."""
 
 
@@ -66,11 +65,14 @@ class LabelBudget(SplitResult):
 
     ``labels`` (n_budgets,) are the mean numbers of labels of the fits, ``budgets`` the requested
     ones; groups stay whole, so they may differ. ``panels`` (n_panels,) are sizes, the last is all
-    judges; if ``beside`` names a second aggregator, all judges under it come first. ``nll``
-    (n_calibrators, n_panels, n_budgets) is in nats per item with 95 % intervals for new items, with
-    ``level_se``, ``level_df`` and ``level_covariance`` (.., n_budgets, n_budgets); ``null_nll``
-    (n_budgets,) is the NLL of the base rate of the same labels, ``constant_nll`` (n_calibrators,
-    n_budgets) that of a constant score through the same calibrator.
+    judges; if ``beside`` names a second aggregator, all judges under it come first. If
+    ``aggregator`` is ``average``, all judges are the recommended panel, and the other panels have
+    the pipeline ``COMPARED``.
+
+    ``nll`` (n_calibrators, n_panels, n_budgets) is in nats per item with 95 % intervals for new
+    items, with ``level_se``, ``level_df`` and ``level_covariance`` (.., n_budgets, n_budgets);
+    ``null_nll`` (n_budgets,) is the NLL of the base rate of the same labels, ``constant_nll``
+    (n_calibrators, n_budgets) that of a constant score through the same calibrator.
 
     ``delta`` (n_calibrators, n_panels - 1, n_budgets) is NLL(panel) - NLL(all) on the same labels,
     with an interval for each budget; ``band`` is the same with intervals that hold at all budgets
@@ -136,15 +138,18 @@ class LabelBudget(SplitResult):
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """Names of the panels: ``top-5``, ..., ``all 65``, preceded by ``all 65 by joint``."""
-        everyone = f"all {self.n_judges:,}"
-        first = 0 if self.beside is None else 1
-        second = [f"{everyone} by {name.replace('_', '-')}" for name in (self.beside,) if name]
-        return (*second, *(arm_name(int(k)) for k in self.panels[first:-1]), everyone)
+        """Names of the panels, see :func:`panel_names`, preceded by ``all 65 by joint``."""
+        if self.beside is None:
+            return panel_names(self.panels, self.aggregator)
+        second = by_aggregator(f"all {self.n_judges:,}", self.beside)
+        return (second, *panel_names(self.panels[1:], self.aggregator))
 
     def aggregator_of(self, panel: int) -> str:
         """Return the aggregator of a panel by its position."""
-        return self.aggregator if self.beside is None or panel else self.beside
+        if self.beside is not None and panel == 0:
+            return self.beside
+        aggregators, _ = panel_pipelines(self.aggregator, self.calibrators, len(self.panels))
+        return str(aggregators[panel, 0])
 
     def row(self, calibrator: str) -> int:
         """Return the position of a calibrator in the arrays."""
@@ -158,8 +163,10 @@ class LabelBudget(SplitResult):
         return verdict(float(lo), float(hi), margin, identical=same)
 
     def decided(self, c: int, panel: int, budget: int) -> str:
-        """Return the verdict in words that fit the panel: both aggregators keep all judges."""
+        """Return the verdict in words that fit the panel: both may keep all judges."""
         result = self.verdict(c, panel, budget)
+        if self.aggregator == AVERAGE:
+            return AGAINST_AVERAGE[result]
         return result if self.aggregator_of(panel) == self.aggregator else _BETWEEN[result]
 
     def fitted(self, c: int, panel: int, n: float | Floats) -> Floats:
@@ -201,11 +208,12 @@ class LabelBudget(SplitResult):
             for test in (self.joint_p, self.paper_t, self.paper_p)
         )
         band = Interval.joined([self.band, none], axis=1)
+        _, calibrators = panel_pipelines(self.aggregator, self.calibrators, n_p)
         return long_frame(
             self.nll.shape,
             {
                 "aggregator": [[self.aggregator_of(p)] for p in range(n_p)],
-                "calibrator": np.array(self.calibrators)[:, None, None],
+                "calibrator": calibrators,
                 "panel": np.array(self.arms)[:, None],
                 "k": self.panels[:, None],
                 "budget": self.budgets,

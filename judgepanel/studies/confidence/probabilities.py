@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
@@ -21,7 +20,15 @@ from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.common import check_known, check_panels, splits_of
 from judgepanel.studies.confidence.repeats import Repeats, repeats
-from judgepanel.studies.contest.averaged import AVERAGE, Averaged, recommended, remembered
+from judgepanel.studies.contest.averaged import (
+    AVERAGE,
+    PANEL_AGGREGATORS,
+    Averaged,
+    PanelAggregator,
+    check_average,
+    recommended,
+    remembered,
+)
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.recent import Recent
@@ -29,9 +36,6 @@ from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
 Floats = NDArray[np.float64]
-PanelAggregator = Literal[Aggregator, "average"]
-PANEL_AGGREGATORS: tuple[PanelAggregator, ...] = (AVERAGE, *AGGREGATORS)
-"""Aggregators of a panel: the recommended average, or one aggregator."""
 Ints = NDArray[np.int64]
 
 STAGES = ("raw", "calibrated")
@@ -74,24 +78,16 @@ class PanelSpec:
         check_known("ranking", RANKINGS, (self.ranking,))
         if self.panel is not None:
             check_panels((self.panel,))
-        if self.aggregator == AVERAGE:
-            self._check_average()
-            object.__setattr__(self, "calibrator", "none")
-
-    def _check_average(self) -> None:
-        if self.panel is not None:
+        if self.aggregator == AVERAGE and self.panel is not None:
             raise InputError(
                 "the average chooses its judges itself",
                 value=self.panel,
                 allowed="no panel",
                 remedy="leave the panel out or take another aggregator",
             )
-        if self.settings.protocol != "honest":
-            raise InputError(
-                "the average under the paper's protocol would rest on in-sample scores",
-                value=self.settings.protocol,
-                allowed="honest",
-            )
+        check_average(self.aggregator, self.settings)
+        if self.aggregator == AVERAGE:
+            object.__setattr__(self, "calibrator", "none")
 
     @property
     def shared(self) -> PanelSpec:

@@ -3,36 +3,43 @@
 Its weights are learnt on the calibration rows of the split alone, as the recommendation learns
 them, so that studies of the average and the recommendation speak of the same probabilities.
 
-Cost per split: that of the recommendation; about half of it where members alone compete. Averages
-of the last splits are remembered, ``_KEPT_BYTES`` of them: what a recommendation computed in this
-process is not computed again.
+Cost per split: that of the recommendation; about half of it where members alone compete
+(:func:`average_on`, which studies with splits of their own use). Averages of the last splits are
+remembered, ``_KEPT_BYTES`` of them: what a recommendation computed in this process is not computed
+again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.levels import has_levels
 from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import Calibrator, fit
+from judgepanel.kernels.evaluate.calibrated import Calibrated, SplitScores, evaluate
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.contest.average import average_logits, average_weights, bootstrap
 from judgepanel.studies.contest.candidates import Candidates, candidates_of
 from judgepanel.studies.contest.compete import Results, Terms, compete
-from judgepanel.studies.panel.evidence import Rules, known_judges
+from judgepanel.studies.panel.evidence import Known, Rules
 from judgepanel.studies.recent import Recent
 from judgepanel.studies.settings import Settings, prepare
-from judgepanel.votes import VoteMatrix
-from judgepanel.votes.matrix import cached
+from judgepanel.votes import InputError, VoteMatrix
 
 Floats = NDArray[np.float64]
 
 AVERAGE: Literal["average"] = "average"
 """Name of the average where a study asks for an aggregator."""
+PanelAggregator = Literal[Aggregator, "average"]
+PANEL_AGGREGATORS: tuple[PanelAggregator, ...] = (AVERAGE, *AGGREGATORS)
+"""Aggregators of a panel: the recommended average, or one aggregator."""
 FOLDS = 5
 """Inner folds in which candidates are compared."""
 _KEPT_BYTES = 64 * 2**20
@@ -53,15 +60,64 @@ def recommended(votes: VoteMatrix, settings: Settings, split: Split) -> Averaged
     """The average of the default candidates in a split of an analysis; remembered."""
     average = _RECENT.get((votes.sha256, settings, split.number))
     if average is None:
-        average = _averaged(prepare(votes, settings).ballots, split, *_contest(votes, settings))
+        ballots = prepare(votes, settings).ballots
+        average = _averaged(ballots, split, _candidates(ballots), settings.seed)
         remember(votes, settings, split.number, average)
     return average
 
 
 def recommended_on(votes: VoteMatrix, settings: Settings, split: Split) -> Averaged:
     """The same on any other split of the items; members alone compete, to the same but rounding."""
-    choices, terms = _contest(votes, settings)
-    return _averaged(prepare(votes, settings).ballots, split, choices.members(), terms)
+    return average_on(prepare(votes, settings).ballots, split, settings.seed)
+
+
+def average_on(ballots: Ballots, split: Split, seed: int) -> Averaged:
+    """The same on a split of any ballots: other judges, fewer labels, damaged votes."""
+    return _averaged(ballots, split, _candidates(ballots).members(), seed)
+
+
+def all_judges(
+    ballots: Ballots,
+    split: Split,
+    aggregator: PanelAggregator,
+    calibrator: Calibrator,
+    settings: Settings,
+) -> SplitScores:
+    """Scores of all judges in a split, under one pipeline or the recommended average."""
+    if aggregator == AVERAGE:
+        return scored_average(ballots, split, settings.seed)
+    in_sample = settings.protocol == "paper"
+    recipe = Recipe(aggregator, (calibrator,), in_sample=in_sample, seed=settings.seed)
+    return evaluate_split(ballots, split, np.array([ballots.n_judges]), recipe)
+
+
+def scored_average(ballots: Ballots, split: Split, seed: int) -> SplitScores:
+    """The average as a single uncalibrated panel: its members have calibrators of their own."""
+    average = average_on(ballots, split, seed)
+    signs = ballots.signs.astype(np.float64)
+    labels = signs[split.calibration]
+    maps = fit(("none",), np.zeros((1, len(labels))), labels, symmetric=ballots.symmetric)
+    fitted = Calibrated(
+        maps, average.logits[None], None, signs[split.evaluation], null=average.null
+    )
+    scores = evaluate(ballots, split, fitted, np.arange(ballots.n_judges), np.zeros((0, 1)))
+    return replace(scores, constant_nll={"none": scores.null_nll})
+
+
+def check_average(aggregator: str, settings: Settings) -> None:
+    """Refuse the average under the paper's protocol.
+
+    Raises
+    ------
+    InputError
+        It would rest on in-sample scores.
+    """
+    if aggregator == AVERAGE and settings.protocol != "honest":
+        raise InputError(
+            "the average under the paper's protocol would rest on in-sample scores",
+            value=settings.protocol,
+            allowed="honest",
+        )
 
 
 def remember(votes: VoteMatrix, settings: Settings, number: int, average: Averaged) -> None:
@@ -88,27 +144,21 @@ def averaged_of(results: Results, weights: Floats, signs: Floats) -> Averaged:
     return Averaged(logits, results.null, results.null_nll)
 
 
-@cached(4)
-def _contest(votes: VoteMatrix, settings: Settings) -> tuple[Candidates, Terms]:
-    prepared = prepare(votes, settings)
-    ballots = prepared.ballots
-    choices = candidates_of(
-        "default",
-        ballots.n_judges,
-        symmetric=ballots.symmetric,
-        graded=has_levels(ballots),
+def _candidates(ballots: Ballots) -> Candidates:
+    return candidates_of(
+        "default", ballots.n_judges, symmetric=ballots.symmetric, graded=has_levels(ballots)
     )
-    rules = Rules(seed=settings.seed, budget=None, tables=False)
-    return choices, Terms(FOLDS, settings.seed, known_judges(votes, prepared), rules)
 
 
-def _averaged(ballots: Ballots, split: Split, choices: Candidates, terms: Terms) -> Averaged:
+def _averaged(ballots: Ballots, split: Split, choices: Candidates, seed: int) -> Averaged:
+    unknown = Known(("",) * ballots.n_judges, None)  # the default candidates have no curator
+    terms = Terms(FOLDS, seed, unknown, Rules(seed=seed, budget=None, tables=False))
     results = compete(ballots, split, choices, terms)
     weights = average_weights(
         results.standing.losses,
         ballots.units[split.calibration],
         choices.with_everyone(choices.prior()),
-        bootstrap(terms.seed, (split.number, 1)),
+        bootstrap(seed, (split.number, 1)),
     )
     return averaged_of(results, weights[0], ballots.signs[split.evaluation].astype(np.float64))
 

@@ -21,11 +21,11 @@ from judgepanel.present.trust.reliability import (
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.confidence.conformal import CONFORMAL
 from judgepanel.studies.confidence.items import ITEMS
-from judgepanel.studies.confidence.probabilities import PANEL_AGGREGATORS, known_splits
+from judgepanel.studies.confidence.probabilities import known_splits
 from judgepanel.studies.confidence.reliability import ECE_BINS, RELIABILITY, ReliabilitySpec
 from judgepanel.studies.confidence.reliability_result import Reliability
 from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
-from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.averaged import AVERAGE, PANEL_AGGREGATORS
 from judgepanel.studies.settings import grouped_votes
 from judgepanel.ui.controls import aggregator_control, begins_with, folded
 from judgepanel.ui.frame import PageContext, answer, next_step

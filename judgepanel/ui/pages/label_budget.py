@@ -26,6 +26,7 @@ from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.budget.readings import MOST_LABELS, read
 from judgepanel.studies.compare import arm_name
+from judgepanel.studies.contest.averaged import AVERAGE, PANEL_AGGREGATORS, PanelAggregator
 from judgepanel.ui.controls import aggregator_control, calibrator_control, folded
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
@@ -71,6 +72,7 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         asked.spec.aggregator,
         asked.calibrator,
         splits=asked.spec.settings.splits,
+        average=True,
     )
 
     def draw(stored: LabelBudget) -> None:
@@ -89,32 +91,34 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
 
 def _controls(context: PageContext, default: Pipeline) -> _Asked:
     first, second, third = st.columns([5, 4, 5])
-    offered = default.calibrator if default.calibrator in OFFERED else OFFERED[0]
-    calibrator = calibrator_control(first, offered)
+    aggregator = aggregator_control(
+        first,
+        default.of_panel,
+        AGGREGATORS if context.analysis.settings.protocol == "paper" else PANEL_AGGREGATORS,
+        help="How votes are summed. The recommended panel is chosen again for every budget. "
+        "Dawid–Skene, stacking and joint are refitted for every budget and take longer.",
+    )
+    average = aggregator == AVERAGE
     panel = second.segmented_control(
-        "Compared with all judges",
+        "Compared with fewer judges",
         BUDGET_PANELS,
         default=FIRST_PANEL,
         required=True,
         key="panel",
         bind="query-params",
         format_func=arm_name,
-        help="The panel of the best judges, ranked on the same labels.",
+        help="The best judges, ranked on the same labels; beside the recommended panel, under "
+        "one-coin + temperature.",
     )
-    aggregator = aggregator_control(
-        third,
-        default.aggregator,
-        AGGREGATORS,
-        help="How votes are summed. Dawid–Skene, stacking and joint are refitted for every "
-        "budget and take longer.",
-    )
+    offered = default.calibrator if default.calibrator in OFFERED else OFFERED[0]
+    calibrator: Calibrator = "none" if average else calibrator_control(third, offered)
     have, target, within, beside = _goals(context, aggregator)
     spec = budget_spec(context.analysis.settings, aggregator, panel, beside)
     return _Asked(spec, calibrator, panel, have, target, within)
 
 
 def _goals(
-    context: PageContext, aggregator: Aggregator
+    context: PageContext, aggregator: PanelAggregator
 ) -> tuple[int | None, float | None, float, Aggregator | None]:
     """The user's number of labels, target NLL, distance to the plateau, and a second aggregator."""
     labelled = int(context.votes.labelled.sum())

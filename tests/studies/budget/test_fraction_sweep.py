@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.scoring.splits import split
 from judgepanel.studies.budget.fraction_sweep import (
     FRACTION_SWEEP,
@@ -185,3 +186,22 @@ def test_the_result_survives_json_and_the_table_has_a_row_a_cell():
 def test_what_makes_no_sense_is_refused(options, says):
     with pytest.raises(InputError, match=says):
         spec(**options)
+
+
+def test_the_recommended_panel_is_chosen_again_on_every_share_and_set_against_the_few():
+    averaged = run(FRACTION_SWEEP, votes(), spec(aggregator="average"), jobs=1)
+    for f, share in enumerate(averaged.shares.tolist()):
+        settings = Settings(splits=6, fraction=share)
+        recommendation = run(RECOMMEND, votes(), RecommendSpec(settings), jobs=1)
+        expected = pytest.approx(float(recommendation.nll.value), rel=1e-9)
+        assert averaged.nll.value[0, -1, f] == expected
+    few = run(FRACTION_SWEEP, votes(), spec(calibrators=("temperature",)), jobs=1)
+    np.testing.assert_allclose(averaged.nll.value[0, 0], few.nll.value[0, 0], rtol=1e-12)
+    frame = averaged.frame()
+    assert frame.drop_duplicates("panel")[
+        ["panel", "aggregator", "calibrator"]
+    ].values.tolist() == [
+        ["top-3 by one-coin", "one_coin", "temperature"],
+        ["the recommended panel", "average", "none"],
+    ]
+    assert not frame["verdict"].str.contains("keep|curat").any()

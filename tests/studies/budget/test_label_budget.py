@@ -9,9 +9,11 @@ from functools import cache, reduce
 import numpy as np
 import pytest
 
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.evaluate.evaluation import evaluate_split
 from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.budget.label_budget import (
     LABEL_BUDGET,
@@ -25,6 +27,8 @@ from judgepanel.studies.budget.label_budget import (
 from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.budget.readings import read
 from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.contest.averaged import average_on
+from judgepanel.studies.contract import Chunk
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import run
@@ -384,3 +388,61 @@ def test_flat_and_rising_levels_cost_nothing_to_extrapolate():
 def test_what_makes_no_sense_is_refused(options, says):
     with pytest.raises(InputError, match=says):
         spec(**options)
+
+
+@cache
+def averaged() -> LabelBudget:
+    return run(LABEL_BUDGET, votes(), spec(aggregator="average", budgets=(25,)), jobs=1)
+
+
+def test_the_recommended_panel_on_all_labels_has_the_nll_that_the_recommendation_expects():
+    recommendation = run(RECOMMEND, votes(), RecommendSpec(SETTINGS), jobs=1)
+    assert averaged().arms == ("top-3 by one-coin", "the recommended panel")
+    assert averaged().nll.value[0, -1, -1] == pytest.approx(
+        float(recommendation.nll.value), rel=1e-9
+    )
+    assert averaged().null_nll[-1] == pytest.approx(recommendation.null_nll, rel=1e-12)
+
+
+def test_the_recommendation_of_a_budget_sees_its_own_labels_only():
+    ballots = prepare(votes(), SETTINGS).ballots
+    levels = []
+    for number in range(SETTINGS.splits):
+        one_split = split(ballots.units, number)
+        rows = label_sets(one_split, ballots.units, averaged().budgets, 0)[0]
+        signs = ballots.signs.copy()
+        signs[np.setdiff1d(one_split.calibration, rows)] *= -1  # must not matter
+        wiped = replace(ballots, signs=signs)
+        average = average_on(wiped, Split(number, rows, one_split.evaluation), SETTINGS.seed)
+        levels.append(item_nll(average.logits, signs[one_split.evaluation]))
+    means = run_chunk(votes(), spec(aggregator="average", budgets=(25,)), Chunk(0, 0, 6))
+    np.testing.assert_allclose(
+        means.scores.split_means[:, 0, 0, 2], np.mean(levels, axis=1), rtol=1e-9
+    )
+
+
+def test_the_few_beside_the_recommended_panel_are_those_of_one_coin_and_temperature():
+    plain = spec(budgets=(25,), calibrators=("temperature",), beside="majority")
+    alone = run(LABEL_BUDGET, votes(), plain, jobs=1)
+    beside = run(LABEL_BUDGET, votes(), replace(plain, aggregator="average"), jobs=1)
+    np.testing.assert_array_equal(beside.nll.value[:, :2], alone.nll.value[:, :2])
+    np.testing.assert_array_equal(beside.nll.value[:, 2], averaged().nll.value[:, -1])
+    frame = beside.frame().drop_duplicates("panel")
+    assert frame[["panel", "aggregator", "calibrator"]].to_numpy().tolist() == [
+        ["all 9 by majority", "majority", "temperature"],
+        ["top-3 by one-coin", "one_coin", "temperature"],
+        ["the recommended panel", "average", "none"],
+    ]
+    assert not beside.frame()["verdict"].str.contains("keep|curat").any()
+
+
+def test_a_recommended_panel_of_one_judge_has_nothing_beside_it():
+    alone = spec(aggregator="average", budgets=(25,), settings=Settings(splits=2))
+    label_budget = run(LABEL_BUDGET, make_votes(3, 120, 1), alone, jobs=1)
+    assert label_budget.arms == ("the recommended panel",)
+    assert np.isfinite(label_budget.nll.value).all()
+
+
+def test_the_average_is_refused_under_the_papers_protocol():
+    with pytest.raises(InputError, match="in-sample scores"):
+        spec(aggregator="average", settings=Settings(protocol="paper"))

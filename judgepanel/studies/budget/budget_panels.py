@@ -1,0 +1,181 @@
+"""The panels that are compared on more and fewer labels: their sizes, names and scores.
+
+All judges are the reference, and the top k are compared with them under the same pipeline. Of the
+recommended average there is no top k, since it weighs panels itself: it is compared with the top k
+under ``COMPARED``, the pipeline that a team would use to keep a few judges and one of its members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluate.calibrated import SplitScores
+from judgepanel.kernels.evaluate.evaluation import Recipe
+from judgepanel.scoring.inference import Verdict
+from judgepanel.studies.accumulate import Arms
+from judgepanel.studies.common import check_each_once, check_known, check_panels
+from judgepanel.studies.compare import arm_name
+from judgepanel.studies.contest.averaged import (
+    AVERAGE,
+    PANEL_AGGREGATORS,
+    PanelAggregator,
+    check_average,
+)
+from judgepanel.studies.settings import Settings
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Objects = NDArray[np.object_]
+
+COMPARED: tuple[Aggregator, Calibrator] = ("one_coin", "temperature")
+"""Pipeline of the panels that the average is compared with."""
+RECOMMENDED = "the recommended panel"
+"""Name of the average among the panels."""
+
+
+@dataclass(frozen=True, slots=True)
+class PanelsSpec:
+    """Panels and their pipeline, shared by the studies of label budgets.
+
+    ``panels`` are sizes compared with all judges. Under ``average``, ``calibrators`` is always
+    none, and the panels have the pipeline ``COMPARED``.
+
+    Raises
+    ------
+    InputError
+        An unknown aggregator, calibrator or ranking; no calibrator, or one given twice; a panel
+        below 1; the average under the paper's protocol.
+    """
+
+    settings: Settings = Settings()
+    aggregator: PanelAggregator = field(
+        default="one_coin",
+        metadata={"help": "how votes are summed; average: the recommended panel"},
+    )
+    calibrators: tuple[Calibrator, ...] = field(
+        default=("beta", "temperature"),
+        metadata={"help": "calibrators of both arms (none for average)"},
+    )
+    panels: tuple[int, ...] = field(
+        default=(5,), metadata={"help": "panel sizes to compare with all judges"}
+    )
+    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
+
+    SUBJECT: ClassVar[str] = "a comparison"
+
+    def __post_init__(self) -> None:
+        check_known("aggregator", PANEL_AGGREGATORS, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, self.calibrators)
+        check_known("ranking", RANKINGS, (self.ranking,))
+        check_each_once(self.SUBJECT, "calibrator", CALIBRATORS, self.calibrators)
+        check_panels(self.panels)
+        check_average(self.aggregator, self.settings)
+        if self.aggregator == AVERAGE:
+            object.__setattr__(self, "calibrators", ("none",))
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe of all judges and of the panels compared with them; of those, by average."""
+        aggregator, calibrators = self.aggregator, self.calibrators
+        if aggregator == AVERAGE:
+            aggregator, calibrators = COMPARED[0], COMPARED[1:]
+        return Recipe(
+            aggregator,
+            calibrators,
+            self.ranking,
+            in_sample=self.settings.protocol == "paper",
+            seed=self.settings.seed,
+        )
+
+    def sizes(self, n_judges: int) -> Ints:
+        """Return panel sizes (n_sizes,), all judges last."""
+        return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
+
+
+def panel_names(panels: Ints, aggregator: str) -> tuple[str, ...]:
+    """Return ``top-5``, ..., ``all 65``: the last size is all judges.
+
+    By average they are ``top-5 by one-coin``, ..., ``the recommended panel``.
+    """
+    everyone = RECOMMENDED if aggregator == AVERAGE else f"all {panels[-1]:,}"
+    return (*(compared_name(int(k), aggregator) for k in panels[:-1]), everyone)
+
+
+def compared_name(k: int, aggregator: str) -> str:
+    """Return the name of the k best judges: ``top-5``, or by average ``top-5 by one-coin``."""
+    return by_aggregator(arm_name(k), COMPARED[0]) if aggregator == AVERAGE else arm_name(k)
+
+
+def panel_pipelines(
+    aggregator: str, calibrators: Sequence[str], n_panels: int
+) -> tuple[Objects, Objects]:
+    """Return aggregators (n_panels, 1) and calibrators (n_calibrators, n_panels, 1) by name."""
+    aggregators = np.full((n_panels, 1), aggregator, dtype=object)
+    names = np.array(calibrators, dtype=object)[:, None, None].repeat(n_panels, axis=1)
+    if aggregator == AVERAGE:
+        aggregators[:-1], names[:, :-1] = COMPARED
+    return aggregators, names
+
+
+def verdicts_between(first: str, second: str) -> dict[Verdict, str]:
+    """Return verdicts in words for two panels that may both keep all judges."""
+    return {
+        "keep all": f"{first} is better",
+        "curate": f"{second} is better",
+        "no loss from keeping": f"no loss with {first}",
+        "no loss from curating": f"no loss with {second}",
+        "undecided": "undecided",
+        "tie": "tie",
+    }
+
+
+AGAINST_AVERAGE = verdicts_between(RECOMMENDED, "the other")
+"""Verdicts for any other panel against the recommended one."""
+
+
+def by_aggregator(panel: str, aggregator: str) -> str:
+    """Return ``all 65 by joint``, ``top-5 by one-coin``."""
+    return f"{panel} by {aggregator.replace('_', '-')}"
+
+
+def budget_arms(scored: Sequence[Sequence[SplitScores]]) -> Arms:
+    """Arms of one split, panels by budgets; budgets vary fastest.
+
+    ``scored`` has the panels of every budget, in one or several consecutive pieces, the reference
+    last. Pieces have equally many calibrators, paired by position.
+    """
+    first, n_calibrators = [pieces[-1] for pieces in scored], len(scored[0][0].evaluation)
+
+    def stacked(c: int, field: str) -> Floats:
+        budgets = [
+            np.concatenate([getattr([*piece.evaluation.values()][c], field) for piece in pieces])
+            for pieces in scored
+        ]
+        values = np.stack(budgets, axis=1)
+        return values.reshape(-1, *values.shape[2:])
+
+    def each(field: str) -> list[Floats]:
+        return [stacked(c, field) for c in range(n_calibrators)]
+
+    ece = np.stack(each("ece"))
+    replaced = [
+        np.sum([[*piece.replaced.values()] for piece in pieces], axis=0) for pieces in scored
+    ]
+    return Arms(
+        nll=each("nll"),
+        brier=each("brier"),
+        hit=each("hit"),
+        ece=ece,
+        chosen_on=np.zeros_like(ece),
+        null_nll=np.array([scores.null_nll for scores in first]),
+        constant_nll=np.array([[*scores.constant_nll.values()] for scores in first]).T,
+        replaced=np.array(replaced).T,
+    )
