@@ -205,7 +205,7 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
                 FRACTION_SWEEP, BUDGET_PAGE, fraction_sweep.present, fraction_sweep.default_specs
             ),
             Entry(SCOPE, SCOPE_PAGE, scope.present, scope.default_specs),
-            Entry(GROUP_CHANGE, SCOPE_PAGE, group_change.present),
+            Entry(GROUP_CHANGE, SCOPE_PAGE, group_change.present, group_change.default_specs),
             Entry(DIFFICULTY_TRANSFER, ROBUSTNESS_PAGE, transfer.present, transfer.default_specs),
             Entry(SLICE_TRANSFER, ROBUSTNESS_PAGE, slices.present, slices.default_specs),
             Entry(PERMUTATION, ROBUSTNESS_PAGE, permutation.present, permutation.default_specs),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from judgepanel.present.blocks import Answer, Figure, Heading, Method, Paragraph, Table
+from judgepanel.present.pipeline import Pipeline
 from judgepanel.present.trust import group_change, scope
 from judgepanel.present.trust.group_change import group_sentence, group_table, members_sentence
 from judgepanel.present.trust.scope import ScopeView, curve_table, parse_table, switch_table
@@ -14,7 +15,7 @@ from judgepanel.render.terminal import terminal_text
 from judgepanel.scoring.inference import verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.runner import run
-from judgepanel.studies.scope.group_change import GroupChangeSpec
+from judgepanel.studies.scope.group_change import GROUP_CHANGE, GroupChangeSpec
 from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.settings import Settings
@@ -37,6 +38,22 @@ def outcomes(result, **wanted):
         for check in result.checks
     ]
     return replace(result, checks=tuple(checks))
+
+
+def test_the_recommended_panel_is_named_and_the_alternatives_with_their_calibrator():
+    (spec,) = scope.default_specs(None, Settings(splits=2), Pipeline(recommended=True))
+    assert (spec.aggregator, spec.calibrator) == ("average", "temperature")
+    votes = make_votes(2, 80, 6)
+    text = terminal_text(scope.present(run(SCOPE, votes, spec, jobs=1), spec))
+    assert "No other aggregator is shown to beat the recommended panel" in text
+    assert "At every point the panel is recommended again, from the judges kept." in text
+    assert "The other aggregators of P3 have temperature scaling." in text
+    (groups,) = group_change.default_specs(votes, Settings(splits=2), Pipeline(recommended=True))
+    assert groups.aggregators == spec.compared
+    named = replace(groups, by="judges", group=("judge001",))
+    text = terminal_text(group_change.present(run(GROUP_CHANGE, votes, named, jobs=1), named))
+    assert "in the recommended panel" in text
+    assert "The recommended panel is chosen again, with the group and without it" in text
 
 
 def test_the_answer_counts_and_names_the_worst(hard):

@@ -6,8 +6,14 @@ import numpy as np
 
 from judgepanel.figures.dots import dots
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
-from judgepanel.studies.scope.group_change import GroupChangeSpec
+from judgepanel.present.pipeline import Pipeline
+from judgepanel.present.trust import scope
+from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.scope.group_change import By, GroupChangeSpec
 from judgepanel.studies.scope.group_change_result import GroupChange
+from judgepanel.studies.scope.scope import ScopeSpec
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
 from judgepanel.votes.errors import listed
 from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import counted, interval, sig, with_interval
@@ -33,7 +39,7 @@ def _answer(result: GroupChange, place: int) -> str:
     if not result.members:
         return f"The group ({result.name}) is empty, so nothing changes."
     group = f"{result.name} ({counted(len(result.members), 'judge')})"
-    under = f"under {AGGREGATOR_NAMES[result.aggregators[place]]}"
+    under = _under(result.aggregators[place])
     rest = counted(result.n_judges - len(result.members), "judge")
     delta = with_interval(*result.delta[place], sign=True)
     saved, lo, hi = -result.delta[place]
@@ -50,6 +56,10 @@ def _answer(result: GroupChange, place: int) -> str:
         "undecided": f"Undecided for {group}: {change} {under}.",
         "tie": f"{result.name}: the same probabilities with and without it {under}.",
     }[result.verdicts[place]]
+
+
+def _under(aggregator: str) -> str:
+    return f"{'in' if aggregator == AVERAGE else 'under'} {AGGREGATOR_NAMES[aggregator]}"
 
 
 def members_sentence(result: GroupChange) -> str:
@@ -86,6 +96,12 @@ def present(result: GroupChange, spec: GroupChangeSpec) -> list[Block]:
         for name, verdict in zip(others, result.verdicts[1:], strict=True)
         if verdict != result.verdicts[0]
     ]
+    again = ""
+    if AVERAGE in result.aggregators:
+        again = (
+            " The recommended panel is chosen again, with the group and without it; its members "
+            "have calibrators of their own."
+        )
     panels = {"with the group": result.nll_with, "without it": result.nll_without}
     return [
         answer,
@@ -102,6 +118,25 @@ def present(result: GroupChange, spec: GroupChangeSpec) -> list[Block]:
             "In every split both panels are fitted on the same labels and scored on the same "
             "items, so the difference is paired. Verdicts are held against a margin of 2 % of the "
             "NLL with the group. The filter is applied again to the calibration items of every "
-            "split, as it would be on new votes."
+            f"split, as it would be on new votes.{again}"
         ),
     ]
+
+
+def default_specs(
+    votes: VoteMatrix, settings: Settings, shown: Pipeline
+) -> tuple[GroupChangeSpec, ...]:
+    """Return the panel with and without what the filter drops, by the pipelines of the checks."""
+    checks = scope.default_specs(votes, settings, shown)
+    return tuple(group_spec(spec, "filter") for spec in checks)
+
+
+def group_spec(spec: ScopeSpec, by: By, group: tuple[str, ...] | None = None) -> GroupChangeSpec:
+    """Return the spec of a comparison under the pipelines of the checks."""
+    return GroupChangeSpec(
+        settings=spec.settings,
+        by=by,
+        group=group,
+        aggregators=spec.compared,
+        calibrator=spec.calibrator,
+    )

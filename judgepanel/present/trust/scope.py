@@ -32,7 +32,7 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.present.pipeline import Pipeline
+from judgepanel.present.pipeline import Pipeline, affordable_splits
 from judgepanel.present.trust.scope_sentences import (
     curve_note,
     filter_sentence,
@@ -40,6 +40,8 @@ from judgepanel.present.trust.scope_sentences import (
     scope_decision,
 )
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.candidates import FEW_MEMBER
 from judgepanel.studies.scope.compatibility import gap_sentence
 from judgepanel.studies.scope.grade_order import GRADED
 from judgepanel.studies.scope.group_change_result import GroupChange
@@ -56,7 +58,12 @@ from judgepanel.words.numbers import (
     interval,
     p_value,
 )
-from judgepanel.words.sentences import AGGREGATOR_NAMES, check_numbers, check_sentences
+from judgepanel.words.sentences import (
+    AGGREGATOR_NAMES,
+    CALIBRATED,
+    check_numbers,
+    check_sentences,
+)
 from judgepanel.words.text import plain
 
 _HEIGHT = 280
@@ -341,14 +348,27 @@ def _method(result: Scope) -> Method:
     if GRADED in result.check("P1").numbers:
         words["P1"] += _GRADE_WORDS
     checks = " ".join(f"{code}: {text}" for code, text in words.items())
+    again = ""
+    if result.aggregator == AVERAGE:
+        again = (
+            " The recommended panel is chosen again from the judges of every point and arm: "
+            "candidates are fitted and compared, and the weights of their average learned, on the "
+            f"calibration items. The other aggregators of P3 have {CALIBRATED[result.calibrator]}."
+        )
     return Method(
         "In every split everything is fitted on one part of the labelled items, and every NLL is a "
         f"score of the others. {result.n_compared} of the splits compare aggregators. A sound "
         "panel passes all checks in most cases, not in all: docs/scope.md has how often, on "
-        f"simulated panels. {checks}"
+        f"simulated panels. {checks}{again}"
     )
 
 
 def default_specs(votes: VoteMatrix, settings: Settings, shown: Pipeline) -> tuple[ScopeSpec, ...]:
-    """Return the spec of the default pipeline."""
+    """Return the spec of the recommended average if there is one, else of the default pipeline.
+
+    The alternatives to the average are calibrated as its members that keep a few judges.
+    """
+    if shown.recommended:
+        few = affordable_splits(settings, AVERAGE)
+        return (ScopeSpec(settings=few, aggregator=AVERAGE, calibrator=FEW_MEMBER[1]),)
     return (ScopeSpec(settings=settings, aggregator=shown.aggregator, calibrator=shown.calibrator),)

@@ -6,6 +6,7 @@ import numpy as np
 
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.decide.decision import decision_sentence, other_way_sentence
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.parse import REVIEW_RATE
 from judgepanel.studies.scope.scope_result import Scope
@@ -66,7 +67,7 @@ def kept_sentence(
     if filtered is None or not filtered.members:
         return f"{text}; the panel with and without is compared below."
     aggregator, change = filtered.aggregators[0], with_interval(*filtered.delta[0], sign=True)
-    same = aggregator == recommendation.model.main.aggregator
+    same = aggregator in (AVERAGE, recommendation.model.main.aggregator)
     under = "" if same else f" under {AGGREGATOR_NAMES[aggregator]}"
     return f"{text}: without {'it' if n == 1 else 'them'} NLL changes by {change}{under}."
 
@@ -169,6 +170,8 @@ def curve_note(result: Scope) -> str:
         f"band: within 1 % of the NLL of all ({fixed(float(line.nll.value[-1]), 3)}). "
         f"Base rate alone: {fixed(result.null_nll, 3)}."
     )
+    if result.aggregator == AVERAGE:
+        text += " At every point the panel is recommended again, from the judges kept."
     if abs(result.constant_nll - result.null_nll) > 0.001:
         text += f" A constant score through the same calibrator: {fixed(result.constant_nll, 3)}."
     return text

@@ -14,7 +14,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
@@ -29,13 +28,14 @@ from judgepanel.studies.contest.averaged import (
     PanelAggregator,
     check_average,
 )
+from judgepanel.studies.contest.candidates import FEW_MEMBER
 from judgepanel.studies.settings import Settings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Objects = NDArray[np.object_]
 
-COMPARED: tuple[Aggregator, Calibrator] = ("one_coin", "temperature")
+COMPARED = FEW_MEMBER
 """Pipeline of the panels that the average is compared with."""
 RECOMMENDED = "the recommended panel"
 """Name of the average among the panels."""

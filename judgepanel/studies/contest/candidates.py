@@ -66,7 +66,7 @@ MEMBERS: Mapping[AnyAggregator, tuple[Calibrator, ...]] = MappingProxyType(
 """Pipelines of the members beside the favourite, on everyone and on the better half of the judges
 as far as the list has them; they share the rest of the prior alike."""
 FEW = (3, 5, 10)
-FEW_MEMBER = ("one_coin", "temperature")
+FEW_MEMBER: tuple[Aggregator, Calibrator] = ("one_coin", "temperature")
 """The pipeline of members that keep a few judges."""
 
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
-from judgepanel.kernels.evaluate.evaluation import Recipe
 from judgepanel.scoring.inference import MARGIN, estimate, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.rare_errors import (
@@ -31,11 +30,12 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, mean_sizes
+from judgepanel.studies.contest.averaged import all_judges
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.panel.evidence import known_judges
 from judgepanel.studies.panel.what_if_result import PanelFigures, WhatIf
-from judgepanel.studies.scope.arms import all_judges, joined_arms
+from judgepanel.studies.scope.arms import joined_arms
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import cached
@@ -140,14 +140,8 @@ def _remembered(
 ) -> SplitScores:
     prepared = prepare(votes, settings)
     (split,) = splits_of(prepared, settings, Chunk(0, number, 1))
-    recipe = Recipe(
-        aggregator,
-        (calibrator,),
-        in_sample=settings.protocol == "paper",
-        seed=settings.seed,
-    )
     ballots = prepared.ballots.of_judges(np.frombuffer(panel, dtype=bool))
-    return all_judges(ballots, split, recipe)
+    return all_judges(ballots, split, aggregator, calibrator, settings)
 
 
 def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:

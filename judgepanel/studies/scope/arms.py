@@ -1,21 +1,21 @@
-"""Arms of one split: all judges, or some of them, under each of several aggregators."""
+"""Arms of one split side by side, and the panel without some judges."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
-from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+Value = TypeVar("Value")
 
 
 def without(ballots: Ballots, drop: NDArray[np.bool_]) -> Ballots:
@@ -32,15 +32,9 @@ def without(ballots: Ballots, drop: NDArray[np.bool_]) -> Ballots:
     )
 
 
-def all_judges(ballots: Ballots, split: Split, recipe: Recipe) -> SplitScores:
-    """Score all judges of the ballots under one recipe."""
-    return evaluate_split(ballots, split, np.array([ballots.n_judges]), recipe)
-
-
 def joined_arms(scored: Sequence[SplitScores]) -> Arms:
-    """Return the arms of one split side by side; all scores share a single calibrator."""
-    (name,) = scored[0].evaluation
-    held = [scores.evaluation[name] for scores in scored]
+    """Return the arms of one split side by side; all scores have a single calibrator."""
+    held = [_only(scores.evaluation) for scores in scored]
 
     def stacked(field: str) -> Floats:
         return np.concatenate([getattr(scores, field) for scores in held])[None]
@@ -53,6 +47,11 @@ def joined_arms(scored: Sequence[SplitScores]) -> Arms:
         ece=stacked("ece"),
         chosen_on=np.zeros((1, n_arms)),
         null_nll=scored[0].null_nll,
-        constant_nll=np.array([scored[0].constant_nll[name]]),
-        replaced=np.array([sum(scores.replaced[name] for scores in scored)]),
+        constant_nll=np.array([_only(scored[0].constant_nll)]),
+        replaced=np.array([sum(_only(scores.replaced) for scores in scored)]),
     )
+
+
+def _only(by_calibrator: Mapping[Calibrator, Value]) -> Value:
+    (value,) = by_calibrator.values()
+    return value

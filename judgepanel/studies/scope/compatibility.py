@@ -251,4 +251,6 @@ def _advice(missing: Missingness, better: list[SwitchArm], *, costs: bool) -> st
 
 def spoken(aggregator: str) -> str:
     """Return an aggregator's name for use within a sentence."""
+    if aggregator == "average":
+        return "the recommended panel"
     return aggregator.replace("_", "-").replace("dawid-skene", "Dawid-Skene")

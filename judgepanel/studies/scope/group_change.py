@@ -18,10 +18,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.evaluate.evaluation import Recipe
+from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.judges.clusters import clusters
 from judgepanel.kernels.judges.redundancy import error_correlation, error_counts
 from judgepanel.scoring.inference import MARGIN, estimate, verdict
@@ -36,10 +35,16 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, mean_sizes
+from judgepanel.studies.contest.averaged import (
+    PANEL_AGGREGATORS,
+    PanelAggregator,
+    all_judges,
+    check_average,
+)
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.judges.judge_table import families_of
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
-from judgepanel.studies.scope.arms import all_judges, joined_arms, without
+from judgepanel.studies.scope.arms import joined_arms, without
 from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.parse import legible, to_drop
 from judgepanel.studies.settings import Prepared, Settings, prepare
@@ -62,7 +67,8 @@ class GroupChangeSpec:
     Raises
     ------
     InputError
-        An unknown name, or one given twice; ``judges`` without a list of judges.
+        An unknown name, or one given twice; ``judges`` without a list of judges; the average under
+        the paper's protocol.
     """
 
     settings: Settings = Settings()
@@ -71,16 +77,21 @@ class GroupChangeSpec:
         default=None,
         metadata={"help": "judges, families or clusters (default: the largest family or cluster)"},
     )
-    aggregators: tuple[Aggregator, ...] = field(
-        default=("one_coin", "dawid_skene", "joint"), metadata={"help": "how votes are summed"}
+    aggregators: tuple[PanelAggregator, ...] = field(
+        default=("one_coin", "dawid_skene", "joint"),
+        metadata={"help": "how votes are summed; average: the recommended panel"},
     )
-    calibrator: Calibrator = field(default="beta", metadata={"help": "the calibrator of all arms"})
+    calibrator: Calibrator = field(
+        default="beta", metadata={"help": "the calibrator of all arms but the average"}
+    )
 
     def __post_init__(self) -> None:
         check_known("kind of group", KINDS, (self.by,))
         check_known("calibrator", CALIBRATORS, (self.calibrator,))
-        check_known("aggregator", AGGREGATORS, self.aggregators)
-        check_each_once("the comparison", "aggregator", AGGREGATORS, self.aggregators)
+        check_known("aggregator", PANEL_AGGREGATORS, self.aggregators)
+        check_each_once("the comparison", "aggregator", PANEL_AGGREGATORS, self.aggregators)
+        for name in self.aggregators:
+            check_average(name, self.settings)
         if self.by == "judges" and not self.group:
             raise InputError("no judge is named", allowed="one judge or more in --group")
         if self.by == "filter" and self.group is not None:
@@ -89,15 +100,6 @@ class GroupChangeSpec:
                 value=", ".join(self.group),
                 allowed="--group with --by judges, family or cluster",
             )
-
-    def recipe(self, aggregator: Aggregator) -> Recipe:
-        """Return how both arms are built under this aggregator."""
-        return Recipe(
-            aggregator,
-            (self.calibrator,),
-            in_sample=self.settings.protocol == "paper",
-            seed=self.settings.seed,
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,11 +222,15 @@ def _members(group: Group, spec: GroupChangeSpec, split: Split) -> Bools:
 
 def _arms(ballots: Ballots, members: Bools, spec: GroupChangeSpec, split: Split) -> Arms:
     """Return arms of every aggregator with all judges, then without the group."""
-    whole = [all_judges(ballots, split, spec.recipe(name)) for name in spec.aggregators]
-    rest = whole
-    if members.any():
-        fewer = without(ballots, members)
-        rest = [all_judges(fewer, split, spec.recipe(name)) for name in spec.aggregators]
+
+    def under_each(panel: Ballots) -> list[SplitScores]:
+        return [
+            all_judges(panel, split, name, spec.calibrator, spec.settings)
+            for name in spec.aggregators
+        ]
+
+    whole = under_each(ballots)
+    rest = under_each(without(ballots, members)) if members.any() else whole
     return joined_arms([*whole, *rest])
 
 

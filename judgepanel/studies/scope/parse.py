@@ -20,7 +20,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.aggregate.prefixes import FRACTIONS
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.clustered import below_half_p, share_limits, unit_counts
@@ -151,12 +150,12 @@ def legible(ballots: Ballots, rows: Ints | None = None, *, limits: bool = True) 
     )
 
 
-def uses_anti_experts(aggregator: Aggregator) -> bool:
+def uses_anti_experts(aggregator: str) -> bool:
     """Whether a judge below chance gets a negative weight, and so adds information."""
     return aggregator not in FRACTIONS
 
 
-def to_drop(legibility: Legible, aggregator: Aggregator) -> Bools:
+def to_drop(legibility: Legible, aggregator: str) -> Bools:
     """Return the judges that the filter drops, (n_judges,).
 
     They are unreadable, constant, or, if the aggregator cannot reverse a vote, below chance.
@@ -176,7 +175,7 @@ def drop_reason(legibility: Legible, judge: int) -> str:
     return f"below chance: right on {100 * legibility.accuracy.value[judge]:.0f} %"
 
 
-def check_parse_rate(legibility: Legible, names: tuple[str, ...], aggregator: Aggregator) -> Check:
+def check_parse_rate(legibility: Legible, names: tuple[str, ...], aggregator: str) -> Check:
     """Return P1 as a check."""
     title = "P1 Parse rate and chance"
     usable = uses_anti_experts(aggregator)

@@ -4,9 +4,10 @@ The default keeps every judge, sums their votes with one aggregator and calibrat
 tests of P3 use all labelled items at once. Quantities based on NLL (the curve of P2, the arms of
 P3) are scored on the evaluation rows of random splits, with everything fitted on the others.
 
-Cost per split: one evaluation of the curve; in ``COMPARED_SPLITS`` of them also up to two fits per
-aggregator, where joint costs many times as much as the curve. Those splits are not in the first
-chunk, so that a first result appears early.
+Cost per split: one evaluation of the curve, or one recommendation for each of its sizes; in
+``COMPARED_SPLITS`` of them also up to two fits per aggregator, where joint costs many times as much
+as the curve. If there are more splits, those are not in the first chunk, so that a first result
+appears early.
 """
 
 from __future__ import annotations
@@ -18,14 +19,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.aggregate.prefixes import rank
+from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
+from judgepanel.studies.contest.averaged import (
+    AVERAGE,
+    PANEL_AGGREGATORS,
+    PanelAggregator,
+    all_judges,
+    check_average,
+    scored_average,
+)
 from judgepanel.studies.contract import CHUNK_SPLITS, Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
-from judgepanel.studies.scope.arms import all_judges, joined_arms, without
+from judgepanel.studies.scope.arms import joined_arms, without
 from judgepanel.studies.scope.compatibility import (
     can_leave_out,
     check_compatibility,
@@ -62,24 +74,31 @@ class ScopeSpec:
     Raises
     ------
     InputError
-        An unknown name, or one given twice.
+        An unknown name, or one given twice; the average under the paper's protocol.
     """
 
     settings: Settings = Settings()
-    aggregator: Aggregator = field(default="one_coin", metadata={"help": "the aggregator in use"})
-    calibrator: Calibrator = field(default="beta", metadata={"help": "the calibrator of all arms"})
+    aggregator: PanelAggregator = field(
+        default="one_coin",
+        metadata={"help": "the aggregator in use; average: the recommended panel"},
+    )
+    calibrator: Calibrator = field(
+        default="beta", metadata={"help": "the calibrator of all arms but the average"}
+    )
     others: tuple[Aggregator, ...] = field(
         default=("dawid_skene", "joint"), metadata={"help": "aggregators to compare it with"}
     )
 
     def __post_init__(self) -> None:
-        check_known("aggregator", AGGREGATORS, (self.aggregator, *self.others))
+        check_known("aggregator", PANEL_AGGREGATORS, (self.aggregator,))
+        check_known("aggregator", AGGREGATORS, self.others)
         check_known("calibrator", CALIBRATORS, (self.calibrator,))
         if self.others:
             check_each_once("the comparison", "aggregator", AGGREGATORS, self.others)
+        check_average(self.aggregator, self.settings)
 
     @property
-    def compared(self) -> tuple[Aggregator, ...]:
+    def compared(self) -> tuple[PanelAggregator, ...]:
         """The aggregator in use, followed by the others."""
         return (self.aggregator, *(name for name in self.others if name != self.aggregator))
 
@@ -106,10 +125,9 @@ def run_chunk(votes: VoteMatrix, spec: ScopeSpec, chunk: Chunk) -> ScopeTally:
     prepared = prepare(votes, spec.settings)
     ballots, seed = prepared.ballots, spec.settings.seed
     sizes = curve_sizes(ballots.n_judges)
-    recipe = spec.recipe(spec.aggregator)
     splits = list(splits_of(prepared, spec.settings, chunk))
     curve = tally(
-        ((split, joined_arms([evaluate_split(ballots, split, sizes, recipe)])) for split in splits),
+        ((split, joined_arms(_curve(ballots, split, sizes, spec))) for split in splits),
         n_items=ballots.n_items,
         seed=seed,
     )
@@ -119,6 +137,16 @@ def run_chunk(votes: VoteMatrix, spec: ScopeSpec, chunk: Chunk) -> ScopeTally:
         return ScopeTally(curve, None)
     arms = tally(_compared(prepared, spec, some), n_items=ballots.n_items, seed=seed)
     return ScopeTally(curve, arms)
+
+
+def _curve(ballots: Ballots, split: Split, sizes: Ints, spec: ScopeSpec) -> list[SplitScores]:
+    """Scores of the best judges of every size; the average is recommended again from them."""
+    if spec.aggregator != AVERAGE:
+        return [evaluate_split(ballots, split, sizes, spec.recipe(spec.aggregator))]
+    place = np.argsort(rank(ballots, split.calibration, "accuracy"))
+    return [
+        scored_average(without(ballots, place >= size), split, spec.settings.seed) for size in sizes
+    ]
 
 
 def compared_splits(n_splits: int) -> range:
@@ -138,7 +166,7 @@ def _compared(
         panels.append(without(ballots, partly))
     for split in splits:
         scored = [
-            all_judges(panel, split, spec.recipe(name))
+            all_judges(panel, split, name, spec.calibrator, spec.settings)
             for panel in panels
             for name in spec.compared
         ]
@@ -226,4 +254,5 @@ SCOPE: Study[ScopeSpec, ScopeTally, Scope] = Study(
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,
+    first=2,
 )

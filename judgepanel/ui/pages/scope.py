@@ -12,14 +12,16 @@ from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.present.blocks import Command, Table
 from judgepanel.present.pipeline import Pipeline, pipeline_of
 from judgepanel.present.registry import ENTRIES, SCOPE_PAGE
+from judgepanel.present.trust.group_change import group_spec
 from judgepanel.present.trust.scope import ScopeView, check_figures, default_specs
 from judgepanel.present.trust.scope_sentences import safe, scope_answer
+from judgepanel.studies.contest.averaged import AVERAGE, PANEL_AGGREGATORS
 from judgepanel.studies.scope.group_change import GROUP_CHANGE
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.ui.controls import aggregator_control, calibrator_control, folded
 from judgepanel.ui.frame import PageContext, answer, next_step
-from judgepanel.ui.pages.scope_groups import group_spec, groups
+from judgepanel.ui.pages.scope_groups import groups
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_blocks, draw_study, show_others
 from judgepanel.ui.widgets import check_card, offer_grouping
@@ -41,7 +43,15 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         spec = _controls(context, pipeline_of(recommendation))
     caveats = Caveats()
     drawn: list[Scope] = []
-    pipeline_note(context, recommendation, spec.aggregator, spec.calibrator, advice=False)
+    pipeline_note(
+        context,
+        recommendation,
+        spec.aggregator,
+        spec.calibrator,
+        splits=spec.settings.splits,
+        advice=False,
+        average=True,
+    )
 
     def draw(result: Scope) -> None:
         filtered = stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))
@@ -71,12 +81,16 @@ def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
     left, right = st.columns(2)
     aggregator = aggregator_control(
         left,
-        default.aggregator,
-        AGGREGATORS,
+        default.of_panel,
+        AGGREGATORS if context.analysis.settings.protocol == "paper" else PANEL_AGGREGATORS,
         help="The aggregator in use: its curve is drawn, and the others are compared with it. "
-        "Dawid–Skene, stacking and joint are refitted for every point and take longer.",
+        "The recommended panel is chosen again for every point. Dawid–Skene, stacking and joint "
+        "are refitted for every point and take longer.",
     )
-    shown = Pipeline(aggregator, calibrator_control(right, default.calibrator))
+    if aggregator == AVERAGE:
+        shown = Pipeline(recommended=True)
+    else:
+        shown = Pipeline(aggregator, calibrator_control(right, default.calibrator))
     (spec,) = default_specs(context.votes, context.analysis.settings, shown)
     return spec
 

@@ -10,6 +10,7 @@ import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.registry import ENTRIES
+from judgepanel.present.trust.group_change import group_spec
 from judgepanel.present.trust.scope_sentences import filter_sentence, kept_all_the_same
 from judgepanel.studies.scope.group_change import (
     GROUP_CHANGE,
@@ -72,17 +73,6 @@ def groups(
         draw_study(entry, context, chosen, change, caveats=caveats, below=button)
 
     return show_result(GROUP_CHANGE, context, chosen, draw)
-
-
-def group_spec(spec: ScopeSpec, by: By, group: tuple[str, ...] | None = None) -> GroupChangeSpec:
-    """The spec of a comparison under the pipelines of the checks."""
-    return GroupChangeSpec(
-        settings=spec.settings,
-        by=by,
-        group=group,
-        aggregators=spec.compared,
-        calibrator=spec.calibrator,
-    )
 
 
 def _spec(context: PageContext, spec: ScopeSpec, by: By) -> GroupChangeSpec | None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
@@ -40,6 +41,20 @@ def test_copies_of_one_judge_cost_a_sum_of_votes_and_dawid_skene_more(hard):
     assert result.members == tuple(sorted(copies))
     one_coin, dawid_skene = result.delta.value
     assert dawid_skene < one_coin < -0.01
+
+
+def test_the_recommended_panel_is_chosen_again_without_the_group():
+    votes = make_votes(1, 60, 6)
+    result = change(votes, group=("judge001",), aggregators=("average", "one_coin"))
+    plain = change(votes, group=("judge001",), aggregators=("one_coin",))
+    assert (result.nll_with.value[1], result.delta.value[1]) == (
+        plain.nll_with.value[0],
+        plain.delta.value[0],
+    )
+    rest = replace(FEW, judges=tuple(name for name in votes.judges if name != "judge001"))
+    for settings, level in ((FEW, result.nll_with), (rest, result.nll_without)):
+        recommendation = run(RECOMMEND, votes, RecommendSpec(settings), jobs=1)
+        assert level.value[0] == pytest.approx(float(recommendation.nll.value), rel=1e-9)
 
 
 def test_both_arms_are_those_of_the_same_splits_by_hand():

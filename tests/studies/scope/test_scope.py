@@ -6,11 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.kernels.aggregate.prefixes import rank
+from judgepanel.scoring.metrics import item_nll
+from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.contest.averaged import recommended_on
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec, compared_splits, run_chunk
 from judgepanel.studies.scope.scope_result import Scope
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from judgepanel.votes.samples import find_sample, sample_votes
 from judgepanel.votes.simulate import simulate
@@ -93,9 +98,37 @@ def test_chunks_in_any_order_give_the_same_bits():
     forth = SCOPE.combine(SCOPE.combine(first, two), three)
     back = SCOPE.combine(three, SCOPE.combine(two, first))
     assert text(SCOPE.merge(votes, spec, forth)) == text(SCOPE.merge(votes, spec, back))
-    partial = SCOPE.merge(votes, spec, three)
+    partial = SCOPE.merge(votes, spec, first)
     assert partial.partial
     assert partial.n_splits == 2
+
+
+def test_the_recommended_panel_is_recommended_again_from_the_judges_of_every_point():
+    votes, settings = make_votes(2, 80, 6, missing=0.0), Settings(splits=2)
+    spec = ScopeSpec(settings, "average", "temperature", others=("majority",))
+    result = run(SCOPE, votes, spec, jobs=1)
+    recommendation = run(RECOMMEND, votes, RecommendSpec(settings), jobs=1)
+    ballots, sizes = prepare(votes, settings).ballots, result.saturation.sizes.tolist()
+    nll, times = np.zeros((len(sizes), 80)), np.zeros(80)
+    for number in range(2):
+        one_split = split(ballots.units, number)
+        best = rank(ballots, one_split.calibration, "accuracy")
+        times[one_split.evaluation] += 1
+        for row, k in enumerate(sizes):
+            kept = tuple(votes.judges[j] for j in sorted(best[:k]))
+            average = recommended_on(votes, replace(settings, judges=kept), one_split)
+            signs = ballots.signs[one_split.evaluation]
+            nll[row, one_split.evaluation] += item_nll(average.logits, signs)
+    levels = (nll[:, times > 0] / times[times > 0]).mean(axis=1)
+    assert result.saturation.nll.value == pytest.approx(levels, rel=1e-9)
+    assert result.saturation.nll.value[-1] == pytest.approx(float(recommendation.nll.value))
+    average, majority = result.switch
+    assert average.nll.value == pytest.approx(levels[-1])
+    plain = replace(spec, aggregator="majority", others=())
+    alone = run(SCOPE, votes, plain, jobs=1).switch[0]
+    assert float(majority.nll.value) == float(alone.nll.value)
+    with pytest.raises(InputError, match="in-sample scores"):
+        replace(spec, settings=Settings(protocol="paper"))
 
 
 def test_a_result_survives_json(hard):
