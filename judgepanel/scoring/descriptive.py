@@ -8,6 +8,7 @@ over label budgets has the first problem, too.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -23,6 +24,8 @@ FLIPS = 10_000
 RESAMPLES = 2_000
 JOINT_DRAWS = 10_000
 _SIGN_CELLS = 4_000_000
+_IMPOSSIBLE = 1e-15
+"""Signs are not drawn if the probability that a flip reaches the observed sum is below this."""
 _FLIPS_TOGETHER, _ITEMS_TOGETHER = 256, 8_192
 """Flips by items whose signs are unpacked at once: they stay in a core's cache."""
 
@@ -41,31 +44,49 @@ class PaperInference:
 def sign_flip(differences: Floats, *, seed: int, flips: int = FLIPS) -> tuple[Floats, Floats]:
     """Item-level paired sign-flip permutation test of a zero mean (the paper's appendix D).
 
+    A sum of flipped values reaches r with a probability of at most 2 exp(-r^2 / (2 sum of squares))
+    (Hoeffding 1963, doi:10.1080/01621459.1963.10500830). Where this excludes that any flip reaches
+    the observed sum, and where all values are 0, signs need not be drawn to count those that do.
+
     Parameters
     ----------
     differences : float (n, m), n paired comparisons on the same m items.
 
-    Returns ------- t (n,), the studentised mean, and p (n,) = (1 + #{|flipped| >= |observed|}) /
-    (flips + 1). All comparisons and splits use the same signs, so p depends only on the seed.
+    Returns
+    -------
+    t : float (n,), the studentised mean.
+    p : float (n,), (1 + #{|flipped| >= |observed|}) / (flips + 1). All comparisons and splits use
+        the same signs, so p depends only on the seed.
     """
     n, m = differences.shape
     observed = differences.sum(axis=1)
     spread = differences.std(axis=1, ddof=1) if m > 1 else np.zeros(n)
     t = np.divide(observed / m, spread / np.sqrt(m), out=np.zeros(n), where=spread > 0)
+    reach = np.abs(observed) * (1.0 - 1e-5)
+    squares = np.vecdot(differences, differences)
+    never = reach**2 > 2.0 * squares * np.log(2.0 * flips / _IMPOSSIBLE)
+    always = squares == 0.0
+    hits = np.where(always, float(flips), 0.0)
+    undecided = np.flatnonzero(~(never | always))
+    if len(undecided):
+        drawn = _flipped_sums(differences[undecided], observed[undecided], seed, flips)
+        hits[undecided] = sum((np.abs(sums) >= reach[undecided]).sum(axis=0) for sums in drawn)
+    return t, (1.0 + hits) / (flips + 1.0)
+
+
+def _flipped_sums(differences: Floats, observed: Floats, seed: int, flips: int) -> Iterator[Floats]:
+    """Yield sums of the differences (n, m) with random signs, as many as ``flips`` (some, n)."""
+    m = differences.shape[1]
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 2)))
     # A sum with flipped signs is (total) - 2 (total of the flipped values), so bits suffice.
     values = differences.T.astype(np.float32)
-    reach = np.abs(observed) * (1.0 - 1e-5)
-    hits = np.zeros(n)
     step = max(1, _SIGN_CELLS // max(m, 1))
     drawn = (
         rng.integers(0, 256, (min(step, flips - start), (m + 7) // 8), np.uint8)
         for start in range(0, flips, step)
     )
     while batch := list(islice(drawn, max(1, _FLIPS_TOGETHER // step))):
-        flipped = observed - 2.0 * _sums_of_chosen(np.concatenate(batch), values)
-        hits += (np.abs(flipped) >= reach).sum(axis=0)
-    return t, (1.0 + hits) / (flips + 1.0)
+        yield observed - 2.0 * _sums_of_chosen(np.concatenate(batch), values)
 
 
 def _sums_of_chosen(packed: NDArray[np.uint8], values: Singles) -> Singles:

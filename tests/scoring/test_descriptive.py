@@ -63,6 +63,16 @@ def test_blocks_of_flips_and_items_move_no_p(m, monkeypatch):
     np.testing.assert_array_equal(sign_flip(differences, seed=1, flips=300), wanted)
 
 
+def test_signs_that_are_not_drawn_would_not_have_reached_the_observed_sum(monkeypatch):
+    means = np.array([[0.0], [0.3], [1.0], [2.0], [-5.0]])
+    differences = np.random.default_rng(6).normal(means, 1.0, (5, 200))
+    differences[0] = 0.0
+    wanted = sign_flip(differences, seed=2, flips=500)
+    monkeypatch.setattr(descriptive, "_IMPOSSIBLE", 1e-300)
+    np.testing.assert_array_equal(sign_flip(differences, seed=2, flips=500), wanted)
+    assert wanted[1][[0, 3, 4]].tolist() == [1.0, 1 / 501, 1 / 501]
+
+
 def test_a_comparison_does_not_depend_on_its_neighbours():
     differences = np.random.default_rng(3).normal(0.1, 1.0, (5, 40))
     _, together = sign_flip(differences, seed=4, flips=2000)
