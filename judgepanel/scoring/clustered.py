@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.scoring.conformal import clopper_pearson
+from judgepanel.scoring.units import unit_codes
 from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
@@ -47,10 +48,10 @@ class UnitCounts:
 
 def unit_counts(right: NDArray[np.bool_], tried: NDArray[np.bool_], units: Ints) -> UnitCounts:
     """Counts of ``right`` and ``tried``, both (n, m), over the codes ``units`` (n,)."""
-    names, codes = np.unique(units, return_inverse=True)
-    if len(names) == len(units):
+    codes, n_units = unit_codes(units)
+    if n_units == len(units):
         return UnitCounts(right.astype(np.float64), tried.astype(np.float64))
-    successes, trials = np.zeros((2, len(names), right.shape[1]))
+    successes, trials = np.zeros((2, n_units, right.shape[1]))
     np.add.at(successes, codes, right)
     np.add.at(trials, codes, tried)
     return UnitCounts(successes, trials)

@@ -26,6 +26,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.scoring.units import unit_codes
 from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
@@ -213,8 +214,7 @@ def sampling_variance(item_means: Floats, units: NDArray[np.int64]) -> Floats:
 
 def _clustered(centred: Floats, units: NDArray[np.int64]) -> tuple[Floats, float, int]:
     """Sums over clusters (n, G), factor from their squares to the variance of a mean, G."""
-    _, codes = np.unique(units, return_inverse=True)
-    n_clusters = int(codes.max()) + 1
+    codes, n_clusters = unit_codes(units)
     n_items = centred.shape[1]
     if n_clusters < n_items:
         sums = np.zeros((n_clusters, len(centred)))

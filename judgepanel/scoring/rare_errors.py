@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import LEVEL, Estimate
 from judgepanel.scoring.metrics import CLIP
+from judgepanel.scoring.units import unit_codes
 from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
@@ -44,11 +45,13 @@ def one_more_error(losses: Floats, units: NDArray[np.int64]) -> Floats:
     losses : float (n, N), mean NLL of each item over its evaluations.
     units : int (N,), group codes on which variances cluster.
     """
-    wrong = np.count_nonzero(losses > np.log(2.0), axis=1)
-    p = np.clip(np.exp(-losses), CLIP, 1.0 - CLIP)
+    few = np.count_nonzero(losses > np.log(2.0), axis=1) < FEW_ERRORS
+    p = np.clip(np.exp(-losses[few]), CLIP, 1.0 - CLIP)
     doubt = np.minimum(p, 1.0 - p)
     cost = np.vecdot(doubt, -np.log(doubt)) / doubt.sum(axis=1)
-    return np.where(wrong < FEW_ERRORS, cost / len(np.unique(units)), 0.0)
+    more = np.zeros(len(losses))
+    more[few] = cost / unit_codes(units)[1]
+    return more
 
 
 def between(left: Floats, right: Floats) -> Floats:

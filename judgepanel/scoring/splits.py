@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.scoring.units import unit_codes
 from judgepanel.votes.errors import InputError
 
 Index = NDArray[np.int64]
@@ -61,10 +62,10 @@ def subsplit(
     InputError
         Fewer than two units among the rows.
     """
-    present, codes = np.unique(units[rows], return_inverse=True)
-    if len(present) < 2:
+    codes, n_units = unit_codes(units[rows])
+    if n_units < 2:
         raise InputError("at least 2 items (or groups of items) are needed to hold some out")
-    first = _share(codes, len(present), fraction, seed, key)
+    first = _share(codes, n_units, fraction, seed, key)
     return rows[first], rows[~first]
 
 
@@ -84,12 +85,12 @@ def nested_rows(
     Units stay whole, so a subset is as close to its size as they allow and holds at least one unit;
     smaller subsets lie inside larger ones. The stream is ``SeedSequence(seed, spawn_key=key)``.
     """
-    present, codes = np.unique(units[rows], return_inverse=True)
+    codes, n_units = unit_codes(units[rows])
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
-    order = rng.permutation(len(present))
+    order = rng.permutation(n_units)
     reached = np.cumsum(np.bincount(codes)[order])
-    place = np.empty(len(present), dtype=np.int64)
-    place[order] = np.arange(len(present))
+    place = np.empty(n_units, dtype=np.int64)
+    place[order] = np.arange(n_units)
     return [rows[place[codes] <= int(np.abs(reached - size).argmin())] for size in sizes]
 
 
@@ -114,16 +115,16 @@ def folds(
     Returns splits whose ``calibration`` and ``evaluation`` are positions into the full array. The
     stream is ``SeedSequence(seed, spawn_key=key)``. There are at most as many folds as units.
     """
-    present, codes = np.unique(units[rows], return_inverse=True)
-    n_folds = min(n_folds, len(present))
+    codes, n_units = unit_codes(units[rows])
+    n_folds = min(n_folds, n_units)
     if n_folds < 2:
         raise InputError(
             "too few labels: the calibration rows of a split are cut into folds, and that needs at "
             "least 2 items (or groups of items)",
-            value=len(present),
+            value=n_units,
         )
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
-    fold_of = np.empty(len(present), dtype=np.int64)
-    fold_of[rng.permutation(len(present))] = np.arange(len(present)) % n_folds
+    fold_of = np.empty(n_units, dtype=np.int64)
+    fold_of[rng.permutation(n_units)] = np.arange(n_units) % n_folds
     item_fold = fold_of[codes]
     return [Split(f, rows[item_fold != f], rows[item_fold == f]) for f in range(n_folds)]

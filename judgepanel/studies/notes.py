@@ -8,6 +8,7 @@ import numpy as np
 
 from judgepanel.kernels.aggregate.prefixes import counts
 from judgepanel.scoring.rare_errors import FEW_ERRORS
+from judgepanel.scoring.units import unit_codes
 from judgepanel.studies.settings import Prepared
 
 FEW_LABELS = 30
@@ -24,7 +25,7 @@ def few_labels(prepared: Prepared, n_calibration: float, *, allowed: bool = Fals
             f"Only {n_calibration:.0f} labels calibrate in each split: intervals are wide, and "
             "calibrators with several parameters are shrunk or unstable."
         )
-    n_groups = len(np.unique(prepared.ballots.units))
+    n_groups = unit_codes(prepared.ballots.units)[1]
     if n_groups < FEW_LABELS and n_groups < prepared.ballots.n_items:
         result.append(
             f"The items form only {n_groups} groups, and groups are what intervals count: take "

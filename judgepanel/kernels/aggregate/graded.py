@@ -38,6 +38,7 @@ from judgepanel.kernels.aggregate.prefixes import (
     without_votes,
 )
 from judgepanel.kernels.ballots import Ballots
+from judgepanel.scoring.units import are_single, unit_codes
 
 LEAST, MOST = 3.0, 1e6
 """Range of the shrinkage m of a band towards its judge, in votes."""
@@ -182,14 +183,14 @@ def left_out_evidence(
     """Return votes times weights (n, k), each by counts without its own unit."""
     correct, voted = band_counts(votes, signs, bands)
     columns = np.arange(votes.shape[1])
-    codes = np.unique(units, return_inverse=True)[1]
-    if len(np.unique(codes)) == len(units):
+    if are_single(units):
         table = _alone(correct, voted, n_bands)
         agreed = (votes * signs[:, None] > 0).astype(np.int64)
         return np.asarray(votes * table[agreed, bands, columns])
+    codes, n_units = unit_codes(units)
     evidence = np.empty(votes.shape)
     order = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[order], np.arange(int(codes.max()) + 2))
+    starts = np.searchsorted(codes[order], np.arange(n_units + 1))
     step = max(1, _CELLS // (MOST_BANDS * votes.shape[1]))
     for first in range(0, len(starts) - 1, step):
         rows = order[starts[first] : starts[min(first + step, len(starts) - 1)]]

@@ -15,6 +15,7 @@ from judgepanel.kernels.aggregate.ridge_chord import Problem
 from judgepanel.kernels.aggregate.ridge_design import DenseDesign, SparseDesign
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.clustered import below_half_p, unit_counts
+from judgepanel.scoring.units import are_single, unit_codes
 
 SPARSE_CELLS = 2_000_000
 SPARSE_DENSITY = 0.1
@@ -185,7 +186,7 @@ def features(
         alike, directions = agreement_among(votes, weights * np.sqrt(shares))
         directions = directions * np.sqrt(float(k))
     times = np.ones(len(rows))
-    if distinct and not is_sparse(votes) and len(np.unique(units)) == len(units):
+    if distinct and not is_sparse(votes) and are_single(units):
         some, times = _distinct(votes, labels)
         votes, labels, units, signs = votes[some], labels[some], units[some], signs[some]
     right = votes * labels[:, None]
@@ -315,9 +316,9 @@ def left_out_margins(
     ``right`` (n, k) is +1 where a vote was right, -1 where it was wrong; ``correct`` and ``voted``
     (k,) are its counts, ``shares`` (k,) is what each judge counts.
     """
-    if len(np.unique(units)) == len(units):
+    if are_single(units):
         return _alone(right, correct, voted, shares)
-    codes = np.unique(units, return_inverse=True)[1]
+    codes, _ = unit_codes(units)
     member = scipy.sparse.csr_array((np.ones(len(units)), (codes, np.arange(len(units)))))
 
     def of_unit(cell: Floats) -> Floats:

@@ -29,6 +29,7 @@ from judgepanel.kernels.aggregate.prefixes_sparse import (
     voters_scores,
 )
 from judgepanel.kernels.ballots import Ballots
+from judgepanel.scoring.units import are_single, unit_codes
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -196,7 +197,7 @@ def _own_label_removed(
         return weights[case(rows, one)[:, 0]], weights[case(rows, -one)[:, 0]]
 
     placed: Placed | None = None
-    if _alone(ballots.units[calibration]):
+    if are_single(ballots.units[calibration]):
         places = places_without_own(keys)
 
         def placed(rows: Index, judges: Index, votes: Votes) -> tuple[Index, Floats]:
@@ -235,7 +236,7 @@ def own_counts(
     with groups, each group is a case. Unused cases may hold counts that the panel does not have.
     """
     units = ballots.units[calibration]
-    if _alone(units):
+    if are_single(units):
         shape = (3, ballots.n_judges)
         right = np.broadcast_to(np.array([[0.0], [0.0], [1.0]]), shape)
         voted = np.broadcast_to(np.array([[1.0], [0.0], [1.0]]), shape)
@@ -244,9 +245,9 @@ def own_counts(
             return votes * ballots.signs[rows, None] + np.int64(1)
 
         return right, voted, alone
-    _, codes = np.unique(units, return_inverse=True)
+    codes, n_units = unit_codes(units)
     signed = ballots.votes[calibration] * ballots.signs[calibration, None]
-    shape = (int(codes.max()) + 1, ballots.n_judges)
+    shape = (n_units, ballots.n_judges)
     agreement = np.zeros(shape)
     cast = np.zeros(shape)
     np.add.at(agreement, codes, signed)
@@ -258,11 +259,6 @@ def own_counts(
         return place[rows][:, None]
 
     return (cast + agreement) / 2.0, cast, grouped
-
-
-def _alone(units: Index) -> bool:
-    """Whether every item is a unit of its own."""
-    return int(np.bincount(units).max(initial=0)) <= 1
 
 
 def _scores(

@@ -17,6 +17,7 @@ from judgepanel.kernels.aggregate.prefixes import (
 )
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import Split
+from judgepanel.scoring.units import unit_codes
 
 Floats = NDArray[np.float64]
 
@@ -59,7 +60,7 @@ def _left_out(
     voted: Floats,
 ) -> Floats:
     """Return scores (n_cal,) by counts without the item's unit, in blocks of whole units."""
-    _, codes = np.unique(ballots.units[rows], return_inverse=True)
+    codes, _ = unit_codes(ballots.units[rows])
     order = np.argsort(codes, kind="stable")
     out = np.empty(len(rows))
     step = max(1, _CELLS // max(1, ballots.n_judges))

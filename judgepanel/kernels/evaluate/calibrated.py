@@ -31,6 +31,7 @@ from judgepanel.scoring.metrics import (
     null_logit,
 )
 from judgepanel.scoring.splits import Split, fold_of, folds
+from judgepanel.scoring.units import unit_codes
 
 _CONSTANTS = 4_096
 _TOGETHER = 32_768
@@ -214,11 +215,10 @@ def calibration_folds(
 
     None if every item is its own unit; the calibrator then assigns the folds.
     """
-    units = ballots.units[split.calibration]
-    n_units = len(np.unique(units))
     if scores.fold is not None or not set(calibrators) & set(CROSS_VALIDATED):
         return scores.fold
-    if n_units in (1, len(units)):
+    units = ballots.units[split.calibration]
+    if unit_codes(units)[1] in (1, len(units)):
         return None
     key = (split.number, 8)
     inner_splits = folds(ballots.units, split.calibration, N_FOLDS, seed=0, key=key)

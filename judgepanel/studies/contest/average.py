@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from judgepanel.models.mixture import pooled
 from judgepanel.scoring.metrics import ItemScores, item_scores
+from judgepanel.scoring.units import unit_codes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -51,15 +52,15 @@ def average_weights(
     rng : draws the bootstrap, one for all priors.
     """
     members = np.flatnonzero((priors > 0.0).any(axis=0))
-    clusters, place = np.unique(units, return_inverse=True)
-    sums = np.stack([np.bincount(place, losses[m], len(clusters)) for m in members])
-    block = max(1, _CELLS // len(clusters))
+    place, n_clusters = unit_codes(units)
+    sums = np.stack([np.bincount(place, losses[m], n_clusters) for m in members])
+    block = max(1, _CELLS // n_clusters)
     with np.errstate(divide="ignore"):
         starts = np.log(priors[:, members])
     total = np.zeros_like(starts)
     for start in range(0, DRAWS, block):
-        drawn = rng.standard_exponential((min(block, DRAWS - start), len(clusters)))
-        drawn *= len(clusters) / drawn.sum(axis=1, keepdims=True)
+        drawn = rng.standard_exponential((min(block, DRAWS - start), n_clusters))
+        drawn *= n_clusters / drawn.sum(axis=1, keepdims=True)
         logs = starts[:, None] - drawn @ sums.T
         weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
         total += (weights / weights.sum(axis=-1, keepdims=True)).sum(axis=1)
