@@ -37,6 +37,10 @@ ClosedForm = Literal["majority", "accuracy_weighted", "log_odds", "one_coin"]
 Ranking = Literal["accuracy", "informativeness"]
 OwnLabel = Literal["removed", "seen"]
 Votes = NDArray[np.int8]
+Ranked = Callable[[Index], tuple[Floats, Votes]]
+"""Weights and votes (n, depth) of the first judges on these rows, in order."""
+Case = Callable[[Index, Votes], Index]
+"""Case (n, m) or (n, 1) of votes (n, m) on these rows, see :func:`own_counts`."""
 
 CLOSED_FORMS: tuple[ClosedForm, ...] = ("majority", "accuracy_weighted", "log_odds", "one_coin")
 FRACTIONS: tuple[ClosedForm, ...] = ("majority", "accuracy_weighted")
@@ -182,29 +186,61 @@ def _own_label_removed(
     weights = closed_form_weights(aggregator, rest_correct, rest_voted)
     keys = -ranking_key(rest_correct, rest_voted, ranking)
     depth = _depth(ks, ballots.n_judges)
-    near = leaders(keys, depth)
-    near_keys, near_weights = keys[:, near].ravel(), weights[:, near].ravel()
-
-    def reranked(rows: Index) -> tuple[Floats, Votes]:
-        votes = ballots.votes[rows[:, None], near]
-        cells = case(rows, votes) * len(near) + np.arange(len(near))
-        ranked = np.argsort(near_keys[cells], axis=1, kind="stable")[:, :depth]
-        own = near_weights[np.take_along_axis(cells, ranked, axis=1)]
-        return own, np.take_along_axis(votes, ranked, axis=1)
 
     def everyone(rows: Index) -> tuple[Floats, Floats]:
         one = np.ones((len(rows), 1), dtype=np.int8)
         return weights[case(rows, one)[:, 0]], weights[case(rows, -one)[:, 0]]
 
-    placed: Placed | None = None
-    if are_single(ballots.units[calibration]):
-        places = places_without_own(keys)
+    if not are_single(ballots.units[calibration]):
+        ranked = _ranked_by_unit(ballots.votes, keys, weights, case, depth)
+        return _scores(ballots, calibration, ks, aggregator, ranked, everyone, None)
+    places = places_without_own(keys)
 
-        def placed(rows: Index, judges: Index, votes: Votes) -> tuple[Index, Floats]:
-            cell = case(rows, votes)
-            return places(cell, judges, votes != 0), weights[cell, judges]
+    def placed(rows: Index, judges: Index, votes: Votes) -> tuple[Index, Floats]:
+        cell = case(rows, votes)
+        return places(cell, judges, votes != 0), weights[cell, judges]
 
-    return _scores(ballots, calibration, ks, aggregator, reranked, everyone, placed)
+    ranked = _ranked_by_item(ballots.votes, keys, weights, case, depth)
+    return _scores(ballots, calibration, ks, aggregator, ranked, everyone, placed)
+
+
+def _ranked_by_unit(votes: Votes, keys: Floats, weights: Floats, case: Case, depth: int) -> Ranked:
+    """Weights and votes of the first judges, who are ranked once for each unit."""
+    order = np.argsort(keys, axis=1, kind="stable")[:, :depth]
+
+    def ranked(rows: Index) -> tuple[Floats, Votes]:
+        unit = case(rows, votes[rows])
+        best = order[unit[:, 0]]
+        return weights[unit, best], votes[rows[:, None], best]
+
+    return ranked
+
+
+def _ranked_by_item(votes: Votes, keys: Floats, weights: Floats, case: Case, depth: int) -> Ranked:
+    """Weights and votes of the first judges, who are ranked for each item.
+
+    All keys that there may be are ranked together, so that an item has places to sort, and none if
+    no judge can pass another.
+    """
+    near = leaders(keys, depth)
+    near = near[np.argsort(keys[:, near].min(axis=0), kind="stable")]
+    own = keys[:, near]
+    settled = bool((own.max(axis=0)[:-1] < own.min(axis=0)[1:]).all())
+    # Equal keys are in the order of the columns.
+    by_place = np.lexsort((np.tile(near, len(own)), own.ravel()))
+    place = places_in(by_place).astype(np.int32)
+    weight, column = weights[:, near].ravel()[by_place], by_place % max(1, len(near))
+
+    def ranked(rows: Index) -> tuple[Floats, Votes]:
+        cast = votes[rows[:, None], near]
+        places = place[case(rows, cast) * len(near) + np.arange(len(near))]
+        if settled:
+            return weight[places[:, :depth]], cast[:, :depth]
+        places.sort(axis=1)
+        places = places[:, :depth]
+        return weight[places], np.take_along_axis(cast, column[places], axis=1)
+
+    return ranked
 
 
 def _depth(ks: Index, n_judges: int) -> int:
@@ -226,9 +262,7 @@ def leaders(keys: Floats, depth: int) -> Index:
     return np.flatnonzero(keys.min(axis=0) <= bound)
 
 
-def own_counts(
-    ballots: Ballots, calibration: Index
-) -> tuple[Floats, Floats, Callable[[Index, Votes], Index]]:
+def own_counts(ballots: Ballots, calibration: Index) -> tuple[Floats, Floats, Case]:
     """Return an own unit's part of the counts c and n: two tables (n_cases, n_judges).
 
     The third value is a function of rows (n,) and signed votes (n, m) on them that returns the case
@@ -266,7 +300,7 @@ def _scores(
     rows: Index,
     ks: Index,
     aggregator: ClosedForm,
-    ranked: Callable[[Index], tuple[Floats, Votes]],
+    ranked: Ranked,
     everyone: Callable[[Index], tuple[Floats, Floats]],
     placed: Placed | None,
 ) -> tuple[Floats, NDArray[np.bool_]]:
@@ -297,7 +331,7 @@ def _of_all(
     rows: Index,
     ks: Index,
     aggregator: ClosedForm,
-    ranked: Callable[[Index], tuple[Floats, Votes]],
+    ranked: Ranked,
     everyone: Callable[[Index], tuple[Floats, Floats]],
 ) -> tuple[Floats, Index]:
     """Return logits (n_k, n) and the place of each item's first voter, in blocks of items."""
