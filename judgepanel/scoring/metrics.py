@@ -35,6 +35,10 @@ class ItemScores:
         """Return a view of a block of panels."""
         return ItemScores(self.nll[block], self.brier[block], self.hit[block], self.ece[block])
 
+    def items(self, some: slice) -> ItemScores:
+        """Return a view of some of the items; ``ece`` remains that of all."""
+        return ItemScores(self.nll[..., some], self.brier[..., some], self.hit[..., some], self.ece)
+
 
 def blank_scores(shape: tuple[int, ...]) -> ItemScores:
     """Allocate scores for calibrated logits of this shape (..., n_items)."""
@@ -54,19 +58,32 @@ def item_scores(
     symmetric : whether the order of the responses has no meaning (a tie is then half right).
     out : scores to overwrite and return, see :func:`blank_scores`.
     """
+    scores = blank_scores(np.broadcast_shapes(logits.shape, signs.shape)) if out is None else out
+    above = score_items(logits, signs, scores, symmetric=symmetric)
+    scores.ece[...] = gap_of(above, logits.shape[-1])
+    return scores
+
+
+def score_items(
+    logits: Floats, signs: Floats, out: ItemScores, *, symmetric: bool = False
+) -> Floats:
+    """Overwrite the scores of these items in ``out``, all but the ECE of the panels.
+
+    Returns
+    -------
+    above : float (ECE_BINS, ...), sums from which :func:`gap_of` computes the ECE; those of
+        several sets of items add up.
+    """
     p_true = _p_true(logits, signs)
-    scores = blank_scores(p_true.shape) if out is None else out
-    np.greater(p_true, 0.5, out=scores.hit)
+    np.greater(p_true, 0.5, out=out.hit)
     tied = p_true == 0.5
     if tied.any():
-        scores.hit[...] += tied * (0.5 if symmetric else (signs > 0))
+        out.hit[...] += tied * (0.5 if symmetric else (signs > 0))
     error = 1.0 - p_true
-    np.multiply(error, error, out=scores.brier)
-    np.log(p_true, out=scores.nll)
-    np.negative(scores.nll, out=scores.nll)
-    confidence = np.maximum(p_true, error, out=error)
-    scores.ece[...] = binned_gap(confidence, scores.hit, ECE_BINS)
-    return scores
+    np.multiply(error, error, out=out.brier)
+    np.log(p_true, out=out.nll)
+    np.negative(out.nll, out=out.nll)
+    return gaps_above(np.maximum(p_true, error, out=error), out.hit, ECE_BINS)
 
 
 def mean_nll(logits: Floats, signs: Floats) -> Floats:
@@ -91,20 +108,28 @@ def _p_true(logits: Floats, signs: Floats) -> Floats:
     return np.clip(p_true, CLIP, 1.0 - CLIP, out=p_true)
 
 
-def binned_gap(confidence: Floats, hit: Floats, bins: int) -> Floats:
-    """Expected calibration error: sum over bins of |sum(hit - confidence)| / n, shape (...,).
+def gaps_above(confidence: Floats, hit: Floats, bins: int) -> Floats:
+    """Sums of hit - confidence over the items above the lower edge of each bin, (bins, ...).
 
     ``bins`` equal-width bins on [0, 1], right-open except the last (paper, section 4.1).
     """
     gap = hit - confidence
-    n = confidence.shape[-1]
     position = confidence * bins
     lowest = int(position.min(initial=bins))
     # Differences of the sums above each edge give the bins, at a third of the cost of bincount.
-    above = [gap.sum(axis=-1)]
+    above = np.empty((bins, *gap.shape[:-1]))
+    above[: lowest + 1] = gap.sum(axis=-1)
     mask = np.empty_like(gap)
     for edge in range(lowest + 1, bins):
-        above.append(np.vecdot(np.greater_equal(position, edge, out=mask), gap))
+        above[edge] = np.vecdot(np.greater_equal(position, edge, out=mask), gap)
+    return above
+
+
+def gap_of(above: Floats, n: int) -> Floats:
+    """Expected calibration error of n items: sum over bins of |sum(hit - confidence)| / n, (...,).
+
+    ``above`` (bins, ...) is the sum of :func:`gaps_above` over all items.
+    """
     total = np.abs(above[-1])
     for outer, inner in pairwise(above):
         total = total + np.abs(outer - inner)

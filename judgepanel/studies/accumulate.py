@@ -8,13 +8,14 @@ it overflows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.kernels.calibrate.calibration import column_blocks
 from judgepanel.scoring.descriptive import sign_flip
 from judgepanel.scoring.splits import Split
 
@@ -29,6 +30,32 @@ _UNIT = 2.0**40
 _ROUND = 1.5 * 2.0**12
 _ROUND_BITS = np.float64(_ROUND).view(np.int64)
 _CELLS = 32_768
+
+
+class Scored(Protocol):
+    """Scores of one split under C pipelines and A arms, read once and in parts.
+
+    All but ``parts`` is as in :class:`Arms`; ``ece`` may become known as parts are read.
+    """
+
+    @property
+    def ece(self) -> Floats: ...
+    @property
+    def chosen_on(self) -> Floats: ...
+    @property
+    def null_nll(self) -> float | Floats: ...
+    @property
+    def constant_nll(self) -> Floats: ...
+    @property
+    def replaced(self) -> Ints: ...
+    @property
+    def taken(self) -> Ints | None: ...
+
+    def parts(self, items: slice) -> Iterator[tuple[int, slice, Sequence[Floats]]]:
+        """Yield pipeline, block of arms, and their scores of these evaluation rows.
+
+        The scores follow ``ITEM_METRICS`` and hold until the next part is asked for.
+        """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +79,12 @@ class Arms:
     constant_nll: Floats
     replaced: Ints
     taken: Ints | None = None
+
+    def parts(self, items: slice) -> Iterator[tuple[int, slice, Sequence[Floats]]]:
+        """Yield parts of the arrays, as in :class:`Scored`."""
+        for c, metrics in enumerate(zip(self.nll, self.brier, self.hit, strict=True)):
+            for block in column_blocks(len(metrics[0]), items.stop - items.start):
+                yield c, block, [values[block, items] for values in metrics]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,7 +188,7 @@ def _joined(left: Tally, right: Tally) -> dict[str, Any]:
 
 
 def tally(
-    scored: Iterable[tuple[Split, Arms]],
+    scored: Iterable[tuple[Split, Scored]],
     *,
     n_items: int,
     seed: int,
@@ -178,19 +211,16 @@ def tally(
         chosen = arms.chosen_on.argmin(axis=1) if arms.taken is None else arms.taken
         if sums is None:
             sums = _ItemSums.zeros(n_c, n_a, n_items)
-        sums.add(split.evaluation, arms, chosen)
+        tested = np.zeros((n_c, 0), dtype=np.int64)
+        if compared is not None:
+            others = np.tile(compared, (n_c, 1))
+            tested = np.column_stack([others, chosen, np.full(n_c, reference)])
+        totals, nll = sums.add(split.evaluation, arms, chosen, tested)
         evaluated[split.evaluation] += 1
         replaced = replaced + arms.replaced
         if compared is not None:
-            tested = [
-                nll[np.append(compared, arm)] - nll[reference]
-                for nll, arm in zip(arms.nll, chosen, strict=True)
-            ]
-            differences.append(np.concatenate(tested))
-        levels = [
-            np.array([scores.mean(axis=-1) for scores in metric])
-            for metric in (arms.nll, arms.brier, arms.hit)
-        ]
+            differences.append(np.concatenate(nll[:, :-1] - nll[:, -1:]))
+        levels = totals / len(split.evaluation)
         means = [_with_chosen(values, chosen) for values in (*levels, arms.ece)]
         for name, value in (
             ("numbers", split.number),
@@ -255,11 +285,43 @@ class _ItemSums:
         shape = (n_c, n_a + 1, n_items)
         return cls(np.zeros((2, *shape), dtype=np.int64), np.zeros(shape, dtype=np.uint16))
 
-    def add(self, evaluation: Ints, arms: Arms, chosen: Ints) -> None:
-        """Add one split."""
-        for values, sums in zip((arms.nll, arms.brier), self.losses, strict=True):
-            _add(evaluation, values, chosen, sums, _in_units)
-        _add(evaluation, arms.hit, chosen, self.hits, _in_halves)
+    def add(
+        self, evaluation: Ints, scored: Scored, chosen: Ints, tested: Ints
+    ) -> tuple[Floats, Floats]:
+        """Add one split, in blocks that fit the cache; items that it does not evaluate get 0.
+
+        Returns its sums over items (3, C, A), and the NLL (C, T, n_eval) of the arms at positions
+        ``tested`` (C, T).
+        """
+        n_items = self.hits.shape[-1]
+        totals = np.zeros((len(ITEM_METRICS), *scored.chosen_on.shape))
+        nll = np.empty((*tested.shape, len(evaluation)))
+        for start in range(0, n_items, _CELLS):
+            here = slice(start, min(start + _CELLS, n_items))
+            items = slice(*np.searchsorted(evaluation, (here.start, here.stop)).tolist())
+            n = items.stop - items.start
+            position = np.full(here.stop - here.start, n)
+            position[evaluation[items] - start] = np.arange(n)
+            for c, block, scores in scored.parts(items):
+                for m, values in enumerate(scores):
+                    totals[m, c, block] += values.sum(axis=-1)
+                    sums = (self.hits if m == _HIT else self.losses[m])[c, :, here]
+                    exact = _exact(values, position, sums.dtype)
+                    sums[block] += exact
+                    if block.start <= chosen[c] < block.stop:
+                        sums[-1] += exact[chosen[c] - block.start]
+                for t in np.flatnonzero((tested[c] >= block.start) & (tested[c] < block.stop)):
+                    nll[c, t, items] = scores[0][tested[c, t] - block.start]
+        return totals, nll
+
+
+def _exact(values: Floats, position: Ints, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Scores (a, n) as exact numbers (a, len(position)), 0 where the position is n."""
+    exact = np.empty((len(values), values.shape[1] + 1), dtype)
+    exact[:, -1] = 0
+    convert = _in_halves if dtype == np.uint16 else _in_units
+    convert(values, exact[:, :-1])
+    return exact.take(position, axis=1, mode="clip")
 
 
 def _in_units(scores: Floats, out: Ints) -> None:
@@ -274,34 +336,3 @@ def _in_units(scores: Floats, out: Ints) -> None:
 
 def _in_halves(hits: Floats, out: Halves) -> None:
     np.multiply(hits, 2.0, out=out, casting="unsafe")
-
-
-def _add(
-    evaluation: Ints,
-    scores: Sequence[Floats] | Floats,
-    chosen: Ints,
-    sums: NDArray[Any],
-    exact: Callable[[Floats, NDArray[Any]], None],
-) -> None:
-    """Add C arrays of scores (A, n_eval) to sums (C, A + 1, N), in blocks that fit the cache.
-
-    Items that were not evaluated get 0.
-    """
-    n_items = sums.shape[-1]
-    for start in range(0, n_items, _CELLS):
-        width = min(_CELLS, n_items - start)
-        first, last = np.searchsorted(evaluation, (start, start + width)).tolist()
-        n = last - first
-        position = np.full(width, n)
-        position[evaluation[first:last] - start] = np.arange(n)
-        step = max(1, _CELLS // width)
-        padded, wide = np.zeros((step, n + 1), sums.dtype), np.empty((step, width), sums.dtype)
-        for value, rows, best in zip(scores, sums[..., start : start + width], chosen, strict=True):
-            for arm in range(0, len(value), step):
-                part = value[arm : arm + step, first:last]
-                exact(part, padded[: len(part), :n])
-                spread = wide[: len(part)]
-                np.take(padded[: len(part)], position, axis=1, out=spread, mode="clip")
-                rows[arm : arm + len(part)] += spread
-                if arm <= best < arm + len(part):
-                    rows[-1] += spread[best - arm]

@@ -13,7 +13,7 @@ from judgepanel.scoring.calibration_error import (
     excess_gap,
     shared_luck,
 )
-from judgepanel.scoring.metrics import binned_gap
+from judgepanel.scoring.metrics import gap_of, gaps_above
 
 
 @pytest.mark.parametrize("bins", [10, 15])
@@ -24,7 +24,9 @@ def test_equal_width_bins_are_those_of_the_ece(bins):
     edges = equal_width_edges(bins)
     codes = bin_of(confidence, edges)
     gaps = np.bincount(codes, hit - confidence, len(edges) - 1)
-    assert np.abs(gaps).sum() / 304 == pytest.approx(float(binned_gap(confidence, hit, bins)))
+    assert np.abs(gaps).sum() / 304 == pytest.approx(
+        float(gap_of(gaps_above(confidence, hit, bins), 304))
+    )
 
 
 def test_bins_of_confidences_people_say_have_those_in_their_middle():
@@ -52,7 +54,7 @@ def test_chance_errors_are_those_of_labels_drawn_from_the_probabilities():
     own = []
     for _ in range(2_000):
         hit = ((rng.random(n) < p) == (p >= 0.5)).astype(float)
-        own.append(float(binned_gap(confidence, hit, 10)))
+        own.append(float(gap_of(gaps_above(confidence, hit, 10), n)))
     assert errors.mean() == pytest.approx(np.mean(own), abs=0.001)
     assert np.quantile(errors, 0.95) == pytest.approx(np.quantile(own, 0.95), abs=0.004)
 

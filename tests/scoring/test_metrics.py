@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
 
-from judgepanel.scoring.metrics import CLIP, binned_gap, item_scores, null_logit, skill
+from judgepanel.scoring.metrics import CLIP, gap_of, gaps_above, item_scores, null_logit, skill
 
 
 def draws(seed, n=500, scale=3.0):
@@ -71,16 +71,23 @@ def test_a_wrong_certainty_costs_no_more_than_the_clip(logit):
 
 
 @pytest.mark.parametrize("bins", [1, 10, 15])
-def test_binned_gap_is_the_loop_at_any_number_of_bins(bins):
+def test_the_binned_gap_is_the_loop_at_any_number_of_bins_and_adds_up_over_items(bins):
     rng = np.random.default_rng(2)
     confidence, hit = rng.uniform(0.5, 1.0, (2, 200)), rng.integers(0, 2, (2, 200)).astype(float)
     confidence[:, :2] = 1.0, 0.5
     wanted = [ece_by_loop(c, h, bins) for c, h in zip(confidence, hit, strict=True)]
-    np.testing.assert_allclose(binned_gap(confidence, hit, bins), wanted, atol=1e-12)
+    np.testing.assert_allclose(gap_of(gaps_above(confidence, hit, bins), 200), wanted, atol=1e-12)
+    parts = [
+        gaps_above(confidence[:, part], hit[:, part], bins)
+        for part in np.split(np.arange(200), [70])
+    ]
+    np.testing.assert_allclose(gap_of(sum(parts), 200), wanted, atol=1e-12)
 
 
 def test_confidence_that_is_right_as_often_as_it_says_has_no_gap():
-    assert binned_gap(np.full(10, 0.8), np.array([1.0] * 8 + [0.0] * 2), 10) == pytest.approx(0)
+    assert gap_of(
+        gaps_above(np.full(10, 0.8), np.repeat([1.0, 0.0], [8, 2]), 10), 10
+    ) == pytest.approx(0)
 
 
 def test_the_null_is_the_base_rate_or_one_half_when_order_means_nothing():

@@ -37,6 +37,7 @@ from judgepanel.kernels.calibrate.maps import (
     fit_beta,
     fit_platt,
     fit_scale,
+    item_blocks,
     sigmoid,
     softplus,
     tied,
@@ -67,6 +68,7 @@ __all__ = [
     "apply_map",
     "column_blocks",
     "fit",
+    "item_blocks",
     "sigmoid",
     "softplus",
 ]

@@ -59,7 +59,12 @@ def apply_map(params: Floats, logits: Floats, clip: float | None = None) -> Floa
 def column_blocks(n_columns: int, n: int) -> list[slice]:
     """Column slices whose arrays stay in a core's cache."""
     step = max(1, _BLOCK // max(n, 1))
-    return [slice(start, start + step) for start in range(0, n_columns, step)]
+    return [slice(start, min(start + step, n_columns)) for start in range(0, n_columns, step)]
+
+
+def item_blocks(n: int) -> list[slice]:
+    """Slices of n items whose arrays, of one column, stay in a core's cache."""
+    return [slice(start, min(start + _BLOCK, n)) for start in range(0, n, _BLOCK)] or [slice(0, 0)]
 
 
 def tied(slope: Floats) -> Floats:
@@ -86,9 +91,9 @@ def fit_scale(
     margin = logits * signs
     pull = 2.0 * _pull(penalty, alpha, len(margin))
 
-    def visit(x: Floats, rows: Rows) -> Floats:
-        seen = margin[rows]
-        loss, wrong, bend = _logistic(seen * -x[:, :1], weights, rows)
+    def visit(x: Floats, rows: Rows, items: slice) -> Floats:
+        seen = margin[rows, items]
+        loss, wrong, bend = _logistic(seen * -x[:, :1], _cells(weights, rows, items))
         slope = -np.vecdot(seen, wrong)
         bend *= seen
         return np.stack([loss, slope, np.vecdot(seen, bend)], -1)
@@ -133,12 +138,12 @@ def fit_platt(
     """
     total = _total(weights, logits)
 
-    def visit(x: Floats, rows: Rows) -> Floats:
-        seen, sign = logits[rows], _sign_rows(signs, rows)
+    def visit(x: Floats, rows: Rows, items: slice) -> Floats:
+        seen, sign = logits[rows, items], _sign_cells(signs, rows, items)
         m = seen * -x[:, :1]
         m -= x[:, 1:]
         m *= sign
-        loss, wrong, bend = _logistic(m, weights, rows)
+        loss, wrong, bend = _logistic(m, _cells(weights, rows, items))
         wrong *= sign
         cross = seen * bend
         return np.stack(
@@ -204,14 +209,15 @@ def fit_beta(
     low = np.array([0.0, -np.inf, -np.inf]) if bounded else -free
     high = np.array([np.inf, 0.0, np.inf]) if bounded else free
 
-    def visit(x: Floats, rows: Rows) -> Floats:
+    def visit(x: Floats, rows: Rows, items: slice) -> Floats:
         # With log(1 - p) = log p - l the map is (a + b) log p - b l + c, so sums over log p and l
         # suffice.
-        log_p, line, sign = signed_log_p[rows], margin[rows], _sign_rows(signs, rows)
+        log_p, line = signed_log_p[rows, items], margin[rows, items]
+        sign = _sign_cells(signs, rows, items)
         m = log_p * -(x[:, :1] + x[:, 1:2])
         m += line * x[:, 1:2]
         m -= x[:, 2:] * sign
-        loss, wrong, bend = _logistic(m, weights, rows)
+        loss, wrong, bend = _logistic(m, _cells(weights, rows, items))
         gradient = (np.vecdot(log_p, wrong), np.vecdot(line, wrong), np.vecdot(sign, wrong))
         bend_p, bend_l = log_p * bend, line * bend
         pp, pl, ll = np.vecdot(log_p, bend_p), np.vecdot(line, bend_p), np.vecdot(line, bend_l)
@@ -247,23 +253,30 @@ def _pull(penalty: float | Floats, alpha: float, columns: int) -> Floats:
     return np.stack([given * alpha, given * (1.0 - alpha)], -1)
 
 
-def _by_blocks(visit: Callable[[Floats, Rows], Floats], x: Floats, rows: Index, n: int) -> Floats:
-    """Return sums (len(rows), q) of these columns, in blocks that fit the cache."""
+def _by_blocks(
+    visit: Callable[[Floats, Rows, slice], Floats], x: Floats, rows: Index, n: int
+) -> Floats:
+    """Return sums (len(rows), q) of these columns over n items, in blocks that fit the cache."""
     whole = len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows)
     parts = []
     for block in column_blocks(len(rows), n):
         near = rows[block]
         # A slice is a view; an index array is a copy.
         chosen: Rows = slice(int(near[0]), int(near[-1]) + 1) if whole else near
-        parts.append(visit(x[block], chosen))
+        first, *others = (visit(x[block], chosen, items) for items in item_blocks(n))
+        parts.append(sum(others, first))
     return np.concatenate(parts)
 
 
-def _sign_rows(signs: Floats, rows: Rows) -> Floats:
-    return signs if signs.ndim == 1 else signs[rows]
+def _sign_cells(signs: Floats, rows: Rows, items: slice) -> Floats:
+    return signs[items] if signs.ndim == 1 else signs[rows, items]
 
 
-def _logistic(m: Floats, weights: Floats | None, rows: Rows) -> tuple[Floats, Floats, Floats]:
+def _cells(weights: Floats | None, rows: Rows, items: slice) -> Floats | None:
+    return None if weights is None else weights[rows, items]
+
+
+def _logistic(m: Floats, weights: Floats | None) -> tuple[Floats, Floats, Floats]:
     """Return the weighted sum of softplus(m) (b,), and its first and second derivatives (b, n).
 
     ``m`` is overwritten. All three share one exp, whose overflow is corrected.
@@ -275,16 +288,15 @@ def _logistic(m: Floats, weights: Floats | None, rows: Rows) -> tuple[Floats, Fl
         np.reciprocal(right, out=right)
         wrong = np.multiply(e, right, out=e)
         if weights is not None:
-            chosen = weights[rows]
-            loss *= chosen
+            loss *= weights
         total = loss.sum(-1)
     if not np.isfinite(total).all():
         high = m > 700.0
-        loss[high] = m[high] if weights is None else (m * chosen)[high]
+        loss[high] = m[high] if weights is None else (m * weights)[high]
         wrong[high] = 1.0
         total = loss.sum(-1)
     if weights is not None:
-        wrong *= chosen
+        wrong *= weights
     return total, wrong, np.multiply(wrong, right, out=right)
 
 

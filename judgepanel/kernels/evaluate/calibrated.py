@@ -21,14 +21,17 @@ from judgepanel.kernels.calibrate.calibration import (
     Calibrator,
     column_blocks,
     fit,
+    item_blocks,
 )
 from judgepanel.scoring.metrics import (
+    ECE_BINS,
     ItemScores,
     blank_scores,
+    gap_of,
     item_nll,
-    item_scores,
     mean_nll,
     null_logit,
+    score_items,
 )
 from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.scoring.units import unit_codes
@@ -72,21 +75,27 @@ class Calibrated:
     signs: Floats
     null: float
 
-    def logits_of(self, name: Calibrator, block: slice) -> Floats:
+    def logits_of(self, name: Calibrator, block: slice, items: slice = slice(None)) -> Floats:
         """Return calibrated logits of a block; items without votes get the null prediction."""
-        calibrated = self.maps[name].part(block)(self.logits[block])
-        if self.empty is not None and self.empty[block].any():
-            calibrated = np.where(self.empty[block], self.null, calibrated)
+        calibrated = self.maps[name].part(block)(self.logits[block, items])
+        if self.empty is not None and self.empty[block, items].any():
+            calibrated = np.where(self.empty[block, items], self.null, calibrated)
         return calibrated
 
-    def by_block(self) -> Iterator[tuple[int, slice, Floats]]:
-        """Yield calibrator number, block of columns and their calibrated logits.
+    def of_items(self, items: slice) -> Iterator[tuple[int, slice, Floats]]:
+        """Yield calibrator number, block of columns and their calibrated logits of some items.
 
         All calibrators of a block come in turn, so its raw logits stay in a core's cache.
         """
-        for block in column_blocks(*self.logits.shape):
+        for block in column_blocks(len(self.logits), items.stop - items.start):
             for c, name in enumerate(self.maps):
-                yield c, block, self.logits_of(name, block)
+                yield c, block, self.logits_of(name, block, items)
+
+    def by_block(self) -> Iterator[tuple[int, slice, slice, Floats]]:
+        """Yield calibrator number, blocks of columns and of items, and calibrated logits."""
+        for items in item_blocks(self.logits.shape[1]):
+            for c, block, logits in self.of_items(items):
+                yield c, block, items, logits
 
 
 def calibrate(
@@ -139,7 +148,10 @@ def calibrate_each(
             yield calibrate(ballots, *pair, calibrators, in_sample=in_sample)
         return
     for batch in _batches(scored):
-        yield from _calibrate_together(ballots, batch, calibrators, in_sample)
+        if len(batch) == 1:
+            yield calibrate(ballots, *batch[0], calibrators, in_sample=in_sample)
+        else:
+            yield from _calibrate_together(ballots, batch, calibrators, in_sample)
 
 
 def _batches(
@@ -229,23 +241,38 @@ def evaluate(
     ballots: Ballots, split: Split, fitted: Calibrated, order: Index, chosen_on: Floats
 ) -> SplitScores:
     """Score the evaluation rows of every column under every calibrator, and the null scores."""
-    names, symmetric = tuple(fitted.maps), ballots.symmetric
-    ones = np.count_nonzero(ballots.signs[split.calibration] > 0)
-    constant = _constant(names, ones, len(split.calibration), symmetric)
-    scores = [blank_scores(fitted.logits.shape) for _ in names]
-    for c, block, logits in fitted.by_block():
-        item_scores(logits, fitted.signs, symmetric=symmetric, out=scores[c].part(block))
-    blank = np.zeros((1, len(fitted.signs)))
+    scores = [blank_scores(fitted.logits.shape) for _ in fitted.maps]
+    above = np.zeros((len(scores), ECE_BINS, len(fitted.logits)))
+    for c, block, items, logits in fitted.by_block():
+        part = scores[c].part(block).items(items)
+        above[c, :, block] += score_items(
+            logits, fitted.signs[items], part, symmetric=ballots.symmetric
+        )
+    for score, sums in zip(scores, above, strict=True):
+        score.ece[:] = gap_of(sums, len(fitted.signs))
+    null_nll, constant_nll = baselines(ballots, split, fitted)
     return SplitScores(
-        evaluation=dict(zip(names, scores, strict=True)),
+        evaluation=dict(zip(fitted.maps, scores, strict=True)),
         fitted=fitted,
         order=order,
-        null_nll=float(mean_nll(np.full(len(fitted.signs), fitted.null), fitted.signs)),
-        constant_nll={
-            name: float(mean_nll(map_(blank), fitted.signs)[0]) for name, map_ in constant.items()
-        },
+        null_nll=null_nll,
+        constant_nll=constant_nll,
         chosen_on=chosen_on,
     )
+
+
+def baselines(
+    ballots: Ballots, split: Split, fitted: Calibrated
+) -> tuple[float, dict[Calibrator, float]]:
+    """NLL of the base rate, and of a constant score through every calibrator."""
+    ones = np.count_nonzero(ballots.signs[split.calibration] > 0)
+    names = tuple(fitted.maps)
+    constant = _constant(names, ones, len(split.calibration), ballots.symmetric)
+    null = np.full(len(fitted.signs), fitted.null)
+    blank = np.zeros((1, len(fitted.signs)))
+    return float(mean_nll(null, fitted.signs)), {
+        name: float(mean_nll(map_(blank), fitted.signs)[0]) for name, map_ in constant.items()
+    }
 
 
 @lru_cache(_CONSTANTS)
@@ -308,14 +335,15 @@ def losses_by_fold(
 def item_losses(fitted: Calibrated) -> Floats:
     """Return the NLL of every evaluation row, (n_calibrators, n_k, n_eval)."""
     losses = np.empty((len(fitted.maps), *fitted.logits.shape))
-    for c, block, logits in fitted.by_block():
-        losses[c, block] = item_nll(logits, fitted.signs)
+    for c, block, items, logits in fitted.by_block():
+        losses[c, block, items] = item_nll(logits, fitted.signs[items])
     return losses
 
 
 def summed_nll(fitted: Calibrated) -> Floats:
     """Return the NLL summed over the evaluation rows, (n_calibrators, n_k)."""
-    total = np.empty((len(fitted.maps), len(fitted.logits)))
-    for c, block, logits in fitted.by_block():
-        total[c, block] = mean_nll(logits, fitted.signs)
-    return total * len(fitted.signs)
+    total = np.zeros((len(fitted.maps), len(fitted.logits)))
+    for c, block, items, logits in fitted.by_block():
+        signs = fitted.signs[items]
+        total[c, block] += mean_nll(logits, signs) * len(signs)
+    return total

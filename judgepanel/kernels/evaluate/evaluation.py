@@ -16,6 +16,7 @@ from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores, R
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.calibrated import (
+    Calibrated,
     SplitScores,
     calibrate,
     calibrate_each,
@@ -55,10 +56,29 @@ class Choice:
     key: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitFit:
+    """What a split learns from its calibration rows; fields as in :class:`SplitScores`."""
+
+    fitted: Calibrated
+    order: Index
+    chosen_on: Floats
+    inner: Floats | None
+
+
 def evaluate_split(
     ballots: Ballots, split: Split, ks: Index, recipe: Recipe, choice: Choice | None = None
 ) -> SplitScores:
     """Fit on the calibration rows of a split and score its evaluation rows, for all ``ks``."""
+    fit = fit_split(ballots, split, ks, recipe, choice)
+    scores = evaluate(ballots, split, fit.fitted, fit.order, fit.chosen_on)
+    return replace(scores, inner=fit.inner)
+
+
+def fit_split(
+    ballots: Ballots, split: Split, ks: Index, recipe: Recipe, choice: Choice | None = None
+) -> SplitFit:
+    """Fit on the calibration rows of a split, for all ``ks``."""
     scores = _split_scores(ballots, split, ks, recipe, looked_at=choice is not None)
     fitted = calibrate(ballots, split, scores, recipe.calibrators, in_sample=recipe.in_sample)
     chosen_on = np.full((len(recipe.calibrators) if choice else 0, len(ks)), np.inf)
@@ -66,7 +86,7 @@ def evaluate_split(
     if choice is not None:
         inner = _compared(ballots, split, scores, recipe, choice)
         chosen_on[:, choice.offered] = inner.mean(axis=-1)
-    return replace(evaluate(ballots, split, fitted, scores.order, chosen_on), inner=inner)
+    return SplitFit(fitted, scores.order, chosen_on, inner)
 
 
 def evaluate_each(

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator, panel_scores
 from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator, sigmoid
-from judgepanel.kernels.evaluate.calibrated import SplitScores, calibrate
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.evaluate.calibrated import Calibrated, calibrate
+from judgepanel.kernels.evaluate.evaluation import Recipe, fit_split
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split
@@ -38,7 +38,7 @@ from judgepanel.studies.compare import arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.frames import long_frame
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
-from judgepanel.studies.panel.panel_curve import panel_arms
+from judgepanel.studies.panel.fitted_arms import FittedArms
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.studies.split_result import SplitResult
 from judgepanel.votes import VoteMatrix, distributions
@@ -170,12 +170,12 @@ def run_chunk(votes: VoteMatrix, spec: CalibratorDesignSpec, chunk: Chunk) -> De
     ballots, settings = prepared.ballots, spec.settings
     ks = spec.sizes(ballots.n_judges)
     drawn = list(splits_of(prepared, settings, chunk))
-    scored = [evaluate_split(ballots, split, ks, spec.recipe) for split in drawn]
+    fits = [fit_split(ballots, split, ks, spec.recipe) for split in drawn]
     unchosen = np.zeros((len(spec.calibrators), len(ks)))
     sums = tally(
         (
-            (split, panel_arms(replace(scores, chosen_on=unchosen)))
-            for split, scores in zip(drawn, scored, strict=True)
+            (split, FittedArms.of(ballots, split, replace(fit, chosen_on=unchosen)))
+            for split, fit in zip(drawn, fits, strict=True)
         ),
         n_items=ballots.n_items,
         seed=settings.seed,
@@ -183,17 +183,16 @@ def run_chunk(votes: VoteMatrix, spec: CalibratorDesignSpec, chunk: Chunk) -> De
     return DesignTally(
         sums,
         np.array([split.number for split in drawn]),
-        np.stack([_rank_kept(scores, symmetric=ballots.symmetric) for scores in scored]),
+        np.stack([_rank_kept(fit.fitted, symmetric=ballots.symmetric) for fit in fits]),
     )
 
 
-def _rank_kept(scores: SplitScores, *, symmetric: bool) -> Floats:
+def _rank_kept(fitted: Calibrated, *, symmetric: bool) -> Floats:
     """Spearman's correlation (n_calibrators, n_panels) of raw and calibrated evaluation logits.
 
     Under ``symmetric`` each item is ranked together with its swap; otherwise the figure would
     depend on the order of the pairs in the file.
     """
-    fitted = scores.fitted
     whole = slice(0, len(fitted.logits))
     calibrated = {name: fitted.logits_of(name, whole) for name in fitted.maps}
 

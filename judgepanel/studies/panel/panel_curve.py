@@ -27,12 +27,11 @@ from judgepanel.kernels.aggregate.prefixes import (
     ranking_key,
 )
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.evaluate.calibrated import SplitScores
-from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, evaluate_split
+from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, fit_split
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, absorb, combine, tally
+from judgepanel.studies.accumulate import Tally, absorb, combine, tally
 from judgepanel.studies.ahead import ahead
 from judgepanel.studies.common import (
     check_each_once,
@@ -45,6 +44,7 @@ from judgepanel.studies.compare import Comparison, comparisons, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.frames import long_frame
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
+from judgepanel.studies.panel.fitted_arms import FittedArms
 from judgepanel.studies.position import ConstantPosition, against_position
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.studies.split_result import SplitResult
@@ -239,9 +239,10 @@ def run_chunk(
     compared = np.flatnonzero(np.isin(ks, spec.compare) & (ks < ballots.n_judges))
     offered = np.isin(ks, choice_sizes(ks))
 
-    def arms(split: Split) -> Arms:
+    def arms(split: Split) -> FittedArms:
         choice = Choice(offered, CHOICE_FOLDS, (split.number, 3))
-        return panel_arms(evaluate_split(ballots, split, ks, spec.recipe, choice))
+        fit = fit_split(ballots, split, ks, spec.recipe, choice)
+        return FittedArms.of(ballots, split, fit)
 
     scored = ((split, arms(split)) for split in splits_of(prepared, settings, chunk))
     return tally(
@@ -259,21 +260,6 @@ def large(votes: VoteMatrix, spec: PanelCurveSpec) -> bool:
     ballots = prepare(votes, spec.settings).ballots
     ks = panel_sizes(ballots.n_judges, spec.ks, spec.compare, spec.aggregator)
     return ballots.n_items * len(ks) * len(spec.calibrators) >= _LARGE
-
-
-def panel_arms(scores: SplitScores) -> Arms:
-    """Arms by panel size, one row per calibrator."""
-    panels = list(scores.evaluation.values())
-    return Arms(
-        nll=tuple(score.nll for score in panels),
-        brier=tuple(score.brier for score in panels),
-        hit=tuple(score.hit for score in panels),
-        ece=np.stack([score.ece for score in panels]),
-        chosen_on=scores.chosen_on,
-        null_nll=scores.null_nll,
-        constant_nll=np.array(list(scores.constant_nll.values())),
-        replaced=np.array(list(scores.replaced.values()), dtype=np.int64),
-    )
 
 
 def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve:
