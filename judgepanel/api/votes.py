@@ -110,6 +110,7 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     features: Sequence[str] = (),
     ignore: Sequence[str] = (),
     thresholds: Thresholds = None,
+    records: str | None = None,
     roles: Source | None = None,
     labels: Source | pd.DataFrame | None = None,
     judge_table: Source | pd.DataFrame | None = None,
@@ -134,6 +135,9 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
         Where scores are cut into votes, for all judges that give scores or by judge, with ``""``
         for all others; higher scores are for label 1 (``--threshold``). Probabilities, and
         differences of ratings, need none.
+    records : str, optional
+        The keys, joined by dots, that lead to the list of votes in a JSON document with several
+        lists, such as ``results.items`` (``--records``).
     roles : str or Path, optional
         A TOML file with any of the above but ``path``, by the same names (``--roles``). Arguments
         given here take precedence.
@@ -170,6 +174,7 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
         "features": features,
         "ignore": ignore,
         "thresholds": thresholds,
+        "records": records,
     }
     return _warned(
         load_votes(

@@ -22,6 +22,11 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
         help="CSV, .csv.gz, Excel, Parquet, Arrow, JSON or JSONL; or a dataset on disk",
     )
     parser.add_argument("--task", choices=TASKS)
+    parser.add_argument(
+        "--records",
+        metavar="PATH",
+        help="the keys that lead to the list of votes in a JSON document, such as results.items",
+    )
     parser.add_argument("--id-column", metavar="NAME")
     parser.add_argument("--label-column", metavar="NAME")
     parser.add_argument(
@@ -111,6 +116,7 @@ def load(
     """
     given = {
         "task": options.task,
+        "records": options.records,
         "id_column": options.id_column,
         "label_column": options.label_column,
         "group_column": options.group_column,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
+from dataclasses import replace
 
 import streamlit as st
 
@@ -26,37 +27,40 @@ _WAITING = "Waiting: other files are being read first."
 
 _PLACES = Places(READERS)
 _LOCK = threading.Lock()
-_Key = tuple[str, str, Task | None]
+_Key = tuple[str, str, Task | None, str | None]
 _TABLES: OrderedDict[_Key, RawTable | InputError] = OrderedDict()
 
 
-def read_upload(data: bytes, name: str, task: Task | None = None) -> RawTable:
+def read_upload(
+    data: bytes, name: str, task: Task | None = None, records: str | None = None
+) -> RawTable:
     """The raw table in an upload; a line on the page says so while it is read.
 
-    ``task`` is the choice for a file that holds both pairs and single responses. Raises InputError,
-    at once if the same file was refused before.
+    ``task`` is the choice for a file that holds both pairs and single responses, ``records`` that
+    for a JSON document with several lists. Raises InputError, at once if the same file was refused
+    before.
     """
-    key = (hashlib.sha256(data).hexdigest(), name, task)
+    key = (hashlib.sha256(data).hexdigest(), name, task, records)
     with _LOCK:
         table = _TABLES.get(key)
     if table is None:
-        table = _read(data, name, task)
+        table = _read(data, name, task, records)
         _keep(key, table)
     if isinstance(table, InputError):
         raise table
     return table
 
 
-def _read(data: bytes, name: str, task: Task | None) -> RawTable | InputError:
+def _read(data: bytes, name: str, task: Task | None, records: str | None) -> RawTable | InputError:
     line = st.empty()
     ticket = _PLACES.queue(owner() or "")
     try:
         while not _PLACES.enter(ticket, _POLL_SECONDS):
             line.caption(_WAITING)
-        with Reading(data, name, task) as reading:
+        with Reading(data, name, task, records) as reading:
             while not reading.wait(_POLL_SECONDS):
                 line.caption(_READING)
-            table: RawTable | InputError = reading.table()
+            table: RawTable | InputError = replace(reading.table(), records=records)
     except InputError as error:
         table = error
     finally:

@@ -24,6 +24,7 @@ _MAGIC = b"judgepanel-table"
 _SIZES = (1, 2, 4, 8)
 _FORMATS = ("csv", "parquet", "arrow", "jsonl", "excel")
 _TASKS = (None, "pairwise", "pointwise")
+_MOST_CHOICES = 100
 _FIELDS = ("problem", "file", "row", "column", "value", "allowed", "remedy")
 
 
@@ -65,6 +66,7 @@ def packed_error(error: InputError) -> Iterator[bytes]:
     fields = {name: getattr(error, name) for name in _FIELDS}
     value = fields["value"]
     fields["value"] = None if value is None else str(value)[:200]
+    fields["choices"] = error.choices[:_MOST_CHOICES]
     yield from _headed({"error": fields})
 
 
@@ -162,8 +164,10 @@ class _Body:
 def _error(fields: dict[str, Any]) -> InputError:
     row = fields["row"]
     texts = {name: fields[name] for name in _FIELDS if name not in ("problem", "row")}
+    choices = tuple(_str(choice) for choice in fields["choices"])
     given = {name: None if text is None else _str(text) for name, text in texts.items()}
-    return InputError(_str(fields["problem"]), row=None if row is None else _int(row), **given)
+    row = None if row is None else _int(row)
+    return InputError(_str(fields["problem"]), row=row, choices=choices, **given)
 
 
 def _coverage(content: dict[str, Any]) -> Coverage:

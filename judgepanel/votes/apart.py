@@ -46,8 +46,10 @@ _ENVIRONMENT = {
 class Reading:
     """A file that is being read; leaving the ``with`` block stops the process."""
 
-    def __init__(self, data: bytes, name: str, task: Task | None = None) -> None:
-        """Start reading; ``task`` is as for ``open_table``.
+    def __init__(
+        self, data: bytes, name: str, task: Task | None = None, records: str | None = None
+    ) -> None:
+        """Start reading; ``task`` and ``records`` are as for ``open_table``.
 
         Raises InputError if ``data`` exceeds the upload limit.
         """
@@ -60,7 +62,8 @@ class Reading:
         self._process = subprocess.Popen(
             [
                 *(sys.executable, "-P", "-s", "-X", "utf8", "-m", "judgepanel.votes.reader"),
-                *(name.replace("\0", " "), task or "", str(len(data)), *map(str, words)),
+                *(name.replace("\0", " "), task or "", (records or "").replace("\0", " ")),
+                *(str(len(data)), *map(str, words)),
             ],
             env=_ENVIRONMENT,
             stdin=subprocess.PIPE,

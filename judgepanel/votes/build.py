@@ -44,7 +44,8 @@ class Loaded:
     ``judge_file`` is the file name of the judge table, None if there is none; ``labels`` is where
     the labels were read from, None if they are in the votes file; ``coverage`` is what was read
     from the judges' outputs, None if the file holds votes. ``forms`` says how verdicts are written:
-    ``A/B``, ``yes/no``, ...; ``thresholds`` are the given ones.
+    ``A/B``, ``yes/no``, ...; ``thresholds`` are the given ones, and so is ``records``, the path of
+    the list of records in a JSON document.
     """
 
     votes: VoteMatrix
@@ -56,6 +57,7 @@ class Loaded:
     forms: str = "0/1"
     labels: LabelSource | None = None
     thresholds: Thresholds = None
+    records: str | None = None
 
 
 def build_votes(
@@ -135,6 +137,7 @@ def build_votes(
         forms,
         table.labels,
         thresholds,
+        table.records,
     )
 
 

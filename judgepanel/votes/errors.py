@@ -37,7 +37,8 @@ class InputError(ValueError):
 
     The message is one sentence on one line. ``file``, ``row`` (1-based line of the file, header
     included), ``column`` and ``value`` say where the problem is; ``allowed`` says what is accepted,
-    and ``remedy`` what to do; every error about columns has a remedy.
+    and ``remedy`` what to do; every error about columns has a remedy. ``choices`` are what the user
+    can choose from where something has to be named.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class InputError(ValueError):
         value: object | None = None,
         allowed: str | None = None,
         remedy: str | None = None,
+        choices: tuple[str, ...] = (),
     ) -> None:
         self.problem = problem
         self.file = file
@@ -58,6 +60,7 @@ class InputError(ValueError):
         self.value = value
         self.allowed = allowed
         self.remedy = remedy
+        self.choices = choices
         super().__init__(self._sentence())
 
     def _sentence(self) -> str:
@@ -88,6 +91,7 @@ class InputError(ValueError):
             value=self.value,
             allowed=self.allowed,
             remedy=self.remedy,
+            choices=self.choices,
         )
 
 

@@ -85,11 +85,12 @@ _SAMPLE = 1 << 13
 _PIECE, _UNPACKED_PIECE = 1 << 12, 1 << 22
 
 
-def read_table(data: bytes, name: str) -> RawTable:
+def read_table(data: bytes, name: str, records: str | None = None) -> RawTable:
     """Return the table in a file or upload.
 
     The extension of the name says what the file should be, its first bytes what it is; a name
-    without a known extension is not checked. A .gz may hold any of the text formats.
+    without a known extension is not checked. A .gz may hold any of the text formats. ``records`` is
+    the path of the list of records in a JSON document (see ``lines_of``).
 
     Raises
     ------
@@ -99,7 +100,7 @@ def read_table(data: bytes, name: str) -> RawTable:
     """
     try:
         check_bytes(len(data))
-        return _read(data, name, _extension(name), zipped=False)
+        return _read(data, name, _extension(name), records, zipped=False)
     except InputError as error:
         raise (error if error.file is not None else error.in_file(name)) from None
 
@@ -117,7 +118,7 @@ def _extension(name: str) -> str:
     return name.lower().rpartition(".")[2] if "." in name else ""
 
 
-def _read(data: bytes, name: str, extension: str, *, zipped: bool) -> RawTable:
+def _read(data: bytes, name: str, extension: str, records: str | None, *, zipped: bool) -> RawTable:
     if not data.removeprefix(b"\xef\xbb\xbf").strip():
         raise InputError("the file is empty", allowed=ALLOWED_FILES)
     if data.startswith(_GZIP) or extension == "gz":
@@ -131,7 +132,7 @@ def _read(data: bytes, name: str, extension: str, *, zipped: bool) -> RawTable:
                 allowed=f"a name that ends in .{extension}.gz",
             )
         inner = _extension(name[: -len(".gz")]) if extension == "gz" else ""
-        return _read(unzip(data), name, inner, zipped=True)
+        return _read(unzip(data), name, inner, records, zipped=True)
     data, notes = from_utf16(data)
     promised = _BY_EXTENSION.get(extension)
     kind = _kind(data, promised)
@@ -144,9 +145,16 @@ def _read(data: bytes, name: str, extension: str, *, zipped: bool) -> RawTable:
     if kind not in ("parquet", "arrow", "excel"):
         data, western = from_western(data)
         notes += western
-    if kind == "jsonl" and is_document(data, extension):
+    if kind == "jsonl" and (records is not None or is_document(data, extension)):
         # Records of a document do not start on lines of their own: rows are counted from 1.
-        data = lines_of(data)
+        data = lines_of(data, records)
+    elif records is not None:
+        raise InputError(
+            "a list of records is named, but this is not JSON",
+            value=records,
+            allowed="a JSON document",
+            remedy="leave out --records",
+        )
     table = _READERS[kind](data, name)
     return replace(table, notes=(*table.notes, *notes))
 

@@ -1,4 +1,8 @@
-"""Nested JSON -> plain JSON Lines: the records of one document, or of nested lines."""
+"""Nested JSON -> plain JSON Lines: the records of one document, or of nested lines.
+
+The records of a document are a list of objects: the document itself, or a list inside its objects,
+whose path is the keys that lead to it, joined by dots. Lists at the top come before deeper ones.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from judgepanel.votes import limits
-from judgepanel.votes.errors import InputError, quote_value
+from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.json_text import check_json
 from judgepanel.votes.table import too_large_unpacked
 
 _ALLOWED = 'a list of objects, such as [{"item_id": "q1", "label": 1, "judge-a": 1}]'
+_LISTED = 8
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -33,11 +38,11 @@ def _holds_records(text: bytes) -> bool:
         value = _decoded(text)
     except InputError:
         return False
-    return isinstance(value, dict) and any(map(_are_records, value.values()))
+    return isinstance(value, dict) and bool(_lists(value))
 
 
-def lines_of(data: bytes) -> bytes:
-    """Return the records of a document, one object per line.
+def lines_of(data: bytes, path: str | None = None) -> bytes:
+    """Return the records of a document, one object per line; ``path`` leads to their list.
 
     An object inside a record becomes columns; a list of objects inside a record becomes one row per
     object, joined with the rest of the record.
@@ -45,9 +50,10 @@ def lines_of(data: bytes) -> bytes:
     Raises
     ------
     InputError
-        Not JSON, beyond the limits, no list of objects, or two lists that may be the records.
+        Not JSON, beyond the limits, no list of objects, no such list, or without a path several
+        lists that may be the records.
     """
-    records = enumerate(_records(_decoded(data)), start=1)
+    records = enumerate(_records(_decoded(data), path), start=1)
     lines = _written(line for number, record in records for line in _lines(record, number))
     if not lines:
         raise InputError("a JSON list without records", allowed=_ALLOWED)
@@ -121,19 +127,54 @@ def _are_records(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
 
 
-def _records(value: Any) -> list[dict[str, Any]]:
-    if isinstance(value, dict):
-        lists = [name for name, inner in value.items() if _are_records(inner)]
-        if len(lists) > 1:
+def _lists(value: dict[str, Any], place: str = "") -> dict[str, Any]:
+    """Return the lists of objects inside an object and its objects, by path."""
+    lists: dict[str, Any] = {}
+    for name, inner in value.items():
+        if _are_records(inner):
+            lists[f"{place}{name}"] = inner
+        elif isinstance(inner, dict):
+            lists |= _lists(inner, f"{place}{name}.")
+    return lists
+
+
+def _records(value: Any, path: str | None) -> list[dict[str, Any]]:
+    lists = _lists(value) if isinstance(value, dict) else {}
+    if path is not None:
+        if path not in lists:
+            raise _no_list(path, lists)
+        value = lists[path]
+    elif isinstance(value, dict):
+        at_top = {name: lists[name] for name, inner in value.items() if _are_records(inner)}
+        candidates = at_top or lists
+        if len(candidates) > 1:
             raise InputError(
-                f"two lists of records, {quote_value(lists[0])} and {quote_value(lists[1])}",
-                allowed=f"one list; save the list of votes as a file of its own: {_ALLOWED}",
+                f"several lists of records: {listed(list(lists), _LISTED)}",
+                allowed="one list of votes",
+                remedy="name it with --records, or on Start under List of records",
+                choices=tuple(lists),
             )
-        value = value[lists[0]] if lists else [value]
+        value = next(iter(candidates.values()), [value])
     if not _are_records(value):
         raise InputError("not a list of JSON objects", allowed=_ALLOWED)
     records: list[dict[str, Any]] = value
     return records
+
+
+def _no_list(path: str, lists: dict[str, Any]) -> InputError:
+    if not lists:
+        return InputError(
+            "no list of records is inside an object of this file",
+            value=path,
+            allowed="the keys that lead to a list of objects, such as results.items",
+            remedy="leave out --records",
+        )
+    return InputError(
+        "there is no such list of records",
+        value=path,
+        allowed=listed(list(lists), _LISTED),
+        remedy="name one of them with --records, or on Start under List of records",
+    )
 
 
 def _rows(record: dict[str, Any], number: int) -> Iterator[dict[str, Any]]:

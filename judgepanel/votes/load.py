@@ -44,6 +44,7 @@ def load_votes(  # noqa: PLR0913 - each is a column, or what a file cannot say
     need_labels: bool = True,
     thresholds: Thresholds = None,
     known_thresholds: KnownThresholds = NOTHING_KNOWN,
+    records: str | None = None,
 ) -> Loaded:
     """Read votes from a path, from the bytes of an upload called ``name``, or from a raw table.
 
@@ -51,14 +52,18 @@ def load_votes(  # noqa: PLR0913 - each is a column, or what a file cannot say
     unless the file says otherwise or has verdicts such as yes and no. ``labels`` is a table of
     labels (see ``with_labels``); ``label_column`` is then one of its columns. ``thresholds`` cut
     scores into votes, for all judges or by judge; ``known_thresholds`` are those of a panel that is
-    to score the votes (see ``scales_of``).
+    to score the votes (see ``scales_of``). ``records`` is the path of the list of records in a JSON
+    document (see ``lines_of``).
 
     Raises
     ------
     InputError
         One sentence with file, row, column, value and what is allowed.
     """
-    table = source if isinstance(source, RawTable) else open_table(source, name, task=task)
+    if isinstance(source, RawTable):
+        table = source
+    else:
+        table = open_table(source, name, task=task, records=records)
     if labels is not None and not isinstance(labels, RawTable):
         labels = open_table(labels, None, "the label table")
     table, mapping = map_columns(
@@ -114,24 +119,26 @@ def open_table(
     unnamed: str = "the upload",
     *,
     task: Task | None = None,
+    records: str | None = None,
 ) -> RawTable:
     """Return the raw table in a file, or in bytes called ``name``; judge outputs become verdicts.
 
     Files written by other tools (see ``judgepanel.votes.imports``) are recognised by their content;
-    ``task`` selects pairs or single responses if such a file holds both. A folder is read if
-    Hugging Face's ``save_to_disk`` wrote it.
+    ``task`` selects pairs or single responses if such a file holds both. ``records`` is the path of
+    the list of records in a JSON document, which is then not taken for another tool's. A folder is
+    read if Hugging Face's ``save_to_disk`` wrote it.
     """
     if isinstance(source, bytes):
-        return _read(source, name or unnamed, task)
+        return _read(source, name or unnamed, task, records)
     path = Path(source)
     name = name or path.name
-    if is_dataset(path):
+    if records is None and is_dataset(path):
         return _read_dataset(path, name)
     if not path.is_file():
         if path.is_dir():
             raise InputError("this is a folder, not a file", file=name, allowed=ALLOWED_SOURCES)
         raise InputError("there is no such file", file=name)
-    return _read(_bytes_of([path], name)[0], name, task)
+    return _read(_bytes_of([path], name)[0], name, task, records)
 
 
 def _bytes_of(paths: Sequence[Path], name: str) -> list[bytes]:
@@ -153,9 +160,11 @@ def _read_dataset(folder: Path, name: str) -> RawTable:
         raise (error if error.file is not None else error.in_file(name)) from None
 
 
-def _read(data: bytes, name: str, task: Task | None) -> RawTable:
+def _read(data: bytes, name: str, task: Task | None, records: str | None) -> RawTable:
     try:
         check_bytes(len(data))
+        if records is not None:
+            return replace(transcribed(read_table(data, name, records)), records=records)
         source = recognised(data, name, task)
         if source is None:
             return transcribed(read_table(data, name))

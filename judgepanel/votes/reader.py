@@ -1,7 +1,8 @@
 """The process that reads one untrusted file, ``python -m judgepanel.votes.reader`` ARGUMENTS.
 
-The six arguments are the file's name, the task or an empty string, its size in bytes, memory in
-MiB, CPU time in seconds and wall-clock time in seconds. The file arrives on standard input; the
+The seven arguments are the file's name, the task or an empty string, the path of the list of
+records or an empty string, its size in bytes, memory in MiB, CPU time in seconds and wall-clock
+time in seconds. The file arrives on standard input; the
 answer (see ``judgepanel.votes.answer``) goes to standard output. ``judgepanel.votes.apart`` starts
 this process.
 """
@@ -23,7 +24,7 @@ VIRTUAL_MIB = 256
 """Address space that libraries reserve but never touch (measured: 230 MiB after the imports)."""
 
 
-def main(name: str, task: str, size: int, mib: int, cpu: int, wall: int) -> None:
+def main(name: str, task: str, records: str, size: int, mib: int, cpu: int, wall: int) -> None:
     """Read the file and write the answer."""
     limit(mib, cpu, wall)
     # Library output must not end up in the answer.
@@ -33,7 +34,7 @@ def main(name: str, task: str, size: int, mib: int, cpu: int, wall: int) -> None
     chosen = next((known for known in TASKS if known == task), None)
     try:
         data = sys.stdin.buffer.read(size)
-        pieces = packed(open_table(data, name, task=chosen))
+        pieces = packed(open_table(data, name, task=chosen, records=records or None))
     except InputError as error:
         pieces = packed_error(error)
     except MemoryError:
@@ -77,4 +78,4 @@ def out_of_memory(name: str) -> InputError:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], *(int(word) for word in sys.argv[3:7]))
+    main(sys.argv[1], sys.argv[2], sys.argv[3], *(int(word) for word in sys.argv[4:8]))

@@ -15,7 +15,12 @@ from judgepanel.votes.grades import ALL_OTHERS, by_judge
 from judgepanel.votes.matrix import TASKS
 
 ROLES_FILE = "roles.toml"
-_ONE = {"item_id": "id_column", "label": "label_column", "groups": "group_column"}
+_ONE = {
+    "item_id": "id_column",
+    "label": "label_column",
+    "groups": "group_column",
+    "records": "records",
+}
 _SEVERAL = {"judges": "judge_columns", "features": "features", "ignore": "ignore"}
 _THRESHOLDS = "thresholds"
 _PARAMETERS = {"task": "task", **_ONE, **_SEVERAL, _THRESHOLDS: _THRESHOLDS}
@@ -104,6 +109,7 @@ def roles_text(loaded: Loaded) -> str:
     label = mapping.label_column if loaded.labels is None else loaded.labels.column
     one = {
         "task": loaded.votes.task,
+        "records": loaded.records,
         "item_id": mapping.item_column or mapping.id_column,
         "label": label,
         "groups": mapping.group_column,

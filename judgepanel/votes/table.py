@@ -47,6 +47,7 @@ class RawTable:
     notes : sentences about how the file was read.
     task : what an item is, if the file says so; otherwise None.
     labels : the source of its labels, if that is another file.
+    records : the path of the list of records in a JSON document, if it was given.
     """
 
     frame: pd.DataFrame
@@ -59,6 +60,7 @@ class RawTable:
     notes: tuple[str, ...] = ()
     task: Task | None = None
     labels: LabelSource | None = None
+    records: str | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -64,6 +64,7 @@ def column_options(loaded: Loaded) -> tuple[str, ...]:
     """Return the options with which the command line reads the file the same way."""
     mapping, labels = loaded.mapping, loaded.labels
     named = (
+        ("--records", loaded.records),
         ("--id-column", mapping.item_column or mapping.id_column),
         ("--labels", None if labels is None else labels.file),
         ("--label-column", mapping.label_column if labels is None else labels.column),

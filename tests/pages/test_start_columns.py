@@ -59,6 +59,23 @@ def scores_of_an_upload() -> None:
         st.write(str(error))
 
 
+def records_of_an_upload() -> None:
+    import json
+
+    import streamlit as st
+
+    from judgepanel.ui.pages.start_columns import choose_records
+    from judgepanel.votes import InputError
+
+    rows = [{"item_id": f"q{n}", "label": n % 2, "ann": 1} for n in range(8)]
+    document = {"run": {"steps": [{"x": 1}]}, "results": {"items": rows}}
+    try:
+        table = choose_records(json.dumps(document).encode(), "v.json")
+        st.write(f"{table.n_rows} rows of {table.records}")
+    except InputError as error:
+        st.write(str(error))
+
+
 def task_of_an_upload() -> None:
     import streamlit as st
 
@@ -121,3 +138,11 @@ def test_a_blank_threshold_is_none_and_one_for_all_stands_beside_those_of_judges
     assert thresholds_of(3.0, {"ann": nan}) == {"": 3.0}
     assert thresholds_of(3.0, {"ann": nan, "bob": 0.0}) == {"": 3.0, "bob": 0.0}
     assert thresholds_of(None, {"bob": inf}) == {"bob": inf}  # Refused when the votes are read.
+
+
+def test_of_several_lists_in_a_document_one_is_chosen() -> None:
+    app = AppTest.from_function(records_of_an_upload, default_timeout=60).run()
+    assert "several lists of records" in shown(app)
+    assert app.selectbox(key="records").options == ["run.steps", "results.items"]
+    app.selectbox(key="records").set_value("results.items").run()
+    assert "8 rows of results.items" in shown(app)

@@ -36,7 +36,7 @@ def test_large_tables_are_not_kept_beside_each_other(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(uploads, "_MOST_BYTES", 1)
     for name in ("a.csv", "b.csv"):
         uploads.read_upload(sample_bytes("one_class"), name)
-    assert [name for _, name, _ in uploads._TABLES] == ["b.csv"]
+    assert [key[1] for key in uploads._TABLES] == ["b.csv"]
 
 
 def test_an_upload_that_has_to_wait_says_so():

@@ -51,6 +51,12 @@ FILES = {
     "a list without a known name": json.dumps(ROWS).encode(),
     "a list in an object.json": json.dumps({"version": 1, "data": ROWS}).encode(),
     "a list in an object over lines.json": json.dumps({"data": ROWS}, indent=1).encode(),
+    "a list inside objects.json": json.dumps(
+        {"meta": {"tags": ["x"]}, "results": {"items": ROWS}}
+    ).encode(),
+    "a list at the top comes before a deeper one.json": json.dumps(
+        {"run": {"steps": [{"name": "x"}]}, "data": ROWS}
+    ).encode(),
     "objects in records.json": json.dumps([nested(row) for row in ROWS]).encode(),
     "lists in records.json": json.dumps([listed(row) for row in ROWS]).encode(),
     "a list in UTF-16.json": json.dumps(ROWS, ensure_ascii=False).encode("utf-16"),
@@ -81,7 +87,7 @@ REFUSED = {
     "a list cut off": (b'[{"item_id": "a"', "v.json", "not readable as JSON"),
     "an empty list": (b"[]", "v.json", "not a list of JSON objects"),
     "a key twice": (b'[{"item_id": "a", "item_id": "b"}]', "v.json", "given twice"),
-    "two lists": (b'{"a": [{"x": 1}], "b": [{"x": 1}]}', "v.json", "two lists of records"),
+    "two lists": (b'{"a": [{"x": 1}], "b": [{"x": 1}]}', "v.json", "lists of records: 'a', 'b'"),
     "two lists in a record": (b'[{"a": [{"x": 1}], "b": [{"x": 1}]}]', "v.json", "two lists in"),
     "a list named as CSV": (json.dumps(ROWS).encode(), "v.csv", "v.csv"),
 }

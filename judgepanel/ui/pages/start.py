@@ -15,6 +15,7 @@ from judgepanel.ui.frame import PageContext, answer, next_step, notes, problem, 
 from judgepanel.ui.pages.home import choose_two, home, manage, outcome
 from judgepanel.ui.pages.start_columns import (
     choose_columns,
+    choose_records,
     choose_task,
     choose_thresholds,
     guessed_columns,
@@ -180,12 +181,12 @@ def _uploaded(
 ) -> None:
     """Read an upload; an error is shown as one sentence beside it."""
     try:
-        raw = read_upload(data, name)
+        raw = choose_records(data, name)
         guessed = guessed_columns(raw)
         task = choose_task(raw, guessed)
         if raw.task not in (None, task):
             # A folder of results may hold pairs and single responses; only one kind is read.
-            raw = read_upload(data, name, task)
+            raw = read_upload(data, name, task, raw.records)
             guessed = guessed_columns(raw)
         label_table = None if labels is None else read_upload(labels.getvalue(), labels.name)
         judge_table = None if judges is None else read_upload(judges.getvalue(), judges.name)

@@ -15,6 +15,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.present.blocks import Table
+from judgepanel.ui.uploads import read_upload
 from judgepanel.ui.widgets import ROW
 from judgepanel.ui.widgets import table as draw_table
 from judgepanel.votes import TASKS, InputError, Mapping, RawTable, guess_mapping
@@ -39,6 +40,29 @@ _TASK_NAMES = {
 }
 _MOST_ROWS = 10
 _NAME_WIDTH = 180
+
+
+def choose_records(data: bytes, name: str) -> RawTable:
+    """The table in an upload; of a JSON document with several lists, the one that is chosen.
+
+    Raises InputError until a list is chosen, or for what is wrong with the file.
+    """
+    try:
+        return read_upload(data, name)
+    except InputError as error:
+        if not error.choices:
+            raise
+        chosen = st.selectbox(
+            "List of records",
+            error.choices,
+            index=None,
+            key="records",
+            placeholder="choose the list with the votes",
+            format_func=lambda path: plain(path, 60),
+        )
+        if chosen is None:
+            raise
+    return read_upload(data, name, records=chosen)
 
 
 def guessed_columns(raw: RawTable) -> Mapping | None:

@@ -1,0 +1,74 @@
+"""JSON documents with several lists: the one that holds the votes is named by its path."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+import judgepanel as jp
+from judgepanel.votes import InputError, load_votes
+from judgepanel.votes.apart import Reading
+from judgepanel.votes.role_file import roles_text, with_roles
+from judgepanel.words.commands import column_options
+
+ROWS = [{"item_id": f"q{n}", "label": n % 2, "ann": n // 2 % 2, "bob": 1} for n in range(8)]
+SEVERAL = {"run": {"steps": [{"name": "x"}]}, "results": {"items": ROWS, "a.b": ROWS[:4]}}
+DATA = json.dumps(SEVERAL, indent=1).encode()
+
+
+def test_several_lists_are_refused_with_their_paths() -> None:
+    with pytest.raises(InputError) as refusal:
+        load_votes(DATA, name="v.json")
+    assert str(refusal.value) == (
+        "v.json: several lists of records: 'run.steps', 'results.items', 'results.a.b'; allowed: "
+        "one list of votes; name it with --records, or on Start under List of records."
+    )
+    assert refusal.value.choices == ("run.steps", "results.items", "results.a.b")
+
+
+@pytest.mark.parametrize("name", ["v.json", "v.json.gz", "v", "v.jsonl"])
+def test_the_named_list_is_read_whatever_the_name_of_the_file(name: str) -> None:
+    data = gzip.compress(DATA) if name.endswith("gz") else DATA
+    loaded = load_votes(data, name=name, records="results.items")
+    assert loaded.votes == load_votes(json.dumps(ROWS).encode(), name="v.json").votes
+    assert load_votes(data, name=name, records="results.a.b").votes.n_items == 4
+
+
+def test_the_path_is_kept_by_the_command_and_by_a_file_of_roles(tmp_path: Path) -> None:
+    loaded = load_votes(DATA, name="v.json", records="results.items")
+    options = column_options(loaded)
+    assert options[options.index("--records") + 1] == "results.items"
+    roles, votes = tmp_path / "roles.toml", tmp_path / "v.json"
+    roles.write_text(roles_text(loaded))
+    votes.write_bytes(DATA)
+    assert with_roles(roles, {})["records"] == "results.items"
+    assert load_votes(votes, **with_roles(roles, {})).votes == loaded.votes
+    with pytest.raises(InputError, match="no such list of records"):
+        jp.load(votes, roles=roles, records="results")
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "path", "sentence"),
+    [
+        (DATA, "v.json", "results", "there is no such list of records .found 'results'.*'run.st"),
+        (DATA, "v.json", "", "there is no such list"),
+        (json.dumps(ROWS).encode(), "v.json", "items", "no list of records is inside an object"),
+        (b"item_id,label,ann\nq1,1,1\n", "v.csv", "items", "named, but this is not JSON"),
+        (b'{"x": {"y": []}}', "v.json", "x.y", "no list of records is inside an object"),
+    ],
+    ids=["not a list", "no path", "a list itself", "CSV", "an empty list"],
+)
+def test_a_path_to_no_list_is_refused_with_what_there_is(data, name, path, sentence) -> None:
+    with pytest.raises(InputError, match=sentence):
+        load_votes(data, name=name, records=path)
+
+
+def test_a_reading_process_takes_the_path_and_answers_with_the_lists() -> None:
+    with Reading(DATA, "v.json", None, "results.items") as reading:
+        assert reading.table().n_rows == len(ROWS)
+    with Reading(DATA, "v.json") as reading, pytest.raises(InputError) as refusal:
+        reading.table()
+    assert refusal.value.choices == ("run.steps", "results.items", "results.a.b")
