@@ -242,10 +242,12 @@ def _sections(report: AnalysisReport) -> Iterator[Block]:
         yield Heading(finding.study.title)
         yield Paragraph(finding.study.question, quiet=True)
         if recommended is not None:
-            other = other_pipeline(finding.spec, pipeline_of(recommended.result))
-            yield from paragraphs(
-                other and f"Under {other}, which is not the recommended pipeline."
+            pipeline, apart = (
+                pipeline_of(recommended.result),
+                ", which is not the recommended pipeline",
             )
+            other = other_pipeline(finding.spec, pipeline, entry.single, apart)
+            yield from paragraphs(other and f"Under {other}.")
         blocks = _blocks(report, finding, known)
         yield from opening(blocks)[1] if finding is recommended else blocks
         known.update(finding.result.warnings)

@@ -147,7 +147,8 @@ class Entry:
 
     ``default`` returns the specs that pages request initially, by default those with the settings
     of the analysis alone; ``after`` the spec of a study that needs a recommendation. A study with
-    neither (``by_hand``) is computed only on request.
+    neither (``by_hand``) is computed only on request. ``single`` is why a study shows one pipeline
+    where an average is recommended, empty if it shows the average or no pipeline of the analysis.
     """
 
     study: Study[Any, Any, Any]
@@ -156,6 +157,7 @@ class Entry:
     default: DefaultSpecs | None = None
     after: SpecAfter | None = None
     by_hand: bool = False
+    single: str = ""
 
     @property
     def name(self) -> str:
@@ -208,12 +210,29 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
             Entry(GROUP_CHANGE, SCOPE_PAGE, group_change.present, group_change.default_specs),
             Entry(DIFFICULTY_TRANSFER, ROBUSTNESS_PAGE, transfer.present, transfer.default_specs),
             Entry(SLICE_TRANSFER, ROBUSTNESS_PAGE, slices.present, slices.default_specs),
-            Entry(PERMUTATION, ROBUSTNESS_PAGE, permutation.present, permutation.default_specs),
+            Entry(
+                PERMUTATION,
+                ROBUSTNESS_PAGE,
+                permutation.present,
+                permutation.default_specs,
+                single="every permutation would need recommendations of its own",
+            ),
             Entry(CORRUPTION, ROBUSTNESS_PAGE, corruption.present, corruption.default_specs),
-            Entry(DISTORTION, ROBUSTNESS_PAGE, distortion.present, distortion.default_specs),
+            Entry(
+                DISTORTION,
+                ROBUSTNESS_PAGE,
+                distortion.present,
+                distortion.default_specs,
+                single="an average has no single score to distort",
+            ),
             Entry(RELIABILITY_WEIGHTING, ROBUSTNESS_PAGE, weighting.present),
             Entry(JURY, ROBUSTNESS_PAGE, jury.present),
-            Entry(NARROW_BAND, ROBUSTNESS_PAGE, narrow_band.present),
+            Entry(
+                NARROW_BAND,
+                ROBUSTNESS_PAGE,
+                narrow_band.present,
+                single="its judges are simulated",
+            ),
             Entry(JUDGES, JUDGES_PAGE, judges.present),
             Entry(VARIANCE_DECOMPOSITION, JUDGES_PAGE, variance_decomposition.present),
             Entry(METHOD_GRID, METHODS_PAGE, method_grid.present),

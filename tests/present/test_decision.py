@@ -15,8 +15,10 @@ from judgepanel.present.decide.decision import (
 )
 from judgepanel.present.decide.recommend import advice_sentence, rival_sentence
 from judgepanel.present.pipeline import Pipeline
+from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.confidence.reliability import ReliabilitySpec
 from judgepanel.studies.robustness.difficulty_transfer import DifficultyTransferSpec
+from judgepanel.studies.robustness.distortion import DistortionSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes.samples import sample_votes
@@ -73,6 +75,21 @@ def test_a_study_of_several_calibrators_shows_the_recommended_one_among_them():
     assert other_pipeline(several, shown) == "joint under several calibrators"
     assert other_pipeline(ReliabilitySpec(), shown) == "one-coin + beta"
     assert other_pipeline(ReliabilitySpec(aggregator="joint", calibrator="platt"), shown) == ""
+
+
+def test_a_study_that_cannot_show_the_recommended_average_says_why():
+    single = ENTRIES["distortion"].single
+    shown = Pipeline("joint", "none", recommended=True)
+    of_main = other_pipeline(DistortionSpec(aggregator="joint"), shown, single)
+    assert of_main == (
+        "joint under several calibrators, of the recommended panel's main pipeline, since an "
+        "average has no single score to distort"
+    )
+    other = other_pipeline(DistortionSpec(), shown, single, ", which is another")
+    assert other == f"one-coin under several calibrators, which is another, since {single}"
+    assert (
+        other_pipeline(DistortionSpec(aggregator="joint"), Pipeline("joint", "none"), single) == ""
+    )
 
 
 @pytest.mark.parametrize("name", ["clean_pairwise", "hard_panel", "one_class", "sparse_humans"])

@@ -42,23 +42,24 @@ def pipeline_sentence(
     return " ".join(part for part in parts if part)
 
 
-def other_pipeline(spec: Any, pipeline: Pipeline) -> str:
-    """Return the name of a study's pipeline if it differs from this one; else nothing.
+def other_pipeline(spec: Any, pipeline: Pipeline, single: str = "", apart: str = "") -> str:
+    """Name a study's pipeline if it differs from this one; else nothing.
 
-    The recommended average does not count as another pipeline.
+    The recommended average does not count as another pipeline. ``single`` is why a study cannot
+    show the average where it is recommended; ``apart`` follows the name of another pipeline.
     """
     aggregator = getattr(spec, "aggregator", None)
-    if aggregator == AVERAGE:
-        return ""
     calibrator = getattr(spec, "calibrator", None)
     calibrators = getattr(spec, "calibrators", None if calibrator is None else (calibrator,))
-    if aggregator is None or calibrators is None:
+    if aggregator in (None, AVERAGE) or calibrators is None:
         return ""
-    if aggregator == pipeline.aggregator and pipeline.calibrator in calibrators:
-        return ""
+    name = f"{AGGREGATOR_NAMES[aggregator]} under several calibrators"
     if len(calibrators) == 1:
-        return pipeline_name(aggregator, calibrators[0])
-    return f"{AGGREGATOR_NAMES[aggregator]} under several calibrators"
+        name = pipeline_name(aggregator, calibrators[0])
+    why = f", since {single}" if single and pipeline.recommended else ""
+    if aggregator != pipeline.aggregator or pipeline.calibrator not in calibrators:
+        return f"{name}{apart}{why}"
+    return f"{name}, of the recommended panel's main pipeline{why}" if why else ""
 
 
 def is_recommended(result: Recommendation, aggregator: str, calibrator: str) -> bool:

@@ -25,6 +25,8 @@ from judgepanel.present.blocks import (
     paragraphs,
 )
 from judgepanel.present.pipeline import Pipeline, affordable_splits
+from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.beside import COMPARED
 from judgepanel.studies.robustness.corruption import DRAWS, CorruptionSpec
 from judgepanel.studies.robustness.corruption_result import Corruption
 from judgepanel.studies.robustness.damage import ABSENT, CLEAN
@@ -32,7 +34,7 @@ from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import capital, fixed, level, percent, with_interval
-from judgepanel.words.sentences import CODING
+from judgepanel.words.sentences import CODING, pipeline_name
 
 SCENARIO_NAMES = {
     "random_evaluation": "votes at random, when scoring",
@@ -67,7 +69,7 @@ def corruption_sentence(result: Corruption, scenario: str, panel: int = 0) -> st
     """Return the cost of a scenario's worst damage to all judges and one panel."""
     place = int(result.of(scenario)[-1])
     damage = _DAMAGE[scenario].format(share=percent(result.concentrated))
-    start = f"With {percent(float(result.levels[place]))} {damage}, {result.arms[-1]} go"
+    start = f"With {percent(float(result.levels[place]))} {damage}, {_everyone(result, 'go')}"
     text = f"{start} from NLL {_nll(result, -1, 0)} to {level(*result.nll[-1, place])}"
     null = f"base rate {fixed(result.null_nll, 3)}"
     if len(result.panels) == 1:
@@ -84,13 +86,18 @@ def corruption_sentence(result: Corruption, scenario: str, panel: int = 0) -> st
 def _slower(result: Corruption, panel: int, place: int) -> str:
     gap = result.gap[panel, place]
     arm, everyone = result.arms[panel], result.arms[-1]
-    slower = result.slower(panel, place)
-    if slower == "all judges":
+    if gap.above():
         return f"{capital(arm)} loses {with_interval(*gap)} more than {everyone}."
-    if slower == "the top k":
-        return f"{capital(everyone)} lose {with_interval(*-gap)} more than {arm}."
+    if gap.below():
+        return f"{capital(_everyone(result, 'lose'))} {with_interval(*-gap)} more than {arm}."
     between = with_interval(*gap, sign=True)
     return f"Who loses more is not shown ({arm} - {everyone}: {between})."
+
+
+def _everyone(result: Corruption, verb: str) -> str:
+    """Return ``all 65 go`` or ``the recommended panel goes``."""
+    singular = "goes" if verb == "go" else f"{verb}s"
+    return f"{result.arms[-1]} {singular if result.aggregator == AVERAGE else verb}"
 
 
 def degrades_sentence(result: Corruption, panel: int = 0) -> str:
@@ -98,14 +105,15 @@ def degrades_sentence(result: Corruption, panel: int = 0) -> str:
     if len(result.panels) == 1:
         return ""
     places = [i for i, name in enumerate(result.scenarios) if name != CLEAN]
-    outcomes = [result.slower(panel, place) for place in places]
+    gap = result.gap[panel, places]
+    slower, faster = int(gap.above().sum()), int(gap.below().sum())
     arm, everyone = result.arms[panel], result.arms[-1]
     ahead = int(np.count_nonzero(result.delta.value[panel, places] > 0))
     return (
-        f"Of {len(places)} conditions, {everyone} degrade slower than {arm} in "
-        f"{outcomes.count('all judges')}, faster in {outcomes.count('the top k')}, and "
-        f"{outcomes.count('not told apart')} are not told apart. Whoever starts better has more to "
-        f"lose: the NLL of {everyone} is the lower one in {ahead} of them."
+        f"Of {len(places)} conditions, {_everyone(result, 'degrade')} slower than {arm} in "
+        f"{slower}, faster in {faster}, and {len(places) - slower - faster} are not told apart. "
+        f"Whoever starts better has more to lose: the NLL of {everyone} is the lower one in "
+        f"{ahead} of them."
     )
 
 
@@ -201,6 +209,13 @@ def _scenario(result: Corruption, scenario: str) -> list[Block]:
 
 
 def _method(result: Corruption) -> Method:
+    again = ""
+    if result.aggregator == AVERAGE:
+        again = (
+            " The recommended panel is chosen again in every split, from damaged votes where "
+            "they are damaged all along, and reads votes only, not grades. The top k beside it "
+            f"are under {pipeline_name(*COMPARED)}."
+        )
     return Method(
         f"In each of {result.n_splits} splits (seed {result.seed}) the damage is drawn {DRAWS} "
         "times, the same for all panels; a higher level hits the same votes and more. Labels are "
@@ -209,6 +224,7 @@ def _method(result: Corruption) -> Method:
         "more' is the rise of the NLL of top-k less that of all judges; its interval holds at all "
         "levels of the damage together. A panel cannot fall much below the base rate, so one that "
         "starts better has more to lose: read the last difference, too."
+        f"{again}"
     )
 
 
@@ -218,8 +234,8 @@ def default_specs(
     """Return the spec that damages votes under the default pipeline."""
     return (
         CorruptionSpec(
-            settings=affordable_splits(settings, shown.aggregator),
-            aggregator=shown.aggregator,
+            settings=affordable_splits(settings, shown.of_panel),
+            aggregator=shown.of_panel,
             calibrator=shown.calibrator,
         ),
     )

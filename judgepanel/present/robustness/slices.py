@@ -181,9 +181,9 @@ def default_specs(
 def slice_spec(settings: Settings, shown: Pipeline, feature: str | None) -> SliceTransferSpec:
     """Return slices by a feature, under the default pipeline."""
     return SliceTransferSpec(
-        settings=affordable_splits(settings, shown.aggregator),
+        settings=affordable_splits(settings, shown.of_panel),
         feature=feature,
-        aggregator=shown.aggregator,
+        aggregator=shown.of_panel,
         calibrator=shown.calibrator,
     )
 

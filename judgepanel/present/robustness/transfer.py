@@ -22,6 +22,7 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.present.pipeline import Pipeline, affordable_splits
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.robustness.difficulty_transfer import DifficultyTransferSpec
 from judgepanel.studies.robustness.difficulty_transfer_result import (
     ABROAD,
@@ -51,6 +52,8 @@ METHOD_NAMES = {
     "stratified": "stratified",
     "weighted": "importance-weighted",
 }
+_METHODS = ("calibration", "constant score", "against plain", "effective labels")
+"""Columns about one calibrator and how it is transferred."""
 WAITING = "Not enough splits yet to say."
 _PALE, _DEEP = "#EEF2F7", "#2F5D8C"
 _ROW_HEIGHT = 84
@@ -127,7 +130,7 @@ def remedy_sentence(result: DifficultyTransfer, calibrator: str) -> str:
     """Return the effect of stratified and weighted calibrators where the plain one loses most."""
     worst = abroad(result, calibrator)[0]
     parts = []
-    for method in ("stratified", "weighted"):
+    for method in result.methods[1:]:
         cell = result.cell(calibrator, method, worst.source, worst.target)
         if not math.isfinite(cell.gain.lo):
             return ""
@@ -144,7 +147,7 @@ def remedy_sentence(result: DifficultyTransfer, calibrator: str) -> str:
         if method == "weighted":
             words += f", with {percent(cell.effective)} of the labels effective"
         parts.append(words)
-    return f"From {worst.source} to {worst.target}, {'; '.join(parts)}."
+    return f"From {worst.source} to {worst.target}, {'; '.join(parts)}." if parts else ""
 
 
 def transfer_table(result: DifficultyTransfer, calibrator: str) -> dict[str, Column]:
@@ -156,7 +159,8 @@ def transfer_table(result: DifficultyTransfer, calibrator: str) -> dict[str, Col
         for values in (result.nll, result.accuracy, result.delta, result.gain)
     )
     home = np.flatnonzero(rows["source"] == rows["target"]).tolist()
-    return {
+    average = result.aggregator == AVERAGE
+    columns = {
         "labels of": text(rows["source"].tolist(), of="source"),
         "scored on": text(rows["target"].tolist(), of="target"),
         "calibration": text([METHOD_NAMES[method] for method in rows["method"]], of="method"),
@@ -169,6 +173,7 @@ def transfer_table(result: DifficultyTransfer, calibrator: str) -> dict[str, Col
         "against plain": Column(gain.where(rows["method"] != "plain"), "compared"),
         "effective labels": numbers(rows["effective"], "share", of="effective"),
     }
+    return {name: column for name, column in columns.items() if not (average and name in _METHODS)}
 
 
 def transfer_figure(result: DifficultyTransfer, calibrator: str, method: str) -> go.Figure:
@@ -306,14 +311,19 @@ def _reading(result: DifficultyTransfer) -> str:
 
 
 def _method(result: DifficultyTransfer) -> Method:
-    return Method(
-        f"{result.n_splits} random splits (seed {result.seed}). No label decides which items are "
-        "easy. On one side of a split, judges are weighted and calibrators fitted on equally many "
-        "labels of easy, of hard, or of all items; the items of the other side are scored. The "
-        "loss compares both panels on the same items; its p-values are Holm's over both ways. "
-        "Importance weights come from a classifier that separates the two kinds of item by their "
+    fitted = "judges are weighted and calibrators fitted"
+    more = (
+        " Importance weights come from a classifier that separates the two kinds of item by their "
         "votes; they are capped at 10 times their mean, and the effective number of labels says "
         "how many remain."
+    )
+    if result.aggregator == AVERAGE:
+        fitted, more = "the recommended panel is chosen again", ""
+    return Method(
+        f"{result.n_splits} random splits (seed {result.seed}). No label decides which items are "
+        f"easy. On one side of a split, {fitted} on equally many labels of easy, of hard, or of "
+        "all items; the items of the other side are scored. The loss compares both panels on the "
+        f"same items; its p-values are Holm's over both ways.{more}"
     )
 
 
@@ -323,8 +333,8 @@ def default_specs(
     """Return the spec with the default pipeline's calibrator and those of the paper."""
     return (
         DifficultyTransferSpec(
-            settings=affordable_splits(settings, shown.aggregator),
-            aggregator=shown.aggregator,
+            settings=affordable_splits(settings, shown.of_panel),
+            aggregator=shown.of_panel,
             calibrators=carried(shown.calibrator),
         ),
     )

@@ -22,11 +22,11 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.present.trust import label_budget
-from judgepanel.studies.budget.budget_panels import compared_name
 from judgepanel.studies.budget.fraction_sweep import FractionSweepSpec
 from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
 from judgepanel.studies.budget.label_budget import LabelBudgetSpec
 from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.beside import compared_name
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.cells import Column, differences, levels, numbers, text

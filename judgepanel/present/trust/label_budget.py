@@ -21,7 +21,6 @@ from judgepanel.present.blocks import (
     paragraphs,
 )
 from judgepanel.present.pipeline import OFFERED, Pipeline, affordable_splits
-from judgepanel.studies.budget.budget_panels import COMPARED, compared_name
 from judgepanel.studies.budget.label_budget import LabelBudgetSpec
 from judgepanel.studies.budget.label_budget_result import (
     NEXT,
@@ -30,6 +29,7 @@ from judgepanel.studies.budget.label_budget_result import (
     LabelsNeeded,
 )
 from judgepanel.studies.contest.averaged import AVERAGE, PanelAggregator
+from judgepanel.studies.contest.beside import COMPARED, compared_name
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.cells import Column, differences, levels, numbers, text

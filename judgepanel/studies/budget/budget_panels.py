@@ -1,8 +1,7 @@
-"""The panels that are compared on more and fewer labels: their sizes, names and scores.
+"""The panels that are compared on more and fewer labels, and their scores in a split.
 
-All judges are the reference, and the top k are compared with them under the same pipeline. Of the
-recommended average there is no top k, since it weighs panels itself: it is compared with the top k
-under ``COMPARED``, the pipeline that a team would use to keep a few judges and one of its members.
+All judges are the reference, and the top k are compared with them under the same pipeline; beside
+the recommended average, under ``COMPARED``.
 """
 
 from __future__ import annotations
@@ -18,27 +17,19 @@ from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import Recipe
-from judgepanel.scoring.inference import Verdict
 from judgepanel.studies.accumulate import Arms
 from judgepanel.studies.common import check_each_once, check_known, check_panels
-from judgepanel.studies.compare import arm_name
 from judgepanel.studies.contest.averaged import (
     AVERAGE,
     PANEL_AGGREGATORS,
     PanelAggregator,
     check_average,
 )
-from judgepanel.studies.contest.candidates import FEW_MEMBER
+from judgepanel.studies.contest.beside import COMPARED
 from judgepanel.studies.settings import Settings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Objects = NDArray[np.object_]
-
-COMPARED = FEW_MEMBER
-"""Pipeline of the panels that the average is compared with."""
-RECOMMENDED = "the recommended panel"
-"""Name of the average among the panels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,52 +89,6 @@ class PanelsSpec:
     def sizes(self, n_judges: int) -> Ints:
         """Return panel sizes (n_sizes,), all judges last."""
         return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
-
-
-def panel_names(panels: Ints, aggregator: str) -> tuple[str, ...]:
-    """Return ``top-5``, ..., ``all 65``: the last size is all judges.
-
-    By average they are ``top-5 by one-coin``, ..., ``the recommended panel``.
-    """
-    everyone = RECOMMENDED if aggregator == AVERAGE else f"all {panels[-1]:,}"
-    return (*(compared_name(int(k), aggregator) for k in panels[:-1]), everyone)
-
-
-def compared_name(k: int, aggregator: str) -> str:
-    """Return the name of the k best judges: ``top-5``, or by average ``top-5 by one-coin``."""
-    return by_aggregator(arm_name(k), COMPARED[0]) if aggregator == AVERAGE else arm_name(k)
-
-
-def panel_pipelines(
-    aggregator: str, calibrators: Sequence[str], n_panels: int
-) -> tuple[Objects, Objects]:
-    """Return aggregators (n_panels, 1) and calibrators (n_calibrators, n_panels, 1) by name."""
-    aggregators = np.full((n_panels, 1), aggregator, dtype=object)
-    names = np.array(calibrators, dtype=object)[:, None, None].repeat(n_panels, axis=1)
-    if aggregator == AVERAGE:
-        aggregators[:-1], names[:, :-1] = COMPARED
-    return aggregators, names
-
-
-def verdicts_between(first: str, second: str) -> dict[Verdict, str]:
-    """Return verdicts in words for two panels that may both keep all judges."""
-    return {
-        "keep all": f"{first} is better",
-        "curate": f"{second} is better",
-        "no loss from keeping": f"no loss with {first}",
-        "no loss from curating": f"no loss with {second}",
-        "undecided": "undecided",
-        "tie": "tie",
-    }
-
-
-AGAINST_AVERAGE = verdicts_between(RECOMMENDED, "the other")
-"""Verdicts for any other panel against the recommended one."""
-
-
-def by_aggregator(panel: str, aggregator: str) -> str:
-    """Return ``all 65 by joint``, ``top-5 by one-coin``."""
-    return f"{panel} by {aggregator.replace('_', '-')}"
 
 
 def budget_arms(scored: Sequence[Sequence[SplitScores]]) -> Arms:

@@ -24,7 +24,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.learning_curve import first_reached
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
-from judgepanel.studies.budget.budget_panels import PanelsSpec, budget_arms, panel_names
+from judgepanel.studies.budget.budget_panels import PanelsSpec, budget_arms
 from judgepanel.studies.budget.budget_plan import PlannedShares, planned_shares
 from judgepanel.studies.budget.fraction_sweep_result import (
     FractionSweep,
@@ -34,6 +34,7 @@ from judgepanel.studies.budget.readings import check_goals
 from judgepanel.studies.common import fields_of_run, splits_of
 from judgepanel.studies.compare import RANGES, mean_sizes
 from judgepanel.studies.contest.averaged import AVERAGE, scored_average
+from judgepanel.studies.contest.beside import panel_names
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, not_fitted
 from judgepanel.studies.settings import Prepared, prepare

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.budget.budget_panels import AGAINST_AVERAGE, panel_names, panel_pipelines
 from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.beside import AGAINST_AVERAGE, panel_names, panel_pipelines
 from judgepanel.studies.frames import json_values, long_frame
 from judgepanel.studies.split_result import RunResult
 

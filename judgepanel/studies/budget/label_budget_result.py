@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.budget.budget_panels import (
+from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.beside import (
     AGAINST_AVERAGE,
     by_aggregator,
     panel_names,
     panel_pipelines,
     verdicts_between,
 )
-from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.frames import json_values, long_frame
 from judgepanel.studies.split_result import SplitResult
 

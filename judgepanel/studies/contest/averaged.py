@@ -11,9 +11,9 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
 Floats = NDArray[np.float64]
+Value = TypeVar("Value")
 
 AVERAGE: Literal["average"] = "average"
 """Name of the average where a study asks for an aggregator."""
@@ -93,7 +94,11 @@ def all_judges(
 
 def scored_average(ballots: Ballots, split: Split, seed: int) -> SplitScores:
     """The average as a single uncalibrated panel: its members have calibrators of their own."""
-    average = average_on(ballots, split, seed)
+    return as_scores(ballots, split, average_on(ballots, split, seed))
+
+
+def as_scores(ballots: Ballots, split: Split, average: Averaged) -> SplitScores:
+    """Scores of the average on the evaluation rows of a split."""
     signs = ballots.signs.astype(np.float64)
     labels = signs[split.calibration]
     maps = fit(("none",), np.zeros((1, len(labels))), labels, symmetric=ballots.symmetric)
@@ -102,6 +107,12 @@ def scored_average(ballots: Ballots, split: Split, seed: int) -> SplitScores:
     )
     scores = evaluate(ballots, split, fitted, np.arange(ballots.n_judges), np.zeros((0, 1)))
     return replace(scores, constant_nll={"none": scores.null_nll})
+
+
+def only(by_calibrator: Mapping[Calibrator, Value]) -> Value:
+    """The value of a single calibrator: the average has another than panels beside it."""
+    (value,) = by_calibrator.values()
+    return value
 
 
 def check_average(aggregator: str, settings: Settings) -> None:

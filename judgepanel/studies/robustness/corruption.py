@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
+from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import Recipe
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
@@ -38,6 +39,13 @@ from judgepanel.studies.common import (
     splits_of,
 )
 from judgepanel.studies.compare import RANGES
+from judgepanel.studies.contest.averaged import (
+    AVERAGE,
+    PANEL_AGGREGATORS,
+    PanelAggregator,
+    check_average,
+)
+from judgepanel.studies.contest.beside import COMPARED
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.robustness.contrasts import band, contrasts
@@ -46,9 +54,11 @@ from judgepanel.studies.robustness.damage import (
     ABSENT,
     SCENARIOS,
     Condition,
+    Damage,
     Hurt,
     as_arms,
     conditions,
+    damaged_average,
     damaged_scores,
     draw_damage,
 )
@@ -69,18 +79,25 @@ class CorruptionSpec:
     """The amount of damage, and which judges it affects.
 
     ``flips`` are shares of all votes; concentrated flips affect a share ``concentrated`` of the
-    judges only. ``absent`` are shares of the judges that do not vote at scoring time.
+    judges only. ``absent`` are shares of the judges that do not vote at scoring time. Beside the
+    average, the top k have the pipeline ``COMPARED``.
 
     Raises
     ------
     InputError
         An unknown aggregator, calibrator or ranking; a panel below 1; levels that are not
-        increasing within (0, 1); more flips than the affected judges have votes.
+        increasing within (0, 1); more flips than the affected judges have votes; the average under
+        the paper's protocol.
     """
 
     settings: Settings = Settings()
-    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
-    calibrator: Calibrator = field(default="beta", metadata={"help": "calibrator of all panels"})
+    aggregator: PanelAggregator = field(
+        default="one_coin",
+        metadata={"help": "how votes are summed; average: the recommended panel"},
+    )
+    calibrator: Calibrator = field(
+        default="beta", metadata={"help": "calibrator of all panels (none for average)"}
+    )
     panels: tuple[int, ...] = field(
         default=(5,), metadata={"help": "panel sizes to compare with all judges"}
     )
@@ -96,7 +113,7 @@ class CorruptionSpec:
     )
 
     def __post_init__(self) -> None:
-        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("aggregator", PANEL_AGGREGATORS, (self.aggregator,))
         check_known("calibrator", CALIBRATORS, (self.calibrator,))
         check_known("ranking", RANKINGS, (self.ranking,))
         check_panels(self.panels)
@@ -114,13 +131,19 @@ class CorruptionSpec:
                 value=self.concentrated,
                 allowed=f"a share from {max(self.flips):g} to 1",
             )
+        check_average(self.aggregator, self.settings)
+        if self.aggregator == AVERAGE:
+            object.__setattr__(self, "calibrator", "none")
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe of all panels."""
+        """The recipe of all panels; beside the average, that of the top k."""
+        aggregator, calibrator = self.aggregator, self.calibrator
+        if aggregator == AVERAGE:
+            aggregator, calibrator = COMPARED
         return Recipe(
-            self.aggregator,
-            (self.calibrator,),
+            aggregator,
+            (calibrator,),
             self.ranking,
             in_sample=self.settings.protocol == "paper",
             seed=self.settings.seed,
@@ -155,7 +178,6 @@ def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> Corrupti
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
     plan = spec.conditions(ballots.n_judges)
-    ks = spec.sizes(ballots.n_judges)
     changed, cast = np.zeros(len(plan), dtype=np.int64), 0
 
     def scored() -> Iterator[tuple[Split, Arms]]:
@@ -173,15 +195,29 @@ def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> Corrupti
                     draw=draw,
                 )
                 hurt = [Hurt(condition, damage(ballots.votes, condition)) for condition in plan]
-                result.append(damaged_scores(ballots, split, ks, spec.recipe, hurt, damage))
+                result.append(_panels(ballots, split, spec, hurt, damage))
                 cast += int(np.count_nonzero(before))
                 changed[:] += [
                     np.count_nonzero(after.votes[split.evaluation] != before) for after in hurt
                 ]
-            yield split, as_arms(result, spec.calibrator)
+            yield split, as_arms(result)
 
     totals = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
     return CorruptionTally(totals, changed, cast)
+
+
+def _panels(
+    ballots: Ballots, split: Split, spec: CorruptionSpec, hurt: list[Hurt], damage: Damage
+) -> list[list[SplitScores]]:
+    """Scores of all panels under every condition: the top k, then the average apart from them."""
+    ks = spec.sizes(ballots.n_judges)
+    if spec.aggregator != AVERAGE:
+        parts = [damaged_scores(ballots, split, ks, spec.recipe, hurt, damage)]
+    else:
+        parts = [damaged_average(ballots, split, spec.settings.seed, hurt, damage)]
+        if len(ks) > 1:
+            parts.insert(0, damaged_scores(ballots, split, ks[:-1], spec.recipe, hurt, damage))
+    return [list(scores) for scores in zip(*parts, strict=True)]
 
 
 def combine_tallies(left: CorruptionTally, right: CorruptionTally) -> CorruptionTally:
@@ -299,4 +335,5 @@ CORRUPTION: Study[CorruptionSpec, CorruptionTally, Corruption] = Study(
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,
+    first=2,
 )

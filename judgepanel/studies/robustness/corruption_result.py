@@ -12,14 +12,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.compare import arm_name
+from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.beside import RECOMMENDED, panel_names, panel_pipelines
 from judgepanel.studies.frames import long_frame
 from judgepanel.studies.robustness.damage import CLEAN
 from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Slower = Literal["all judges", "the top k", "not told apart"]
+Slower = Literal["all judges", "the recommended panel", "the top k", "not told apart"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +34,8 @@ class Corruption(SplitResult):
     with an interval per condition; ``drop`` is the same for accuracy, with the sign reversed.
     ``gap`` (n_panels - 1, n) is rise(top-k) - rise(all), above 0 if all judges lose less; its
     intervals hold at all levels of a scenario together. ``delta`` (n_panels - 1, n) is NLL(top-k) -
-    NLL(all) under the condition, with an interval each.
+    NLL(all) under the condition, with an interval each. If ``aggregator`` is ``average``, all
+    judges are the recommended panel, and the other panels have the pipeline ``COMPARED``.
     """
 
     aggregator: str
@@ -70,7 +72,7 @@ class Corruption(SplitResult):
     @property
     def arms(self) -> tuple[str, ...]:
         """Names of the panels: ``top-5``, ..., ``all 65``."""
-        return (*(arm_name(int(k)) for k in self.panels[:-1]), f"all {self.n_judges:,}")
+        return panel_names(self.panels, self.aggregator)
 
     def of(self, scenario: str) -> Ints:
         """Return positions of the clean panel and a scenario's conditions by increasing level."""
@@ -81,7 +83,7 @@ class Corruption(SplitResult):
         """Return which panel loses less, by the band of ``gap``."""
         gap = self.gap[panel, condition]
         if gap.above():
-            return "all judges"
+            return RECOMMENDED if self.aggregator == AVERAGE else "all judges"
         return "the top k" if gap.below() else "not told apart"
 
     def frame(self) -> pd.DataFrame:
@@ -92,11 +94,12 @@ class Corruption(SplitResult):
             ["" if name == CLEAN else self.slower(p, i) for i, name in enumerate(self.scenarios)]
             for p in range(n_panels - 1)
         ]
+        aggregators, calibrators = panel_pipelines(self.aggregator, (self.calibrator,), n_panels)
         return long_frame(
             (n_panels, n),
             {
-                "aggregator": self.aggregator,
-                "calibrator": self.calibrator,
+                "aggregator": aggregators,
+                "calibrator": calibrators[0],
                 "panel": np.array(self.arms)[:, None],
                 "k": self.panels[:, None],
                 "scenario": self.scenarios,

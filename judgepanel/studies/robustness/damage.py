@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.aggregation import panel_scores
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores, calibrate, evaluate
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms
+from judgepanel.studies.contest.averaged import as_scores, average_on, only
 
 Votes = NDArray[np.int8]
 Floats = NDArray[np.float64]
@@ -144,19 +144,9 @@ def _at_scoring_time(
     hurt: list[NDArray[np.int8]],
 ) -> list[SplitScores]:
     """Fit panels once, on clean votes, and score them on each version of the evaluation votes."""
-    evaluation, n = split.evaluation, len(split.evaluation)
-    more = [after[evaluation] for after in hurt]
-    tiled = np.tile(evaluation, len(hurt))
-    stacked = replace(
-        ballots,
-        votes=np.concatenate([ballots.votes, *more]),
-        signs=np.concatenate([ballots.signs, ballots.signs[tiled]]),
-        units=np.concatenate([ballots.units, ballots.units[tiled]]),
-        margins=None,
-    )
+    n = len(split.evaluation)
     scores = panel_scores(
-        stacked,
-        Split(split.number, split.calibration, ballots.n_items + np.arange(len(tiled))),
+        *_stacked(ballots, split, hurt),
         ks,
         aggregator=recipe.aggregator,
         ranking=recipe.ranking,
@@ -182,6 +172,42 @@ def _at_scoring_time(
     ]
 
 
+def damaged_average(
+    ballots: Ballots, split: Split, seed: int, hurt: Sequence[Hurt], damage: Damage
+) -> list[SplitScores]:
+    """Return scores (1, n_eval) of the recommended average under every condition, in order.
+
+    Only votes are damaged, so grades are not read.
+    """
+    ballots = replace(ballots, margins=None)
+    late = [i for i, after in enumerate(hurt) if not after.condition.both]
+    stacked = average_on(*_stacked(ballots, split, [hurt[i].votes for i in late]), seed)
+    averages = {
+        i: replace(stacked, logits=logits)
+        for i, logits in zip(late, np.split(stacked.logits, len(late)), strict=True)
+    }
+    for i, after in enumerate(hurt):
+        if after.condition.both:
+            averages[i] = average_on(_everywhere(ballots, after, damage), split, seed)
+    return [as_scores(ballots, split, averages[i]) for i in range(len(hurt))]
+
+
+def _stacked(ballots: Ballots, split: Split, hurt: list[NDArray[np.int8]]) -> tuple[Ballots, Split]:
+    """Return ballots with each version of the evaluation votes below them, and where they are."""
+    evaluation = split.evaluation
+    more = [after[evaluation] for after in hurt]
+    tiled = np.tile(evaluation, len(hurt))
+    stacked = replace(
+        ballots,
+        votes=np.concatenate([ballots.votes, *more]),
+        signs=np.concatenate([ballots.signs, ballots.signs[tiled]]),
+        units=np.concatenate([ballots.units, ballots.units[tiled]]),
+        margins=None,
+    )
+    rows = ballots.n_items + np.arange(len(tiled))
+    return stacked, Split(split.number, split.calibration, rows)
+
+
 def _everywhere(ballots: Ballots, hurt: Hurt, damage: Damage) -> Ballots:
     """Return ballots with all votes damaged, including those on unlabelled items."""
     unlabelled = ballots.unlabelled
@@ -191,23 +217,27 @@ def _everywhere(ballots: Ballots, hurt: Hurt, damage: Damage) -> Ballots:
     return replace(ballots, votes=hurt.votes, unlabelled=unlabelled)
 
 
-def as_arms(scores: list[list[SplitScores]], calibrator: Calibrator) -> Arms:
-    """Return arms of draws by panels by conditions; conditions vary fastest."""
-    first = scores[0][0]
+def as_arms(scores: Sequence[Sequence[Sequence[SplitScores]]]) -> Arms:
+    """Return arms of draws by panels by conditions; conditions vary fastest.
+
+    ``scores`` are draws of conditions of pieces, which have a single calibrator each; the last
+    piece has the reference.
+    """
+    first = scores[0][0][-1]
 
     def stacked(name: str) -> Floats:
-        values = np.concatenate(
+        draws = [
             [
-                np.stack(
-                    [getattr(split_scores.evaluation[calibrator], name) for split_scores in scored],
-                    axis=1,
-                )
-                for scored in scores
+                np.concatenate([getattr(only(piece.evaluation), name) for piece in pieces])
+                for pieces in conditions
             ]
-        )
+            for conditions in scores
+        ]
+        values = np.concatenate([np.stack(conditions, axis=1) for conditions in draws])
         return np.asarray(values.reshape(1, -1, *values.shape[2:]))
 
     nll = stacked("nll")
+    every = [piece for draw in scores for pieces in draw for piece in pieces]
     return Arms(
         nll=nll,
         brier=stacked("brier"),
@@ -215,8 +245,6 @@ def as_arms(scores: list[list[SplitScores]], calibrator: Calibrator) -> Arms:
         ece=stacked("ece"),
         chosen_on=np.zeros(nll.shape[:2]),
         null_nll=first.null_nll,
-        constant_nll=np.array([first.constant_nll[calibrator]]),
-        replaced=np.array(
-            [sum(split_scores.replaced[calibrator] for scored in scores for split_scores in scored)]
-        ),
+        constant_nll=np.array([only(first.constant_nll)]),
+        replaced=np.array([sum(only(piece.replaced) for piece in every)]),
     )

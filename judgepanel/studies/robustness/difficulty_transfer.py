@@ -9,23 +9,35 @@ held out like all others.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.transfer import (
     FEWEST_IN_STRATUM,
     METHODS,
+    Method,
     TargetScores,
     TransferRecipe,
     transferred,
 )
+from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split, nested_rows
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_each_once, check_known, fields_of_run, splits_of
+from judgepanel.studies.contest.averaged import (
+    AVERAGE,
+    PANEL_AGGREGATORS,
+    PanelAggregator,
+    as_scores,
+    average_on,
+    check_average,
+    only,
+)
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.robustness.difficulty_transfer_result import (
@@ -59,13 +71,16 @@ class DifficultyTransferSpec:
     ------
     InputError
         An unknown name, no calibrator or one given twice, a share outside (0, .5], fewer than 2
-        strata, a weight bound not above the mean.
+        strata, a weight bound not above the mean; the average under the paper's protocol.
     """
 
     settings: Settings = Settings()
-    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
+    aggregator: PanelAggregator = field(
+        default="one_coin",
+        metadata={"help": "how votes are summed; average: the recommended panel"},
+    )
     calibrators: tuple[Calibrator, ...] = field(
-        default=("beta", "platt"), metadata={"help": "calibrators to transfer"}
+        default=("beta", "platt"), metadata={"help": "calibrators to transfer (none for average)"}
     )
     share: float = field(
         default=1.0 / 3.0,
@@ -83,7 +98,7 @@ class DifficultyTransferSpec:
     )
 
     def __post_init__(self) -> None:
-        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("aggregator", PANEL_AGGREGATORS, (self.aggregator,))
         check_known("calibrator", CALIBRATORS, self.calibrators)
         check_each_once("a transfer", "calibrator", CALIBRATORS, self.calibrators)
         if not 0.0 < self.share <= 0.5:
@@ -100,12 +115,19 @@ class DifficultyTransferSpec:
                 value=self.most,
                 allowed="a number above 1",
             )
+        check_average(self.aggregator, self.settings)
+        if self.aggregator == AVERAGE:
+            object.__setattr__(self, "calibrators", ("none",))
 
     @property
-    def recipe(self) -> TransferRecipe:
-        """The recipe for every source of every split."""
+    def methods(self) -> tuple[Method, ...]:
+        """Calibration methods; members of the average are calibrated by the plain one."""
+        return METHODS[:1] if self.aggregator == AVERAGE else METHODS
+
+    def recipe(self, aggregator: Aggregator) -> TransferRecipe:
+        """Return the recipe for every source of every split."""
         return TransferRecipe(
-            self.aggregator,
+            aggregator,
             self.calibrators,
             self.strata,
             self.most,
@@ -209,16 +231,50 @@ def _round(
         return None
     both = np.concatenate(targets)
     scores = [
-        transferred(
-            ballots,
-            Split(split.number, rows, both),
-            targets,
-            spec.recipe,
-            (split.number, _KEY, s, 1),
-        )
+        _from_source(ballots, Split(split.number, rows, both), targets, spec, s)
         for s, rows in enumerate(sources)
     ]
     return _Round(split, sources[0], targets, scores)
+
+
+def _from_source(
+    ballots: Ballots,
+    source: Split,
+    targets: tuple[Ints, ...],
+    spec: DifficultyTransferSpec,
+    s: int,
+) -> list[TargetScores]:
+    if spec.aggregator == AVERAGE:
+        return _averaged(ballots, source, targets, spec.settings.seed)
+    key = (source.number, _KEY, s, 1)
+    return transferred(ballots, source, targets, spec.recipe(spec.aggregator), key)
+
+
+def _averaged(
+    ballots: Ballots, source: Split, targets: tuple[Ints, ...], seed: int
+) -> list[TargetScores]:
+    """Scores of the average, recommended on the source rows; they have no other method."""
+    average = average_on(ballots, source, seed)
+    ends = np.cumsum([len(rows) for rows in targets])[:-1]
+    result = []
+    for rows, logits in zip(targets, np.split(average.logits, ends), strict=True):
+        part = Split(source.number, source.calibration, rows)
+        scores = as_scores(ballots, part, replace(average, logits=logits))
+        items = only(scores.evaluation)
+        result.append(
+            TargetScores(
+                ItemScores(items.nll[None], items.brier[None], items.hit[None], items.ece[None]),
+                null_nll=scores.null_nll,
+                constant_nll=np.array([only(scores.constant_nll)]),
+                effective=float(len(source.calibration)),
+                clipped=0.0,
+                replaced=np.zeros(1, dtype=np.int64),
+                fits=1,
+                kept=0,
+                strata=0,
+            )
+        )
+    return result
 
 
 def _of_target(rounds: list[_Round], t: int) -> Iterator[tuple[Split, Arms]]:
@@ -305,7 +361,7 @@ def merge(
     order = np.argsort(partial.numbers, kind="stable")
     return DifficultyTransfer(
         calibrators=spec.calibrators,
-        methods=METHODS,
+        methods=spec.methods,
         aggregator=spec.aggregator,
         by=strata.by,
         share=spec.share,

@@ -16,16 +16,21 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator, softplus
 from judgepanel.kernels.evaluate.calibrated import SplitScores
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import check_known, fields_of_run
 from judgepanel.studies.compare import grid_estimates
+from judgepanel.studies.contest.averaged import (
+    AVERAGE,
+    PANEL_AGGREGATORS,
+    PanelAggregator,
+    all_judges,
+    check_average,
+)
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.robustness.permutation_result import Permutation
@@ -50,19 +55,25 @@ class PermutationSpec:
     Raises
     ------
     InputError
-        An unknown aggregator or calibrator, numbers out of range.
+        An unknown aggregator or calibrator, numbers out of range; the average under the paper's
+        protocol.
     """
 
     settings: Settings = Settings()
-    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
-    calibrator: Calibrator = field(default="beta", metadata={"help": "the calibrator"})
+    aggregator: PanelAggregator = field(
+        default="one_coin",
+        metadata={"help": "how votes are summed; average: the recommended panel"},
+    )
+    calibrator: Calibrator = field(
+        default="beta", metadata={"help": "the calibrator (none for average)"}
+    )
     permutations: int = field(default=199, metadata={"help": "number of label permutations"})
     splits_each: int = field(
         default=10, metadata={"help": "number of splits on which each permutation is scored"}
     )
 
     def __post_init__(self) -> None:
-        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("aggregator", PANEL_AGGREGATORS, (self.aggregator,))
         check_known("calibrator", CALIBRATORS, (self.calibrator,))
         if not 1 <= self.permutations <= MOST:
             raise InputError(
@@ -74,21 +85,14 @@ class PermutationSpec:
             raise InputError(
                 "a permutation needs 2 splits or more", value=self.splits_each, allowed="2 or more"
             )
+        check_average(self.aggregator, self.settings)
+        if self.aggregator == AVERAGE:
+            object.__setattr__(self, "calibrator", "none")
 
     @property
     def n_splits(self) -> int:
         """Number of splits on which a permutation is scored."""
         return min(self.splits_each, self.settings.splits)
-
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe for every permutation."""
-        return Recipe(
-            self.aggregator,
-            (self.calibrator,),
-            in_sample=self.settings.protocol == "paper",
-            seed=self.settings.seed,
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +124,13 @@ def run_chunk(votes: VoteMatrix, spec: PermutationSpec, chunk: Chunk) -> Permuta
     numbers = np.arange(chunk.first, chunk.first + chunk.count)
     for number in numbers.tolist():
         turned = permuted(ballots, number, settings.seed)
-        scored = [(one_split, _scored(turned, one_split, spec.recipe)) for one_split in splits]
+        scored = [
+            (
+                one_split,
+                all_judges(turned, one_split, spec.aggregator, spec.calibrator, settings),
+            )
+            for one_split in splits
+        ]
         if number == 0:
             real = tally(
                 ((entry, _arms(result, spec.calibrator)) for entry, result in scored),
@@ -170,10 +180,6 @@ def movable(ballots: Ballots) -> float:
     levels, counts = np.unique(sizes, return_counts=True)
     peers = counts[np.searchsorted(levels, sizes)] > 1
     return float(np.mean(peers[codes]))
-
-
-def _scored(ballots: Ballots, one_split: Split, recipe: Recipe) -> SplitScores:
-    return evaluate_split(ballots, one_split, np.array([ballots.n_judges]), recipe)
 
 
 def _levels(

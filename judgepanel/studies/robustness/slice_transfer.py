@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.multiplicity import bonferroni_reach, holm
@@ -25,6 +23,13 @@ from judgepanel.scoring.splits import Split, nested_rows, subsplit
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, combine, tally
 from judgepanel.studies.common import check_known, fields_of_run
 from judgepanel.studies.compare import RANGES
+from judgepanel.studies.contest.averaged import (
+    AVERAGE,
+    PANEL_AGGREGATORS,
+    PanelAggregator,
+    all_judges,
+    check_average,
+)
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import FEW_LABELS, stand_ins
 from judgepanel.studies.robustness.slice_transfer_result import ARMS, SliceTransfer
@@ -48,34 +53,33 @@ class SliceTransferSpec:
     Raises
     ------
     InputError
-        An unknown aggregator or calibrator, fewer than 2 quantiles.
+        An unknown aggregator or calibrator, fewer than 2 quantiles; the average under the paper's
+        protocol.
     """
 
     settings: Settings = Settings()
     feature: str | None = field(
         default=None, metadata={"help": "item feature whose slices are left out"}
     )
-    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
-    calibrator: Calibrator = field(default="beta", metadata={"help": "the calibrator"})
+    aggregator: PanelAggregator = field(
+        default="one_coin",
+        metadata={"help": "how votes are summed; average: the recommended panel"},
+    )
+    calibrator: Calibrator = field(
+        default="beta", metadata={"help": "the calibrator (none for average)"}
+    )
     quantiles: int = field(
         default=4, metadata={"help": "number of parts into which a numeric feature is divided"}
     )
 
     def __post_init__(self) -> None:
-        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("aggregator", PANEL_AGGREGATORS, (self.aggregator,))
         check_known("calibrator", CALIBRATORS, (self.calibrator,))
         if self.quantiles < 2:
             raise InputError("a numeric feature is cut into 2 parts or more", value=self.quantiles)
-
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe for every panel."""
-        return Recipe(
-            self.aggregator,
-            (self.calibrator,),
-            in_sample=self.settings.protocol == "paper",
-            seed=self.settings.seed,
-        )
+        check_average(self.aggregator, self.settings)
+        if self.aggregator == AVERAGE:
+            object.__setattr__(self, "calibrator", "none")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,8 +118,12 @@ def _scored(
         fitted_on, scored = panels(prepared, spec.settings, rows, number, g)
         labels += [len(part) for part in fitted_on]
         split_scores = [
-            evaluate_split(
-                ballots, Split(number, part, scored), np.array([ballots.n_judges]), spec.recipe
+            all_judges(
+                ballots,
+                Split(number, part, scored),
+                spec.aggregator,
+                spec.calibrator,
+                spec.settings,
             )
             for part in fitted_on
         ]
@@ -279,4 +287,5 @@ SLICE_TRANSFER: Study[SliceTransferSpec, SliceTally, SliceTransfer] = Study(
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,
+    first=2,
 )

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.studies.accumulate import Arms
+from judgepanel.studies.contest.averaged import only
 
 Floats = NDArray[np.float64]
-Value = TypeVar("Value")
 
 
 def without(ballots: Ballots, drop: NDArray[np.bool_]) -> Ballots:
@@ -34,7 +32,7 @@ def without(ballots: Ballots, drop: NDArray[np.bool_]) -> Ballots:
 
 def joined_arms(scored: Sequence[SplitScores]) -> Arms:
     """Return the arms of one split side by side; all scores have a single calibrator."""
-    held = [_only(scores.evaluation) for scores in scored]
+    held = [only(scores.evaluation) for scores in scored]
 
     def stacked(field: str) -> Floats:
         return np.concatenate([getattr(scores, field) for scores in held])[None]
@@ -47,11 +45,6 @@ def joined_arms(scored: Sequence[SplitScores]) -> Arms:
         ece=stacked("ece"),
         chosen_on=np.zeros((1, n_arms)),
         null_nll=scored[0].null_nll,
-        constant_nll=np.array([_only(scored[0].constant_nll)]),
-        replaced=np.array([sum(_only(scores.replaced) for scores in scored)]),
+        constant_nll=np.array([only(scored[0].constant_nll)]),
+        replaced=np.array([sum(only(scores.replaced) for scores in scored)]),
     )
-
-
-def _only(by_calibrator: Mapping[Calibrator, Value]) -> Value:
-    (value,) = by_calibrator.values()
-    return value

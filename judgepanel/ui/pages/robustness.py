@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -11,6 +12,7 @@ import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
+from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.transfer import METHODS
 from judgepanel.present.decide.decision import other_pipeline
 from judgepanel.present.pipeline import REFITTED, Pipeline, pipeline_of
@@ -21,6 +23,7 @@ from judgepanel.present.robustness.distortion import DistortionView
 from judgepanel.present.robustness.narrow_band import NarrowBandView
 from judgepanel.present.robustness.transfer import CARRIED, METHOD_NAMES, TransferView
 from judgepanel.present.robustness.worst import worst_finding
+from judgepanel.studies.contest.averaged import AVERAGE, PANEL_AGGREGATORS
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.robustness.corruption import CORRUPTION
 from judgepanel.studies.robustness.damage import SCENARIOS
@@ -53,15 +56,16 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the transfer matrix first; the other studies start one after the other."""
     entry = ENTRIES[DIFFICULTY_TRANSFER.name]
     with folded():
-        pipeline, method = _transfer_controls(pipeline_of(recommendation))
+        pipeline, method = _transfer_controls(context, pipeline_of(recommendation))
     (spec,) = transfer.default_specs(context.votes, context.analysis.settings, pipeline)
-    view = TransferView(pipeline.calibrator, method)
+    view = TransferView(_calibrator(pipeline), method)
     pipeline_note(
         context,
         recommendation,
-        pipeline.aggregator,
+        spec.aggregator,
         pipeline.calibrator,
         splits=spec.settings.splits,
+        average=True,
     )
     caveats = Caveats()
 
@@ -85,7 +89,7 @@ def sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None
             spec, view = controls(context, pipeline)
         else:
             spec, view = _spec(context, pipeline, entry), None
-        if another := other_pipeline(spec, pipeline):
+        if another := other_pipeline(spec, pipeline, entry.single):
             caption(f"This section shows {another}.")
         return spec, view
 
@@ -93,16 +97,25 @@ def sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None
     show_others(context, ROBUSTNESS_PAGE, drawn, caveats=caveats, ask=ask)
 
 
-def _transfer_controls(default: Pipeline) -> tuple[Pipeline, str]:
+def _calibrator(pipeline: Pipeline) -> Calibrator:
+    """The calibrator that the page shows; members of the average have their own."""
+    return "none" if pipeline.recommended else pipeline.calibrator
+
+
+def _transfer_controls(context: PageContext, default: Pipeline) -> tuple[Pipeline, str]:
+    """The pipeline of the page, and how its calibrator is transferred."""
     left, middle, right = st.columns([2, 2, 3])
-    calibrator = calibrator_control(left, default.calibrator, CARRIED)
     aggregator = aggregator_control(
-        middle,
-        default.aggregator,
-        AGGREGATORS,
-        help="How votes are summed, on the whole page. Dawid–Skene, stacking and joint are "
-        f"refitted for every figure; they take {REFITTED} splits at most.",
+        left,
+        default.of_panel,
+        AGGREGATORS if context.analysis.settings.protocol == "paper" else PANEL_AGGREGATORS,
+        help="How votes are summed, on the whole page. The recommended panel is chosen again, and "
+        "Dawid–Skene, stacking and joint are refitted, for every figure; they take "
+        f"{REFITTED} splits at most.",
     )
+    if aggregator == AVERAGE:
+        return replace(default, recommended=True), METHODS[0]
+    calibrator = calibrator_control(middle, default.calibrator, CARRIED)
     method = right.segmented_control(
         "Transfer method",
         METHODS,
@@ -135,7 +148,7 @@ def _banner(
     """
     finding = worst_finding(
         transfer,
-        pipeline.calibrator,
+        _calibrator(pipeline),
         _stored(context, SLICE_TRANSFER.name, _slice_spec(context, pipeline)),
         _stored(context, PERMUTATION.name, _spec(context, pipeline, ENTRIES[PERMUTATION.name])),
         recommendation if pipeline == pipeline_of(recommendation) else None,

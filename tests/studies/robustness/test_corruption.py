@@ -9,9 +9,12 @@ from functools import cache
 import numpy as np
 import pytest
 
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.evaluate.evaluation import evaluate_split
+from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.contest.averaged import average_on
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.result_file import result_content, result_json
@@ -132,6 +135,32 @@ def test_a_condition_is_the_panel_fitted_on_its_side_of_the_votes(scenario):
         np.testing.assert_allclose(arms[draw, :, place], scores.nll.mean(axis=1), rtol=1e-10)
 
 
+def test_under_a_condition_the_recommended_panel_is_fitted_on_its_side_of_the_votes():
+    wanted = spec(settings=Settings(splits=2), aggregator="average")
+    corruption = run(CORRUPTION, votes(), wanted, jobs=1)
+    recommendation = run(RECOMMEND, votes(), RecommendSpec(wanted.settings), jobs=1)
+    assert corruption.arms == ("top-3 by one-coin", "the recommended panel")
+    assert corruption.nll.value[1, 0] == pytest.approx(float(recommendation.nll.value), rel=1e-9)
+    few = run(
+        CORRUPTION, votes(), spec(settings=Settings(splits=2), calibrator="temperature"), jobs=1
+    )
+    np.testing.assert_array_equal(corruption.nll.value[0], few.nll.value[0])
+    partial = run_chunk(votes(), wanted, Chunk(0, 1, 1))
+    ballots, plan = prepare(votes(), wanted.settings).ballots, wanted.conditions(9)
+    one_split = split(ballots.units, 1)
+    damage = draw_damage(120, 9, seed=0, number=1, concentrated=0.5)
+    arms = partial.scores.split_means[0, 0, 0, :-1].reshape(DRAWS, 2, len(plan))
+    for place in (2, 4, len(plan) - 1):  # when scoring, all along, absent
+        hurt = damage(ballots.votes, plan[place])
+        if not plan[place].both:
+            hurt[one_split.calibration] = ballots.votes[one_split.calibration]
+        average = average_on(replace(ballots, votes=hurt), one_split, 0)
+        losses = item_nll(average.logits, ballots.signs[one_split.evaluation])
+        assert arms[0, 1, place] == pytest.approx(losses.mean(), rel=1e-9)
+    frame = corruption.frame().drop_duplicates("panel")
+    assert frame["calibrator"].tolist() == ["temperature", "none"]
+
+
 def test_what_was_changed_is_counted():
     corruption = result()
     names = np.array(corruption.scenarios)
@@ -203,7 +232,7 @@ def test_chunks_add_up_in_any_order_and_a_result_survives_its_file():
 
 def test_a_single_split_has_levels_and_no_interval():
     wanted = spec(settings=Settings(splits=6))
-    corruption = merge(votes(), wanted, run_chunk(votes(), wanted, CORRUPTION.plan(wanted)[1]))
+    corruption = merge(votes(), wanted, run_chunk(votes(), wanted, Chunk(0, 5, 1)))
     assert np.isfinite(corruption.nll.value).all()
     assert np.isnan(corruption.nll.lo).all()
     assert corruption.slower(0, 1) == "not told apart"

@@ -12,8 +12,10 @@ import pytest
 
 from judgepanel.kernels.evaluate.density_ratio import disagreement
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.contest.averaged import average_on
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
@@ -94,6 +96,26 @@ def test_every_source_gives_equally_many_labels_of_its_own_kind():
     assert set(easy) <= set(strata.easy) & set(one_split.calibration)
     assert set(hard) <= set(strata.hard) & set(one_split.calibration)
     assert set(everything) <= set(one_split.calibration)
+
+
+def test_the_recommended_panel_is_recommended_on_every_source_and_has_one_method():
+    wanted = spec(settings=Settings(splits=2), aggregator="average")
+    transfer = run(DIFFICULTY_TRANSFER, votes(), wanted, jobs=1)
+    assert (transfer.calibrators, transfer.methods) == (("none",), ("plain",))
+    prepared = prepare(votes(), wanted.settings)
+    ballots, strata = prepared.ballots, difficulty_strata(prepared, 1 / 3, None)
+    total, times = np.zeros(180), np.zeros(180)
+    for number in range(2):
+        one_split = split(ballots.units, number)
+        rows = source_rows(one_split, strata, ballots.units, 0)[0]
+        scored = np.intersect1d(one_split.evaluation, strata.hard)
+        average = average_on(ballots, Split(number, rows, scored), 0)
+        total[scored] += item_nll(average.logits, ballots.signs[scored])
+        times[scored] += 1
+    cell = transfer.cell("none", "plain", "easy", "hard")
+    seen = times > 0
+    assert float(cell.nll.value) == pytest.approx((total[seen] / times[seen]).mean(), rel=1e-9)
+    assert float(transfer.cell("none", "plain", "hard", "hard").delta.value) == 0.0
 
 
 def test_a_cell_is_the_one_path_fitted_there_and_scored_here():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.evaluate.evaluation import evaluate_split
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.result_file import result_content, result_json
@@ -53,11 +53,21 @@ def test_real_labels_beat_all_permuted_ones_which_stay_at_their_base_rate():
     assert (permutation.permuted_null > 0.68).all()
 
 
+def test_the_recommended_panel_can_be_permuted_too():
+    wanted = PermutationSpec(SETTINGS, "average", permutations=1, splits_each=2)
+    permutation = run(PERMUTATION, make_votes(1, 80, 5), wanted, jobs=1)
+    assert permutation.calibrator == "none"
+    assert permutation.nll.value < permutation.permuted_nll[0]
+    assert permutation.permuted_nll[0] > permutation.permuted_null[0] - 0.05
+
+
 def test_the_real_figures_are_those_of_the_same_splits():
     wanted, votes = spec(), make_votes(1, 120, 9)
     ballots = prepare(votes, SETTINGS).ballots
     scores = [
-        evaluate_split(ballots, split(ballots.units, s), np.array([9]), wanted.recipe)
+        evaluate_split(
+            ballots, split(ballots.units, s), np.array([9]), Recipe(calibrators=("beta",))
+        )
         for s in range(3)
     ]
     levels = [score.evaluation["beta"].nll[0] for score in scores]

@@ -10,7 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from judgepanel.scoring.metrics import item_nll
+from judgepanel.scoring.splits import Split
 from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.contest.averaged import average_on
+from judgepanel.studies.contract import Chunk
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.slice_transfer import (
     SLICE_TRANSFER,
@@ -51,6 +55,26 @@ def votes():
 @cache
 def result() -> SliceTransfer:
     return run(SLICE_TRANSFER, votes(), spec(), jobs=1)
+
+
+def test_the_recommended_panel_is_recommended_on_the_labels_of_every_source():
+    wanted = spec(settings=Settings(splits=2), aggregator="average")
+    ballots = prepare(votes(), wanted.settings).ballots
+    partial = run_chunk(votes(), wanted, Chunk(0, 0, 2))
+    slices = slices_of(prepare(votes(), wanted.settings), None, 4)
+    for number in range(2):
+        labels, scored = panels(
+            prepare(votes(), wanted.settings), wanted.settings, slices.rows[1], number, 1
+        )
+        levels = [
+            item_nll(
+                average_on(ballots, Split(number, rows, scored), 0).logits, ballots.signs[scored]
+            ).mean()
+            for rows in labels
+        ]
+        means = partial.tallies[1].split_means[number, 0, 0, :-1]
+        np.testing.assert_allclose(means, levels, rtol=1e-9)
+    assert merge(votes(), wanted, partial).calibrator == "none"
 
 
 def test_without_features_the_study_says_so_and_finds_nothing():
@@ -169,7 +193,7 @@ def test_one_class_votes_get_the_null_of_swapped_items():
 
 
 def test_chunks_in_any_order_give_the_same_bits():
-    wanted = spec(settings=Settings(splits=8))
+    wanted = spec(settings=Settings(splits=7))
     parts = [run_chunk(votes(), wanted, chunk) for chunk in SLICE_TRANSFER.plan(wanted)]
     first, other = (merge(votes(), wanted, combine_tallies(*p)) for p in (parts, parts[::-1]))
     assert to_plain(first) == to_plain(other)
