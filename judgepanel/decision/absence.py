@@ -35,7 +35,7 @@ from judgepanel.kernels.application import uncoded
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.fallback import Fallback, fit_fallback, in_order
 from judgepanel.models.mixture import Mixture, mixture_of
-from judgepanel.models.panel import fit_panel
+from judgepanel.models.panel import PanelModel, fit_panels
 from judgepanel.scoring.splits import Split, folds
 from judgepanel.studies.settings import Prepared, Settings
 from judgepanel.votes import MISSING
@@ -146,23 +146,34 @@ def _fitted(
     rng: np.random.Generator,
 ) -> Mixture:
     """Return the panel fitted on some rows, with a fallback that is not active yet."""
-    models = []
-    for member in model.members:
-        columns = sorted(names.index(name) for name in member.model.judges)
-        panel = fit_panel(
-            ballots.of_judges(columns),
-            tuple(names[column] for column in columns),
-            len(columns),
-            aggregator=member.model.aggregator,
-            calibrator=member.model.calibrator,
-        )
-        models.append(panel)
+    models = _refitted(ballots, model, names)
     fitted = mixture_of(models, [member.weight for member in model.members])
     fallback = _fallback(ballots, names, groups, rng)
     if fallback is None:
         return fitted
     places = np.array([names.index(name) for name in fitted.judges])
     return replace(fitted, fallback=in_order(fallback, places, NEVER))
+
+
+def _refitted(ballots: Ballots, model: Mixture, names: Sequence[str]) -> list[PanelModel]:
+    """Return the members fitted on some rows; those of one aggregator and panel share a rule."""
+    keys = [
+        (member.model.aggregator, tuple(sorted(names.index(name) for name in member.model.judges)))
+        for member in model.members
+    ]
+    calibrators = [member.model.calibrator for member in model.members]
+    fits = {}
+    for key in dict.fromkeys(keys):
+        aggregator, columns = key
+        panels = fit_panels(
+            ballots.of_judges(list(columns)),
+            tuple(names[column] for column in columns),
+            len(columns),
+            aggregator=aggregator,
+            calibrators=tuple(c for c, own in zip(calibrators, keys, strict=True) if own == key),
+        )
+        fits.update({(key, panel.calibrator): panel for panel in panels})
+    return [fits[pair] for pair in zip(keys, calibrators, strict=True)]
 
 
 def _fallback(

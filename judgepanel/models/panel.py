@@ -11,7 +11,13 @@ from judgepanel.kernels.aggregate.aggregation import AnyAggregator, panel_scores
 from judgepanel.kernels.aggregate.prefixes import PrefixScores, Ranking, counts
 from judgepanel.kernels.application import knot_logits, map_logits, probabilities, uncoded
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import Calibrator, KnotShape, Shape, fit
+from judgepanel.kernels.calibrate.calibration import (
+    CalibrationFit,
+    Calibrator,
+    KnotShape,
+    Shape,
+    fit,
+)
 from judgepanel.kernels.evaluate.calibrated import calibration_folds
 from judgepanel.models.rules import LevelSum, Rule, fit_rule
 from judgepanel.scoring.metrics import CLIP
@@ -105,21 +111,49 @@ def fit_panel(
     -------
     The fitted panel.
     """
-    scores = panel_scores(
+    (model,) = fit_panels(
         ballots,
-        whole_of(ballots),
-        np.array([k]),
+        names,
+        k,
         aggregator=aggregator,
+        calibrators=(calibrator,),
         ranking=ranking,
         seed=seed,
     )
-    return panel_of(
+    return model
+
+
+def fit_panels(
+    ballots: Ballots,
+    names: tuple[str, ...],
+    k: int,
+    *,
+    aggregator: AnyAggregator,
+    calibrators: tuple[Calibrator, ...],
+    ranking: Ranking = "accuracy",
+    seed: int = 0,
+) -> list[PanelModel]:
+    """Fit the k best judges under several calibrators, which share one rule and its scores.
+
+    Parameters and panels are those of :func:`fit_panel`.
+    """
+    scores: PrefixScores | None = None
+    if set(calibrators) != {"none"}:
+        scores = panel_scores(
+            ballots,
+            whole_of(ballots),
+            np.array([k]),
+            aggregator=aggregator,
+            ranking=ranking,
+            seed=seed,
+        )
+    return panels_of(
         ballots,
         names,
         k,
         scores,
         aggregator=aggregator,
-        calibrator=calibrator,
+        calibrators=calibrators,
         ranking=ranking,
         seed=seed,
     )
@@ -131,44 +165,55 @@ def whole_of(ballots: Ballots) -> Split:
     return Split(0, everyone, everyone[:0])
 
 
-def panel_of(
+def panels_of(
     ballots: Ballots,
     names: tuple[str, ...],
     k: int,
-    scores: PrefixScores,
+    scores: PrefixScores | None,
     *,
     aggregator: AnyAggregator,
-    calibrator: Calibrator,
+    calibrators: tuple[Calibrator, ...],
     ranking: Ranking = "accuracy",
     seed: int = 0,
-) -> PanelModel:
-    """Return the fitted panel of the k best judges of ``ballots``.
+) -> list[PanelModel]:
+    """Return the fitted panels of the k best judges of ``ballots``, one per calibrator.
 
-    ``scores`` has one column, to which the calibrator is fitted; no item's own label may be in it.
+    ``scores`` has one column, to which calibrators are fitted; no item's own label may be in it.
+    None will do for ``none``, which fits nothing.
     """
-    whole = whole_of(ballots)
-    signs = ballots.signs.astype(np.float64)
-    fitted = fit(
-        (calibrator,),
+    fits = _calibrators(ballots, scores, calibrators)
+    chosen, rule = fit_rule(ballots, k, aggregator, ranking, seed=seed)
+    correct, voted = counts(ballots, np.arange(ballots.n_items))
+    rate = 0.5 if ballots.symmetric else float(np.mean(ballots.signs > 0))
+    return [
+        PanelModel(
+            judges=tuple(names[j] for j in chosen),
+            rule=rule,
+            correct=tuple(int(correct[j]) for j in chosen),
+            voted=tuple(int(voted[j]) for j in chosen),
+            calibrator=calibrator,
+            shape=fits[calibrator].shape(0),
+            replaced=bool(fits[calibrator].replaced[0]),
+            prior=min(max(rate, CLIP), 1.0 - CLIP),
+            n_fit=ballots.n_items,
+        )
+        for calibrator in calibrators
+    ]
+
+
+def _calibrators(
+    ballots: Ballots, scores: PrefixScores | None, names: tuple[Calibrator, ...]
+) -> dict[Calibrator, CalibrationFit]:
+    """Calibrators fitted to one column of scores; ``none`` needs no scores."""
+    if scores is None:
+        return fit(names, np.zeros((1, 1)), np.ones(1), symmetric=ballots.symmetric)
+    return fit(
+        names,
         scores.calibration,
-        signs,
+        ballots.signs.astype(np.float64),
         (~scores.calibration_empty).astype(np.float64),
         symmetric=ballots.symmetric,
-        fold=calibration_folds(ballots, whole, scores, (calibrator,)),
-    )[calibrator]
-    chosen, rule = fit_rule(ballots, k, aggregator, ranking, seed=seed)
-    correct, voted = counts(ballots, whole.calibration)
-    rate = 0.5 if ballots.symmetric else float(np.mean(signs > 0))
-    return PanelModel(
-        judges=tuple(names[j] for j in chosen),
-        rule=rule,
-        correct=tuple(int(correct[j]) for j in chosen),
-        voted=tuple(int(voted[j]) for j in chosen),
-        calibrator=calibrator,
-        shape=fitted.shape(0),
-        replaced=bool(fitted.replaced[0]),
-        prior=min(max(rate, CLIP), 1.0 - CLIP),
-        n_fit=ballots.n_items,
+        fold=calibration_folds(ballots, whole_of(ballots), scores, names),
     )
 
 

@@ -22,6 +22,7 @@ from judgepanel.models import (
     fit_panel,
     mixture_of,
 )
+from judgepanel.models.panel import fit_panels
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING
@@ -67,6 +68,15 @@ def test_a_score_is_the_aggregator_followed_by_the_calibrator(name, kind, symmet
     np.testing.assert_allclose(model.score(votes)[cast], wanted[cast], rtol=0, atol=1e-12)
     assert model.n_fit == 80
     assert model.calibrator == name
+
+
+@pytest.mark.parametrize("aggregator", ["one_coin", "joint"])
+def test_panels_under_several_calibrators_are_those_fitted_one_at_a_time(aggregator):
+    ballots, names = make_ballots(2, 80, 6, missing=0.1), ("none", "temperature", "beta")
+    panels = fit_panels(ballots, NAMES, 4, aggregator=aggregator, calibrators=names)
+    assert panels == [
+        fit_panel(ballots, NAMES, 4, aggregator=aggregator, calibrator=name) for name in names
+    ]
 
 
 def test_the_papers_panel_does_not_see_beyond_its_clip():

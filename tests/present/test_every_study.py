@@ -49,7 +49,8 @@ def page_of_blocks() -> None:
 
 def words(text: str) -> str:
     """Text without marks, entities and runs of spaces, as a reader takes it in."""
-    plain = html.unescape(re.sub(r"<[^>]+>", " ", text))
+    inside = re.sub(r"</?span[^>]*>", "", text)
+    plain = html.unescape(re.sub(r"<[^>]+>", " ", inside))
     return " ".join(plain.split())
 
 

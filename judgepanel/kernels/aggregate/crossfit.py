@@ -68,7 +68,7 @@ def cross_fitted(
         both = np.concatenate([evaluation, calibration])
         fits = [Fit(calibration, both, fold[calibration])]
     else:
-        fits = [Fit(calibration, evaluation, fold[calibration])]
+        fits = [Fit(calibration, evaluation, fold[calibration])] if len(evaluation) else []
         fits += [
             Fit(inner.calibration, inner.evaluation, fold[inner.calibration])
             for inner in inner_splits
@@ -82,7 +82,7 @@ def cross_fitted(
         empty[:, fit.score] = without_votes(ballots, fit.score, order, ks)
     return PrefixScores(
         ks,
-        orders[0],
+        rank(ballots, calibration, ranking),
         logits[:, calibration],
         empty[:, calibration],
         logits[:, evaluation],

@@ -21,7 +21,7 @@ from judgepanel.kernels.evaluate.calibrated import (
     losses_by_fold,
 )
 from judgepanel.kernels.evaluate.evaluation import Choice, evaluate_split, inner_losses
-from judgepanel.models.panel import PanelModel, fit_panel, panel_of, whole_of
+from judgepanel.models.panel import PanelModel, fit_panels, panels_of, whole_of
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split, folds
 from judgepanel.studies.contest.candidates import Candidate, Candidates, Curation, Family
@@ -180,11 +180,11 @@ def final_member(
     """A candidate fitted on all rows; ``names`` are the columns of ``ballots``."""
     pipeline: dict[str, Any] = {
         "aggregator": candidate.aggregator,
-        "calibrator": candidate.calibrator,
+        "calibrators": (candidate.calibrator,),
         "seed": terms.seed,
     }
     if candidate.curator is None:
-        return fit_panel(ballots, names, candidate.k, ranking=candidate.ranking, **pipeline)
+        return fit_panels(ballots, names, candidate.k, ranking=candidate.ranking, **pipeline)[0]
     whole = whole_of(ballots)
     evidence = evidence_of(ballots, whole.calibration, terms.known, terms.rules, FINAL)
     made = curated(
@@ -194,7 +194,7 @@ def final_member(
     if made.chosen.table:
         raise ValueError("a table of patterns is not a panel that can be taken away")
     panel = tuple(name for name, chosen in zip(names, judges, strict=True) if chosen)
-    return panel_of(ballots.of_judges(judges), panel, len(panel), made.scores, **pipeline)
+    return panels_of(ballots.of_judges(judges), panel, len(panel), made.scores, **pipeline)[0]
 
 
 FINAL = (0, 2)

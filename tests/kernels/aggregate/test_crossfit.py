@@ -145,3 +145,22 @@ def test_random_labels_leave_nothing_to_find(name):
 def test_every_aggregator_that_is_no_closed_form_has_a_kernel():
     assert set(KERNELS) == set(CROSS_FITTED)
     assert len(CROSS_FITTED) == 6
+
+
+def test_no_fit_is_made_that_scores_nothing():
+    ballots, ks = make_ballots(4, 40, 5), np.array([2, 5])
+    split, fits = halves(ballots), []
+
+    def kernel(ballots, given, ks, ranking):
+        fits.extend(given)
+        return one_coin_kernel(ballots, given, ks, ranking)
+
+    nothing = replace(split, evaluation=split.evaluation[:0])
+    options = {"ranking": "accuracy", "own_label": "removed", "seed": 3, "key": (0, 4)}
+    result, wanted = (
+        cross_fitted(ballots, nothing, ks, kernel, **options),
+        scored(ballots, split, ks),
+    )
+    assert all(len(fit.score) for fit in fits)
+    for name in ("order", "calibration", "calibration_empty", "fold"):
+        np.testing.assert_array_equal(getattr(result, name), getattr(wanted, name))
