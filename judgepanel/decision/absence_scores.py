@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.application import uncoded
-from judgepanel.kernels.calibrate.maps import sigmoid
+from judgepanel.kernels.calibrate.fits import KnotShape
+from judgepanel.kernels.calibrate.maps import apply_map, sigmoid
 from judgepanel.models.fallback import Fallback
 from judgepanel.models.mixture import Mixture, pooled
 from judgepanel.models.panel import PanelModel
-from judgepanel.models.rules import JointSum, LevelSum
+from judgepanel.models.rules import JointSum, LevelSum, TwoCoin, VoteFraction, VoteSum
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.votes import MISSING
 
 Floats = NDArray[np.float64]
 Votes = NDArray[np.int8]
+
+_SIGN = {"1": 1.0, "0": -1.0, ".": 0.0}
 
 
 def scores_without(panel: Mixture, codes: Votes, absent: list[list[int]]) -> Floats:
@@ -37,19 +38,64 @@ def scores_without(panel: Mixture, codes: Votes, absent: list[list[int]]) -> Flo
 
 
 def _member_without(model: PanelModel, codes: Votes, absent: list[list[int]]) -> Floats:
-    scores = np.empty((len(absent), len(codes)))
-    comparing = isinstance(model.rule, JointSum | LevelSum)
-    likeness = _Likeness.of(model, codes) if comparing else None
+    signs = _signs(codes)
+    there = np.ones((codes.shape[1], len(absent)))
     for arm, positions in enumerate(absent):
-        cast = codes.copy()
-        cast[:, positions] = MISSING
-        if likeness is None:
-            scores[arm] = model.score(cast)
-            continue
-        logits = likeness.linear(positions) + likeness.without(positions)
-        empty = (cast == MISSING).all(axis=1)
-        scores[arm] = np.where(empty, model.prior, model.probabilities(logits))
-    return scores
+        there[positions, arm] = 0.0
+    empty = np.abs(signs) @ there == 0.0
+    scores = _probabilities(model, _logits(model, codes, signs, absent, there))
+    return np.where(empty.T, model.prior, scores)
+
+
+def _logits(
+    model: PanelModel, codes: Votes, signs: Floats, absent: list[list[int]], there: Floats
+) -> Floats:
+    """Raw logits (n_arms, n_items); ``there`` (n_judges, n_arms) is 0 for absent judges, else 1."""
+    rule = model.rule
+    if isinstance(rule, TwoCoin):
+        arms = (np.where(column > 0.0, codes, MISSING) for column in there.T)
+        return np.stack([model.logits(cast) for cast in arms])
+    if isinstance(rule, VoteFraction):
+        weights = np.array(rule.weights)[:, None] * there
+        ones, zeros = (side.astype(np.float64) @ weights for side in (signs > 0.0, signs < 0.0))
+        return np.asarray((np.log(ones + 1.0) - np.log(zeros + 1.0)).T)
+    weights = rule.weights_of(codes) if isinstance(rule, LevelSum) else np.array(rule.weights)
+    linear = ((signs * weights) @ there).T + rule.intercept
+    return linear if isinstance(rule, VoteSum) else linear + _likeness(rule, signs, absent)
+
+
+def _likeness(rule: JointSum | LevelSum, signs: Floats, absent: list[list[int]]) -> Floats:
+    """Contribution of similarity to past items, (n_arms, n_items)."""
+    past = np.array([[_SIGN[mark] for mark in row] for row in rule.prototypes])
+    past = past.reshape(-1, signs.shape[1]) * np.array(rule.shares or [1.0])
+    alike, pull = signs @ past.T, np.array(rule.pull)
+    parts = np.empty((len(absent), len(signs)))
+    for part, positions in zip(parts, absent, strict=True):
+        d = alike - signs[:, positions] @ past[:, positions].T
+        square = d * d
+        d *= square
+        square += 1.0
+        d *= square
+        part[:] = d @ (0.5 * pull)
+    return parts
+
+
+def _probabilities(model: PanelModel, logits: Floats) -> Floats:
+    """As ``model.probabilities`` of every arm, up to rounding.
+
+    The scalar functions that agree with panel files to the bit would take most of the time.
+    """
+    shape = model.shape
+    if isinstance(shape, KnotShape):
+        return np.stack([model.probabilities(arm) for arm in logits])
+    params = np.array([shape.a, shape.b, shape.c])
+    return np.clip(sigmoid(apply_map(params, logits, shape.clip)), CLIP, 1.0 - CLIP)
+
+
+def _signs(codes: Votes) -> Floats:
+    """Votes (n_items, n_judges) as -1, 1 and 0 where missing."""
+    votes = uncoded(codes)
+    return np.where(votes == MISSING, 0.0, 2.0 * votes - 1.0)
 
 
 def fallback_without(
@@ -60,7 +106,7 @@ def fallback_without(
     Each is (n_arms, n_items); arms as in :func:`scores_without`, up to rounding.
     """
     weights = np.array(fallback.weights)
-    signs = np.where(votes == MISSING, 0.0, 2.0 * votes - 1.0)
+    signs = _signs(votes)
     there = np.ones((len(weights), len(absent)))
     for arm, positions in enumerate(absent):
         there[positions, arm] = 0.0
@@ -69,43 +115,3 @@ def fallback_without(
     p = np.clip(sigmoid(logits), CLIP, 1.0 - CLIP)
     empty = (np.abs(signs) @ there == 0.0).T
     return np.where(empty, panel.prior, p), 1.0 - present
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Likeness:
-    """A rule with precomputed sums, from which a judge's part can be subtracted.
-
-    ``added @ weights`` is the linear part, ``alike`` the similarity to each prototype, of signs and
-    ``past`` (m, n_judges).
-    """
-
-    added: Floats
-    weights: Floats
-    total: Floats
-    signs: Floats
-    past: Floats
-    alike: Floats
-    pull: Floats
-
-    @classmethod
-    def of(cls, model: PanelModel, codes: Votes) -> _Likeness:
-        rule, votes = model.rule, uncoded(codes)
-        if not isinstance(rule, JointSum | LevelSum):
-            raise TypeError("only joint and rules of grades add up to subtract from")
-        signs = np.where(votes == MISSING, 0.0, 2.0 * votes - 1.0)
-        added, weights = signs, np.array(rule.weights)
-        if isinstance(rule, LevelSum):
-            added, weights = signs * rule.weights_of(codes), np.ones(len(weights))
-        signs_of = {"1": 1.0, "0": -1.0, ".": 0.0}
-        rows = [[signs_of[mark] for mark in row] for row in rule.prototypes]
-        past = np.array(rows).reshape(-1, votes.shape[1]) * np.array(rule.shares or [1.0])
-        total = added @ weights + rule.intercept
-        return cls(added, weights, total, signs, past, signs @ past.T, np.array(rule.pull))
-
-    def linear(self, positions: list[int]) -> Floats:
-        return np.asarray(self.total - self.added[:, positions] @ self.weights[positions])
-
-    def without(self, positions: list[int]) -> Floats:
-        d = self.alike - self.signs[:, positions] @ self.past[:, positions].T
-        square = d * d
-        return np.asarray((0.5 * d * square * (1.0 + square)) @ self.pull)
