@@ -11,6 +11,8 @@ from judgepanel.scoring.rare_errors import FEW_ERRORS
 from judgepanel.scoring.units import unit_codes
 from judgepanel.studies.settings import Prepared
 
+_CELLS = 1_000_000
+"""Votes that are summed together: the product needs a copy of them in double precision."""
 FEW_LABELS = 30
 
 
@@ -41,7 +43,11 @@ def n_errors(prepared: Prepared) -> int:
     """
     ballots = prepared.ballots
     correct, voted = counts(ballots, np.arange(ballots.n_items))
-    margin = ballots.signs * (ballots.votes @ np.log((correct + 1.0) / (voted - correct + 1.0)))
+    weights = np.log((correct + 1.0) / (voted - correct + 1.0))
+    step = max(1, _CELLS // max(1, ballots.n_judges))
+    starts = range(0, ballots.n_items, step)
+    margin = np.concatenate([ballots.votes[start : start + step] @ weights for start in starts])
+    margin *= ballots.signs
     return int(np.floor((margin < 0).sum() + 0.5 * (margin == 0).sum()))
 
 

@@ -175,9 +175,11 @@ def _by_votes(
 
 def _rows(verdicts: NDArray[np.int8], labels: NDArray[np.int8], units: Codes) -> _Rows:
     code = _codes(np.column_stack([verdicts, labels]))[0]
-    # Items of one group count once: they are known to be alike.
-    pairs = np.unique(np.column_stack([code, units]), axis=0)
-    count = np.bincount(pairs[:, 0])
+    count = np.bincount(code)
+    if np.bincount(units).max() > 1:
+        # Items of one group count once: they are known to be alike.
+        pairs = np.unique(np.column_stack([code, units]), axis=0)
+        count = np.bincount(pairs[:, 0])
     present, alike = _codes(np.column_stack([verdicts != MISSING, labels]))
     chance = np.exp(log_chance(verdicts, labels))
     twins = np.asarray((alike[present] - 1.0) * chance, dtype=np.float64)

@@ -25,6 +25,8 @@ _RIDGE = 0.05
 _BIN_ITEMS = 8
 _MOST_BINS = 20
 _FEW = 0.05
+_CELLS = 4_000_000
+"""Items by judges whose expected votes are held at once."""
 MOST_FITTED = 20_000
 """Number of rows, spread evenly over the file, to which the probabilities are fitted."""
 
@@ -46,17 +48,22 @@ def log_chance(votes: Votes, labels: Votes) -> Floats:
     learnt = np.linspace(0, n_items - 1, min(n_items, MOST_FITTED)).astype(np.int64)
     means = _class_means(votes[learnt], labels[learnt])
     centred = _centred(votes, cast, labels, means)
-    expected = _from_the_others(centred[learnt], cast[learnt], centred)
-    expected += means[labels]
-    # Rounded so that floating-point noise from the order of items and judges moves no value to
-    # another bin.
-    np.round(expected, 9, out=expected)
+    slopes = _slopes_of_the_others(centred[learnt], cast[learnt])
     total = np.zeros(n_items)
-    for j in range(n_judges):
-        rows = np.flatnonzero(cast[:, j])
-        if len(rows):
-            known = learnt[cast[learnt, j]]
-            total[rows] += _log_share(expected[:, j], votes[:, j], rows, known)
+    step = max(1, _CELLS // max(1, n_items))
+    for start in range(0, n_judges, step):
+        judges = slice(start, min(start + step, n_judges))
+        # One judge's expected votes are then neighbours in memory.
+        expected = np.ascontiguousarray((centred @ slopes[:, judges]).T)
+        expected += means.T[judges][:, labels]
+        # Rounded so that floating-point noise from the order of items and judges moves no value to
+        # another bin.
+        np.round(expected, 9, out=expected)
+        for j, of_judge in enumerate(expected, start):
+            rows = np.flatnonzero(cast[:, j])
+            if len(rows):
+                known = learnt[cast[learnt, j]]
+                total[rows] += _log_share(of_judge, votes[:, j], rows, known)
     return total
 
 
@@ -78,21 +85,20 @@ def _centred(votes: Votes, cast: NDArray[np.bool_], labels: Votes, means: Floats
     return scipy.sparse.csr_matrix((values, (row, judge)), shape=votes.shape)
 
 
-def _from_the_others(some: Any, cast: NDArray[np.bool_], centred: Any) -> Floats:
-    """Return the linear prediction of every centred vote from the other votes of its row.
+def _slopes_of_the_others(centred: Any, cast: NDArray[np.bool_]) -> Floats:
+    """Slopes (n_judges, n_judges) of the linear prediction of a judge's centred vote, a column,
+    from the other votes of a row.
 
     The ridge penalty grows with judges per vote of a judge, so few rows cannot overfit.
     """
-    product = some.T @ some
+    product = centred.T @ centred
     covariance = (product if isinstance(product, np.ndarray) else product.toarray()) / len(cast)
     scale = float(np.mean(np.diag(covariance)))
     ridge = _RIDGE + cast.shape[1] / max(float(cast.sum(axis=0).mean()), 1.0)
     precision = np.linalg.inv(covariance + (ridge * scale + 1e-9) * np.eye(len(covariance)))
     own = np.diag(precision).copy()
     np.fill_diagonal(precision, 0.0)
-    predicted: Floats = centred @ precision
-    predicted /= -own
-    return predicted
+    return np.asarray(precision / -own)
 
 
 def _log_share(
@@ -104,5 +110,5 @@ def _log_share(
     place = np.searchsorted(edges, expected[known], side="right")
     ones = np.bincount(place, votes[known] == 1, minlength=n_bins)
     share = (ones + 0.5) / (np.bincount(place, minlength=n_bins) + 1.0)
-    held = share[np.searchsorted(edges, expected[rows], side="right")]
-    return np.log(np.where(votes[rows] == 1, held, 1.0 - held))
+    log_share = np.log(np.stack([1.0 - share, share]))
+    return np.asarray(log_share[votes[rows], np.searchsorted(edges, expected[rows], side="right")])
