@@ -21,13 +21,16 @@ from judgepanel.present.decide.recommend import (
     recommendation_sentence,
     rival_sentence,
 )
+from judgepanel.present.pipeline import pipeline_of
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import study_blocks
 from judgepanel.present.trust.scope import ScopeView
 from judgepanel.render.markdown import markdown_text
 from judgepanel.render.terminal import terminal_text
+from judgepanel.studies.budget.label_budget import LABEL_BUDGET
 from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE
+from judgepanel.studies.robustness.corruption import CORRUPTION
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.scope import SCOPE
 from judgepanel.studies.settings import Settings
@@ -151,6 +154,27 @@ def _one_figure_for_one_thing(decided, curve, scope):
         assert float(scope.saturation.nll.value[-1]) == pytest.approx(everyone, abs=1e-9)
 
 
+def _averages_are_one(votes, decided, splits):
+    """The recommended panel has its expected NLL, and its name, on every page that shows it."""
+    settings = Settings(splits=splits)
+    shown = pipeline_of(decided)
+    budget, scope, damage = (
+        replace(ENTRIES[study.name].under(votes, settings, shown)[0], **quick)
+        for study, quick in (
+            (LABEL_BUDGET, {"budgets": (), "panels": ()}),
+            (SCOPE, {"others": ()}),
+            (CORRUPTION, {"flips": (0.4,), "absent": (0.4,), "panels": ()}),
+        )
+    )
+    assert {spec.aggregator for spec in (budget, scope, damage)} == {AVERAGE}
+    levels = [
+        run(LABEL_BUDGET, votes, budget, jobs=1).nll.value[0, -1, -1],
+        run(SCOPE, votes, scope, jobs=1).saturation.nll.value[-1],
+        run(CORRUPTION, votes, damage, jobs=1).nll.value[-1, 0],
+    ]
+    assert levels == pytest.approx([float(decided.nll.value)] * len(levels), rel=1e-9)
+
+
 def _what_beats_or_loses_to_the_panel_is_the_same_on_page_sheet_and_terminal(
     decided, page, report, terminal
 ):
@@ -196,6 +220,13 @@ def test_simulated_votes_get_one_decision(kind, seed):
 @pytest.mark.parametrize("name", ["clean_pairwise", "hard_panel", "one_class", "sparse_humans"])
 def test_samples_get_one_decision(name):
     check(sample_votes(name))
+
+
+@pytest.mark.parametrize("kind", range(len(KINDS)))
+def test_the_recommended_panel_is_the_same_panel_on_all_pages(kind):
+    votes, settings = world(kind, 0), Settings(splits=2)
+    decided = run(RECOMMEND, votes, RecommendSpec(settings), jobs=1)
+    _averages_are_one(votes, decided, settings.splits)
 
 
 @pytest.mark.parametrize(
