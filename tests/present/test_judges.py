@@ -7,6 +7,7 @@ import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.judges.clusters import FamilyAgreement
+from judgepanel.models.mixture import mixture_of
 from judgepanel.present.blocks import Figure, Heading
 from judgepanel.present.understand.judges import (
     JudgesView,
@@ -122,3 +123,15 @@ def test_the_table_says_what_the_recommended_panel_does_with_each_judge(result):
     blocks = present(result, JudgesSpec(), JudgesView(recommendation=outcome))
     above = blocks[blocks.index(Heading("All judges", 3)) + 1]
     assert above.text.startswith("Recommended panel: ")
+
+
+def test_weights_in_an_average_say_of_which_pipeline_and_how_much_of_it_uses_the_judge(result):
+    votes = family_votes()
+    outcome = run(RECOMMEND, votes, RecommendSpec(Settings(splits=2), folds=2), jobs=1)
+    main = outcome.model.main
+    both = replace(outcome, model=mixture_of([main, main], [0.75, 0.25]))
+    table = judges_table(result, recommendation=both)
+    assert {"weight in the main pipeline", "in the average"} <= set(table)
+    assert set(filter(None, table["in the average"].texts())) == {"100 %"}
+    single = replace(outcome, model=mixture_of([main], [1.0]))
+    assert "weight in the panel" in judges_table(result, recommendation=single)

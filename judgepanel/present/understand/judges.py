@@ -188,12 +188,19 @@ def judges_table(
 def _decided(
     result: Judges, order: NDArray[np.int64], recommendation: Recommendation
 ) -> dict[str, Column]:
-    """Return the recommendation's decision on each judge, and its vote's weight."""
+    """Return the recommendation's decision on each judge, and its vote's weight.
+
+    Of an average, that is the weight in its heaviest pipeline, beside the weight of the pipelines
+    that use the judge.
+    """
     frame = weights_frame(recommendation).set_index("judge")
     frame = frame.reindex([result.judges[j] for j in order])
-    return {
-        "decision": text(frame["decision"].fillna("leave out").tolist()),
-        "weight in the panel": numbers(frame["weight"]),
+    decided = {"decision": text(frame["decision"].fillna("leave out").tolist())}
+    if not recommendation.averages:
+        return decided | {"weight in the panel": numbers(frame["weight"])}
+    return decided | {
+        "weight in the main pipeline": numbers(frame["weight"]),
+        "in the average": numbers(frame["share"], "share"),
     }
 
 
