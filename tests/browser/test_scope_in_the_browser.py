@@ -65,7 +65,7 @@ def test_what_the_curve_shows_by_default_is_no_choice_here_and_a_choice_comes_al
     expect(page.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
     settled(page)
     menu.get_by_role("link", name="Scope").click()
-    expect(page.get_by_text("This page shows uncalibrated joint")).to_be_visible()
+    expect(page.get_by_text("This page shows the recommended panel.")).to_be_visible()
     finished(page)
     page.get_by_role("button", name="Show one-coin + beta").click()
     expect(page.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
