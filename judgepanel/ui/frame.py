@@ -43,7 +43,8 @@ h3 { font-size: 1rem !important; font-weight: 650; padding: .4rem 0 .2rem 0 !imp
 .jp-problem { margin: 0; padding: .55rem .8rem; border-left: 4px solid #DC2626;
   background: rgba(220,38,38,.10); overflow-wrap: anywhere; }
 .jp-note { font-size: .9rem; margin: 0; overflow-wrap: anywhere; }
-.jp-reading { font-size: .86rem; margin: 0; opacity: .75; overflow-wrap: anywhere; }
+.jp-reading { font-size: .86rem; margin: 0; overflow-wrap: anywhere;
+  color: color-mix(in srgb, currentColor 75%, transparent); }
 .jp-text { margin: 0; overflow-wrap: anywhere; }
 :is(p, div):has(> .jp-term) { position: relative; }
 .jp-term { text-decoration: underline dotted 1px; text-underline-offset: .22em;
@@ -54,6 +55,11 @@ h3 { font-size: 1rem !important; font-weight: 650; padding: .4rem 0 .2rem 0 !imp
   border: 1px solid rgba(128,128,128,.5); border-radius: 4px; font-size: .86rem; font-weight: 400;
   line-height: 1.4; color: light-dark(#0F1720, #E4E8ED); background: light-dark(#FFFFFF, #1A1F27);
   box-shadow: 0 2px 10px rgba(0,0,0,.25); pointer-events: none; }
+@supports (anchor-scope: --jp-term) {
+  .jp-term { anchor-name: --jp-term; anchor-scope: --jp-term; }
+  .jp-term:is(:hover, :focus)::after { position: fixed; position-anchor: --jp-term;
+    position-area: bottom span-right; position-try-fallbacks: flip-inline, flip-block;
+    left: auto; margin: .3rem 0; width: max-content; max-width: min(26rem, 92vw); } }
 .jp-brand { font-size: 1.15rem; font-weight: 700; margin: 0; }
 section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
   padding: .2rem 0 .5rem !important; }

@@ -8,6 +8,7 @@ written as ``$'\xHH'``: the shell restores them, and the terminal does not inter
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judgepanel.studies.contract import Spec
@@ -19,6 +20,8 @@ from judgepanel.votes.grades import by_judge
 if TYPE_CHECKING:
     from judgepanel.decision.recommend_spec import RecommendSpec
 
+PROGRAM = "./run cli" if Path(__file__).parents[2].joinpath("run").is_file() else "judgepanel"
+"""The command line: in a checkout of the repository, or where the package is installed."""
 _DEFAULT = Settings()
 Option = tuple[str, str | None]
 """An option and its value, None for one without a value."""
@@ -124,4 +127,4 @@ def _pairs(columns: tuple[str, ...]) -> list[Option]:
 def _command(name: str, files: list[str], options: list[Option]) -> str:
     words = [f"./{file}" if file.startswith("-") else file for file in files]
     words += [f"{option}={value}" if value is not None else option for option, value in options]
-    return f"./run cli {name} " + " ".join(quoted(word) for word in words)
+    return f"{PROGRAM} {name} " + " ".join(quoted(word) for word in words)

@@ -58,8 +58,9 @@ def shipped_cells():
 
 
 def run(folder, sources):
-    """The cells after a kernel has run them in a folder with the samples."""
-    shutil.copytree(SAMPLE_FOLDER, folder / "sample_data")
+    """The cells after a kernel has run them; the samples are in its folder and in that above."""
+    for place in (folder, folder.parent):
+        shutil.copytree(SAMPLE_FOLDER, place / "sample_data")
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
     resources = {"metadata": {"path": str(folder)}}
     with pytest.MonkeyPatch.context() as patch:
@@ -88,7 +89,7 @@ class Session:
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    folder, lines = tmp_path_factory.mktemp("notebook"), readme_lines()
+    folder, lines = tmp_path_factory.mktemp("notebook") / "docs", readme_lines()
     shipped = [cell.source for cell in shipped_cells()]
     sources = [quick(source) for source in (*lines, "scores", *shipped)]
     cells = run(folder, [*sources, STOPPED, AFTER])

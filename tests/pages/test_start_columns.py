@@ -79,15 +79,18 @@ def records_of_an_upload() -> None:
 def task_of_an_upload() -> None:
     import streamlit as st
 
-    from judgepanel.ui.pages.start_columns import choose_task, guessed_columns
+    from judgepanel.ui.pages.start_columns import choose_columns, choose_task, guessed_columns
     from judgepanel.votes import read_table
+    from judgepanel.votes.forms import implied_task
 
     words = {"good": ("no", "yes"), "better": ("B", "A")}[
         st.text_input("words", "good", key="words")
     ]
     lines = [f"q{n},{words[n % 2]},{words[n // 4]}" for n in range(8)]
     raw = read_table("\n".join(["item_id,label,ann", *lines]).encode(), "v.csv")
-    st.write("task: " + choose_task(raw, guessed_columns(raw)))
+    place = st.container()
+    table, mapping, _ = choose_columns(raw, guessed_columns(raw), None)
+    st.write("task: " + choose_task(place, implied_task(table, mapping)))
 
 
 def shown(app: AppTest) -> str:

@@ -188,7 +188,7 @@ def test_judges_are_listed_by_what_they_are_worth_where_that_is_known():
     statuses = tuple(JudgeStatus(name, "helps", "", None) for name in votes.judges)
     table = weights_table(outcome, RecommendationView(votes, statuses, worth))
     assert list(table["judge"].values) == list(reversed(votes.judges))
-    assert set(table["role"].values) == {"helps"}
+    assert set(table["status"].values) == {"helps"}
 
 
 def test_a_candidate_that_was_taken_is_held_against_the_recommended_panel():

@@ -58,7 +58,7 @@ def weights_frame(result: Recommendation) -> pd.DataFrame:
 def weights_table(
     result: Recommendation, view: RecommendationView = NOTHING_KNOWN
 ) -> dict[str, Column]:
-    """Return :func:`weights_frame` for people, with accuracy and role.
+    """Return :func:`weights_frame` for people, with accuracy and status.
 
     Sorted by value if known, else by accuracy, best first; in panel order without votes.
     """
@@ -74,7 +74,7 @@ def weights_table(
         known = {"accuracy": levels(replace(accuracy, unit="share"))}
     if view.statuses:
         status = {judge.judge: judge.status for judge in view.statuses}
-        known["role"] = text([status.get(name, "") for name in frame["judge"]])
+        known["status"] = text([status.get(name, "") for name in frame["judge"]])
     share = {"in the average": numbers(frame["share"], "share")} if result.averages else {}
     return {
         "decision": text(frame["decision"].tolist()),

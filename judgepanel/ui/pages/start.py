@@ -33,6 +33,7 @@ from judgepanel.votes import (
     open_table,
 )
 from judgepanel.votes.checks import item_checks
+from judgepanel.votes.forms import implied_task
 from judgepanel.votes.grades import graded_judges
 from judgepanel.votes.orientation import POLICIES, orient
 from judgepanel.votes.role_file import ROLES_FILE, roles_text
@@ -183,14 +184,17 @@ def _uploaded(
     try:
         raw = choose_records(data, name)
         guessed = guessed_columns(raw)
-        task = choose_task(raw, guessed)
-        if raw.task not in (None, task):
+        place = st.container()
+        task = None if raw.task is None else choose_task(place, raw.task)
+        if task != raw.task:
             # A folder of results may hold pairs and single responses; only one kind is read.
             raw = read_upload(data, name, task, raw.records)
             guessed = guessed_columns(raw)
         label_table = None if labels is None else read_upload(labels.getvalue(), labels.name)
         judge_table = None if judges is None else read_upload(judges.getvalue(), judges.name)
         table, mapping, shown = choose_columns(raw, guessed, label_table)
+        if task is None:
+            task = choose_task(place, implied_task(table, mapping))
         thresholds = choose_thresholds(graded_judges(table, mapping, task))
         loaded = build_votes(
             table, mapping, task=task, judge_table=judge_table, thresholds=thresholds

@@ -19,7 +19,6 @@ from judgepanel.ui.uploads import read_upload
 from judgepanel.ui.widgets import ROW
 from judgepanel.ui.widgets import table as draw_table
 from judgepanel.votes import TASKS, InputError, Mapping, RawTable, guess_mapping
-from judgepanel.votes.forms import implied_task
 from judgepanel.votes.grades import ALL_OTHERS, GradedJudge
 from judgepanel.votes.label_table import label_columns
 from judgepanel.votes.load import map_columns
@@ -73,10 +72,9 @@ def guessed_columns(raw: RawTable) -> Mapping | None:
         return None
 
 
-def choose_task(raw: RawTable, guessed: Mapping | None) -> Task:
+def choose_task(where: DeltaGenerator, implied: Task | None) -> Task:
     """The task that the file or its verdicts imply, unless the user chooses another."""
-    implied = raw.task or (None if guessed is None else implied_task(raw, guessed))
-    return st.radio(
+    return where.radio(
         "Task",
         TASKS,
         index=TASKS.index(implied or "pairwise"),
