@@ -33,7 +33,16 @@ OUTSIDE = {
     "CONTRIBUTING.md": "contributing.md",
     "sample_data/README.md": "samples.md",
 }
-FOUND_LAST = ("benchmarks/", "changelog.md", "columns.md", "contributing.md", "limits.md")
+FOUND_FIRST = ("aggregators.md", "cost.md", "scope.md", "share.md")
+"""Pages that answer what is often asked: search lists them above all others."""
+FOUND_LAST = (
+    "benchmarks/",
+    "changelog.md",
+    "columns.md",
+    "contributing.md",
+    "index.md",
+    "limits.md",
+)
 """Pages that search lists below those that answer a user's question."""
 MORE = {
     **dict.fromkeys(("P0", "P1", "P2", "P3"), "scope.md#what-to-do-when-a-check-fails"),
@@ -79,6 +88,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Turn links of the repository into links of the site."""
     if page.file.src_uri.startswith(FOUND_LAST):
         page.meta["search"] = {"boost": 0.1}
+    if page.file.src_uri in FOUND_FIRST:
+        page.meta["search"] = {"boost": 4}
     source = _sources.get(page.file.src_uri)
     if source is None:
         return markdown
@@ -135,7 +146,7 @@ def _glossary() -> str:
 
 
 def _gallery(config: MkDocsConfig, files: Files) -> str:
-    """A page that leads to the report on LLMBar with every figure of every page."""
+    """A page that shows the report on LLMBar with every figure of every page."""
     splits = int(os.environ.get(SPLITS, "10"))
     head = "# Gallery\n\nEvery figure of every page on the votes of LLMBar (419 items, 65 judges), "
     if not splits:
@@ -148,9 +159,15 @@ def _gallery(config: MkDocsConfig, files: Files) -> str:
     )
     files.append(File.generated(config, "gallery/llmbar.html", abs_src_path=str(report)))
     sections = _SECTION.findall(report.read_text("utf-8"))
-    listed = "\n".join(f"- [{title}](gallery/llmbar.html#{key})" for key, title in sections)
+    listed = " &middot; ".join(
+        f'<a href="gallery/llmbar.html#{key}" target="report">{title}</a>'
+        for key, title in sections
+    )
     return (
-        head + "with its answer, caveats and table: [the whole report](gallery/llmbar.html), "
-        f"or one section of it.\n\n{listed}\n\nThis command makes it:\n\n"
+        head + "with its answer, caveats and table, as in a report "
+        "([on a page of its own](gallery/llmbar.html)).\n\n"
+        f'<p class="gallery">{listed}</p>\n\n'
+        '<iframe class="gallery" name="report" title="Report on LLMBar" '
+        'src="gallery/llmbar.html"></iframe>\n\nThis command makes it:\n\n'
         f"```sh\n./run cli {' '.join(command)} --out llmbar.html\n```\n"
     )

@@ -9,8 +9,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.figures.panel_curve import METRIC_NAMES
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.pipeline import OFFERED
+from judgepanel.studies.contest.averaged import PANEL_AGGREGATORS, PanelAggregator
+from judgepanel.studies.settings import Settings
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
 
 METRIC_LABELS = {"nll": "NLL", "brier": "Brier", "ece": "ECE", "accuracy": "Accuracy"}
@@ -81,6 +84,11 @@ def calibrator_control(
         help="How the summed votes become a probability. All panels on the page use the same one.",
     )
     return chosen
+
+
+def offered_aggregators(settings: Settings) -> tuple[PanelAggregator, ...]:
+    """All aggregators, and the recommended average where there can be one."""
+    return PANEL_AGGREGATORS if settings.protocol == "honest" else AGGREGATORS
 
 
 def aggregator_control(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -48,6 +49,14 @@ def test_the_python_reference_has_all_that_is_public(site: Path) -> None:
     names |= {name for name in judgepanel.models.__all__ if name[0].isupper()}
     assert [name for name in sorted(names) if f'.{name}"' not in text] == []
     assert not re.findall(r":(?:func|class|meth):", text)
+
+
+def test_search_lists_what_is_often_asked_first(site: Path) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
+    boost = {entry["location"]: entry.get("boost", 1) for entry in index["docs"]}
+    often, rarely = ("share", "cost", "scope", "aggregators"), ("changelog", "columns", "index")
+    assert min(boost[f"{page}.html"] for page in often) > 1
+    assert max(boost[f"{page}.html"] for page in rarely) < 1
 
 
 def test_links_lead_to_pages_and_code_is_named_without_a_link(site: Path) -> None:

@@ -9,7 +9,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.pipeline import Pipeline, pipeline_of
 from judgepanel.present.registry import CONFIDENCE_PAGE, ENTRIES
@@ -25,9 +24,9 @@ from judgepanel.studies.confidence.probabilities import known_splits
 from judgepanel.studies.confidence.reliability import ECE_BINS, RELIABILITY, ReliabilitySpec
 from judgepanel.studies.confidence.reliability_result import Reliability
 from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
-from judgepanel.studies.contest.averaged import AVERAGE, PANEL_AGGREGATORS
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.settings import grouped_votes
-from judgepanel.ui.controls import aggregator_control, begins_with, folded
+from judgepanel.ui.controls import aggregator_control, begins_with, folded, offered_aggregators
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pages.confidence_groups import items_section, sets_section
 from judgepanel.ui.pipeline import (
@@ -101,7 +100,7 @@ def _controls(context: PageContext, default: Pipeline) -> tuple[dict[str, Any], 
     aggregator = aggregator_control(
         first,
         AVERAGE if default.recommended else default.aggregator,
-        AGGREGATORS if context.analysis.settings.protocol == "paper" else PANEL_AGGREGATORS,
+        offered_aggregators(context.analysis.settings),
         help="How votes are summed. The recommended panel chooses judges and calibrators "
         "itself. Dawid–Skene, stacking and joint are refitted in every split and take longer.",
     )

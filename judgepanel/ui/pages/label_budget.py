@@ -26,8 +26,13 @@ from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.budget.readings import MOST_LABELS, read
 from judgepanel.studies.compare import arm_name
-from judgepanel.studies.contest.averaged import AVERAGE, PANEL_AGGREGATORS, PanelAggregator
-from judgepanel.ui.controls import aggregator_control, calibrator_control, folded
+from judgepanel.studies.contest.averaged import AVERAGE, PanelAggregator
+from judgepanel.ui.controls import (
+    aggregator_control,
+    calibrator_control,
+    folded,
+    offered_aggregators,
+)
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_others, show_study
@@ -94,7 +99,7 @@ def _controls(context: PageContext, default: Pipeline) -> _Asked:
     aggregator = aggregator_control(
         first,
         default.of_panel,
-        AGGREGATORS if context.analysis.settings.protocol == "paper" else PANEL_AGGREGATORS,
+        offered_aggregators(context.analysis.settings),
         help="How votes are summed. The recommended panel is chosen again for every budget. "
         "Dawid–Skene, stacking and joint are refitted for every budget and take longer.",
     )

@@ -136,6 +136,8 @@ def scoring(context: PageContext, spec: RecommendSpec, result: Recommendation) -
         section_answer(labelled_sentence(scored.labelled))
     frame = scored.frame()
     preview = frame.head(_PREVIEW).copy()
+    blank = [name for name in ("set_80", "set_90") if not preview[name].any()]
+    preview = preview.drop(columns=blank)
     preview["item_id"] = [plain(name, 120) for name in preview["item_id"]]
     table(Table(as_columns(preview), height=260), key="scored")
     st.download_button(

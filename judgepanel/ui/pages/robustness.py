@@ -11,7 +11,6 @@ from typing import Any
 import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.transfer import METHODS
 from judgepanel.present.decide.decision import other_pipeline
@@ -23,7 +22,7 @@ from judgepanel.present.robustness.distortion import DistortionView
 from judgepanel.present.robustness.narrow_band import NarrowBandView
 from judgepanel.present.robustness.transfer import CARRIED, METHOD_NAMES, TransferView
 from judgepanel.present.robustness.worst import worst_finding
-from judgepanel.studies.contest.averaged import AVERAGE, PANEL_AGGREGATORS
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.robustness.corruption import CORRUPTION
 from judgepanel.studies.robustness.damage import SCENARIOS
@@ -33,7 +32,12 @@ from judgepanel.studies.robustness.distortion import DISTORTION
 from judgepanel.studies.robustness.narrow_band import NARROW_BAND, NarrowBandSpec
 from judgepanel.studies.robustness.permutation import PERMUTATION
 from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
-from judgepanel.ui.controls import aggregator_control, calibrator_control, folded
+from judgepanel.ui.controls import (
+    aggregator_control,
+    calibrator_control,
+    folded,
+    offered_aggregators,
+)
 from judgepanel.ui.frame import PageContext, answer, caption, next_step
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_others
@@ -108,7 +112,7 @@ def _transfer_controls(context: PageContext, default: Pipeline) -> tuple[Pipelin
     aggregator = aggregator_control(
         left,
         default.of_panel,
-        AGGREGATORS if context.analysis.settings.protocol == "paper" else PANEL_AGGREGATORS,
+        offered_aggregators(context.analysis.settings),
         help="How votes are summed, on the whole page. The recommended panel is chosen again, and "
         "Dawid–Skene, stacking and joint are refitted, for every figure; they take "
         f"{REFITTED} splits at most.",

@@ -8,18 +8,22 @@ from functools import partial
 import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.present.blocks import Command, Table
 from judgepanel.present.pipeline import Pipeline, pipeline_of
 from judgepanel.present.registry import ENTRIES, SCOPE_PAGE
 from judgepanel.present.trust.group_change import group_spec
 from judgepanel.present.trust.scope import ScopeView, check_figures, default_specs
 from judgepanel.present.trust.scope_sentences import safe, scope_answer
-from judgepanel.studies.contest.averaged import AVERAGE, PANEL_AGGREGATORS
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.scope.group_change import GROUP_CHANGE
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
-from judgepanel.ui.controls import aggregator_control, calibrator_control, folded
+from judgepanel.ui.controls import (
+    aggregator_control,
+    calibrator_control,
+    folded,
+    offered_aggregators,
+)
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pages.scope_groups import groups
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
@@ -82,7 +86,7 @@ def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
     aggregator = aggregator_control(
         left,
         default.of_panel,
-        AGGREGATORS if context.analysis.settings.protocol == "paper" else PANEL_AGGREGATORS,
+        offered_aggregators(context.analysis.settings),
         help="The aggregator in use: its curve is drawn, and the others are compared with it. "
         "The recommended panel is chosen again for every point. Dawid–Skene, stacking and joint "
         "are refitted for every point and take longer.",
