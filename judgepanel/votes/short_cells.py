@@ -61,6 +61,8 @@ def words_of(cells: Bytes) -> tuple[Codes, pa.Array]:
 def _cells(data: bytes, delimiter: str, structure: Structure, n_columns: int) -> Iterator[Bytes]:
     """Yield cells (n, n_columns) of some records: a byte, 0 if empty, ``_LONG`` if longer.
 
+    All cells count as longer if a record is longer than a block.
+
     A cell ends at a cut; if another cut is one byte before it the cell is empty, and if the other
     is two bytes before it the cell has one byte. Arithmetic on bytes is much faster than masks.
     """
@@ -68,6 +70,9 @@ def _cells(data: bytes, delimiter: str, structure: Structure, n_columns: int) ->
     while n_left:
         end = data.find(b"\n", min(start + _BLOCK, len(data)))
         end = len(data) if end < 0 else end + 1
+        if end - start > 2 * _BLOCK:  # Copies of a giant cell would take all memory.
+            yield np.full((1, n_columns), _LONG)
+            return
         codes = np.full(end - start + 3, _LF, np.uint8)
         codes[2:-1] = np.frombuffer(data, np.uint8, end - start, start)
         cut = (codes == ord(delimiter)) | (codes == _LF)
