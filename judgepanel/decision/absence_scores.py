@@ -39,12 +39,9 @@ def scores_without(panel: Mixture, codes: Votes, absent: list[list[int]]) -> Flo
 
 def _member_without(model: PanelModel, codes: Votes, absent: list[list[int]]) -> Floats:
     signs = _signs(codes)
-    there = np.ones((codes.shape[1], len(absent)))
-    for arm, positions in enumerate(absent):
-        there[positions, arm] = 0.0
-    empty = np.abs(signs) @ there == 0.0
+    there = _there(codes.shape[1], absent)
     scores = _probabilities(model, _logits(model, codes, signs, absent, there))
-    return np.where(empty.T, model.prior, scores)
+    return np.where(_empty(signs, there), model.prior, scores)
 
 
 def _logits(
@@ -92,6 +89,19 @@ def _probabilities(model: PanelModel, logits: Floats) -> Floats:
     return np.clip(sigmoid(apply_map(params, logits, shape.clip)), CLIP, 1.0 - CLIP)
 
 
+def _there(n_judges: int, absent: list[list[int]]) -> Floats:
+    """Return (n_judges, n_arms), 0 for the judges that are absent in an arm, else 1."""
+    there = np.ones((n_judges, len(absent)))
+    for arm, positions in enumerate(absent):
+        there[positions, arm] = 0.0
+    return there
+
+
+def _empty(signs: Floats, there: Floats) -> NDArray[np.bool_]:
+    """Whether no judge that is there voted on an item, (n_arms, n_items)."""
+    return np.asarray((np.abs(signs) @ there == 0.0).T)
+
+
 def _signs(codes: Votes) -> Floats:
     """Votes (n_items, n_judges) as -1, 1 and 0 where missing."""
     votes = uncoded(codes)
@@ -107,11 +117,8 @@ def fallback_without(
     """
     weights = np.array(fallback.weights)
     signs = _signs(votes)
-    there = np.ones((len(weights), len(absent)))
-    for arm, positions in enumerate(absent):
-        there[positions, arm] = 0.0
+    there = _there(len(weights), absent)
     present = ((np.abs(weights) * np.abs(signs)) @ there / np.abs(weights).sum()).T
     logits = ((weights * signs) @ there).T / fallback.temperature(present)
     p = np.clip(sigmoid(logits), CLIP, 1.0 - CLIP)
-    empty = (np.abs(signs) @ there == 0.0).T
-    return np.where(empty, panel.prior, p), 1.0 - present
+    return np.where(_empty(signs, there), panel.prior, p), 1.0 - present

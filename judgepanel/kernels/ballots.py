@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from judgepanel.scoring.units import unit_codes
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ballots:
@@ -56,7 +58,7 @@ class Ballots:
             self,
             votes=self.votes[items],
             signs=self.signs[items],
-            units=np.unique(self.units[items], return_inverse=True)[1].astype(np.int64),
+            units=unit_codes(self.units[items])[0],
             ties=None if self.ties is None else self.ties[items],
             margins=None if self.margins is None else self.margins[items],
         )

@@ -68,9 +68,17 @@ def score_control(where: DeltaGenerator, *, key: str, help: str) -> str:
 
 
 def calibrator_control(
-    where: DeltaGenerator, default: Calibrator, offered: Sequence[Calibrator] = OFFERED
+    where: DeltaGenerator,
+    default: Calibrator,
+    offered: Sequence[Calibrator] = OFFERED,
+    *,
+    average: bool = False,
 ) -> Calibrator:
-    """The calibrator of both arms; ``default`` is always offered."""
+    """The calibrator of both arms; ``default`` is always offered.
+
+    Under the recommended average it is drawn all the same: Streamlit would lose a choice that a
+    button makes for a widget that was not there.
+    """
     begins_with("calibrator", default)
     offered = offered if default in offered else (default, *offered)
     chosen: Calibrator = where.segmented_control(
@@ -81,7 +89,9 @@ def calibrator_control(
         key="calibrator",
         bind="query-params",
         format_func=CALIBRATOR_NAMES.__getitem__,
-        help="How the summed votes become a probability. All panels on the page use the same one.",
+        help="How the summed votes become a probability. All panels on the page use the same one; "
+        "members of the recommended average have their own.",
+        disabled=average,
     )
     return chosen
 

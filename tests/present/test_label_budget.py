@@ -13,15 +13,17 @@ from judgepanel.figures.label_budget import label_budget
 from judgepanel.present.blocks import Answer, Heading, Paragraph, Table
 from judgepanel.present.trust.label_budget import (
     BudgetView,
-    beats_null,
-    budget_sentence,
     budget_table,
-    joint_sentence,
     joint_table,
     needed_table,
+    present,
+)
+from judgepanel.present.trust.label_budget_sentences import (
+    beats_null,
+    budget_sentence,
+    joint_sentence,
     next_sentence,
     paper_note,
-    present,
     target_sentence,
 )
 from judgepanel.render.terminal import terminal_text

@@ -22,6 +22,7 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.present.trust import label_budget
+from judgepanel.present.trust.label_budget_sentences import again_sentence
 from judgepanel.studies.budget.fraction_sweep import FractionSweepSpec
 from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
 from judgepanel.studies.budget.label_budget import LabelBudgetSpec
@@ -205,7 +206,7 @@ def _shares(result: FractionSweep, calibrator: str, view: SweepView) -> list[Blo
 
 
 def _method(result: FractionSweep) -> Method:
-    again = f" {label_budget.again_sentence('share')}" if result.aggregator == AVERAGE else ""
+    again = f" {again_sentence('share')}" if result.aggregator == AVERAGE else ""
     return Method(
         "In each split the items are put in a random order, a share of them calibrates and all the "
         "others evaluate, so a larger share adds labels to those of a smaller one. Judges are "

@@ -21,9 +21,8 @@ from judgepanel.studies.accumulate import Arms
 from judgepanel.studies.common import check_each_once, check_known, check_panels
 from judgepanel.studies.contest.averaged import (
     AVERAGE,
-    PANEL_AGGREGATORS,
     PanelAggregator,
-    check_average,
+    check_panel_aggregators,
 )
 from judgepanel.studies.contest.beside import COMPARED
 from judgepanel.studies.settings import Settings
@@ -63,12 +62,11 @@ class PanelsSpec:
     SUBJECT: ClassVar[str] = "a comparison"
 
     def __post_init__(self) -> None:
-        check_known("aggregator", PANEL_AGGREGATORS, (self.aggregator,))
+        check_panel_aggregators((self.aggregator,), self.settings)
         check_known("calibrator", CALIBRATORS, self.calibrators)
         check_known("ranking", RANKINGS, (self.ranking,))
         check_each_once(self.SUBJECT, "calibrator", CALIBRATORS, self.calibrators)
         check_panels(self.panels)
-        check_average(self.aggregator, self.settings)
         if self.aggregator == AVERAGE:
             object.__setattr__(self, "calibrators", ("none",))
 

@@ -22,10 +22,9 @@ from judgepanel.studies.common import check_known, check_panels, splits_of
 from judgepanel.studies.confidence.repeats import Repeats, repeats
 from judgepanel.studies.contest.averaged import (
     AVERAGE,
-    PANEL_AGGREGATORS,
     Averaged,
     PanelAggregator,
-    check_average,
+    check_panel_aggregators,
     recommended,
     remembered,
 )
@@ -73,7 +72,7 @@ class PanelSpec:
     ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
 
     def __post_init__(self) -> None:
-        check_known("aggregator", PANEL_AGGREGATORS, (self.aggregator,))
+        check_panel_aggregators((self.aggregator,), self.settings)
         check_known("calibrator", CALIBRATORS, (self.calibrator,))
         check_known("ranking", RANKINGS, (self.ranking,))
         if self.panel is not None:
@@ -85,7 +84,6 @@ class PanelSpec:
                 allowed="no panel",
                 remedy="leave the panel out or take another aggregator",
             )
-        check_average(self.aggregator, self.settings)
         if self.aggregator == AVERAGE:
             object.__setattr__(self, "calibrator", "none")
 

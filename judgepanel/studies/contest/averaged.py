@@ -11,7 +11,7 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
@@ -25,6 +25,7 @@ from judgepanel.kernels.calibrate.calibration import Calibrator, fit
 from judgepanel.kernels.evaluate.calibrated import Calibrated, SplitScores, evaluate
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import Split
+from judgepanel.studies.common import check_known
 from judgepanel.studies.contest.average import average_logits, average_weights, bootstrap
 from judgepanel.studies.contest.candidates import Candidates, candidates_of
 from judgepanel.studies.contest.compete import Results, Terms, compete
@@ -115,15 +116,16 @@ def only(by_calibrator: Mapping[Calibrator, Value]) -> Value:
     return value
 
 
-def check_average(aggregator: str, settings: Settings) -> None:
-    """Refuse the average under the paper's protocol.
+def check_panel_aggregators(names: Sequence[str], settings: Settings) -> None:
+    """Refuse unknown aggregators, and the average under the paper's protocol.
 
     Raises
     ------
     InputError
-        It would rest on in-sample scores.
+        An unknown name; under the paper's protocol the average would rest on in-sample scores.
     """
-    if aggregator == AVERAGE and settings.protocol != "honest":
+    check_known("aggregator", PANEL_AGGREGATORS, names)
+    if AVERAGE in names and settings.protocol != "honest":
         raise InputError(
             "the average under the paper's protocol would rest on in-sample scores",
             value=settings.protocol,

@@ -41,9 +41,8 @@ from judgepanel.studies.common import (
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contest.averaged import (
     AVERAGE,
-    PANEL_AGGREGATORS,
     PanelAggregator,
-    check_average,
+    check_panel_aggregators,
 )
 from judgepanel.studies.contest.beside import COMPARED
 from judgepanel.studies.contract import Chunk, Study
@@ -113,7 +112,7 @@ class CorruptionSpec:
     )
 
     def __post_init__(self) -> None:
-        check_known("aggregator", PANEL_AGGREGATORS, (self.aggregator,))
+        check_panel_aggregators((self.aggregator,), self.settings)
         check_known("calibrator", CALIBRATORS, (self.calibrator,))
         check_known("ranking", RANKINGS, (self.ranking,))
         check_panels(self.panels)
@@ -131,7 +130,6 @@ class CorruptionSpec:
                 value=self.concentrated,
                 allowed=f"a share from {max(self.flips):g} to 1",
             )
-        check_average(self.aggregator, self.settings)
         if self.aggregator == AVERAGE:
             object.__setattr__(self, "calibrator", "none")
 

@@ -31,11 +31,10 @@ from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_each_once, check_known, fields_of_run, splits_of
 from judgepanel.studies.contest.averaged import (
     AVERAGE,
-    PANEL_AGGREGATORS,
     PanelAggregator,
     as_scores,
     average_on,
-    check_average,
+    check_panel_aggregators,
     only,
 )
 from judgepanel.studies.contract import Chunk, Study
@@ -98,7 +97,7 @@ class DifficultyTransferSpec:
     )
 
     def __post_init__(self) -> None:
-        check_known("aggregator", PANEL_AGGREGATORS, (self.aggregator,))
+        check_panel_aggregators((self.aggregator,), self.settings)
         check_known("calibrator", CALIBRATORS, self.calibrators)
         check_each_once("a transfer", "calibrator", CALIBRATORS, self.calibrators)
         if not 0.0 < self.share <= 0.5:
@@ -115,7 +114,6 @@ class DifficultyTransferSpec:
                 value=self.most,
                 allowed="a number above 1",
             )
-        check_average(self.aggregator, self.settings)
         if self.aggregator == AVERAGE:
             object.__setattr__(self, "calibrators", ("none",))
 

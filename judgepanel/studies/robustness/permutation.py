@@ -26,10 +26,9 @@ from judgepanel.studies.common import check_known, fields_of_run
 from judgepanel.studies.compare import grid_estimates
 from judgepanel.studies.contest.averaged import (
     AVERAGE,
-    PANEL_AGGREGATORS,
     PanelAggregator,
     all_judges,
-    check_average,
+    check_panel_aggregators,
 )
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
@@ -73,7 +72,7 @@ class PermutationSpec:
     )
 
     def __post_init__(self) -> None:
-        check_known("aggregator", PANEL_AGGREGATORS, (self.aggregator,))
+        check_panel_aggregators((self.aggregator,), self.settings)
         check_known("calibrator", CALIBRATORS, (self.calibrator,))
         if not 1 <= self.permutations <= MOST:
             raise InputError(
@@ -85,7 +84,6 @@ class PermutationSpec:
             raise InputError(
                 "a permutation needs 2 splits or more", value=self.splits_each, allowed="2 or more"
             )
-        check_average(self.aggregator, self.settings)
         if self.aggregator == AVERAGE:
             object.__setattr__(self, "calibrator", "none")
 

@@ -25,10 +25,9 @@ from judgepanel.studies.common import check_known, fields_of_run
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contest.averaged import (
     AVERAGE,
-    PANEL_AGGREGATORS,
     PanelAggregator,
     all_judges,
-    check_average,
+    check_panel_aggregators,
 )
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import FEW_LABELS, stand_ins
@@ -73,11 +72,10 @@ class SliceTransferSpec:
     )
 
     def __post_init__(self) -> None:
-        check_known("aggregator", PANEL_AGGREGATORS, (self.aggregator,))
+        check_panel_aggregators((self.aggregator,), self.settings)
         check_known("calibrator", CALIBRATORS, (self.calibrator,))
         if self.quantiles < 2:
             raise InputError("a numeric feature is cut into 2 parts or more", value=self.quantiles)
-        check_average(self.aggregator, self.settings)
         if self.aggregator == AVERAGE:
             object.__setattr__(self, "calibrator", "none")
 

@@ -17,6 +17,8 @@ from judgepanel.scoring.inference import MARGIN, estimate, simultaneous_reach, v
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import Tally
 from judgepanel.studies.compare import RANGES, mean_sizes
+from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.beside import RECOMMENDED
 from judgepanel.studies.scope.missingness import POOLED, Missingness, MissingTest
 from judgepanel.votes.checks import Check, Outcome
 from judgepanel.votes.errors import listed, quote_value
@@ -251,6 +253,6 @@ def _advice(missing: Missingness, better: list[SwitchArm], *, costs: bool) -> st
 
 def spoken(aggregator: str) -> str:
     """Return an aggregator's name for use within a sentence."""
-    if aggregator == "average":
-        return "the recommended panel"
+    if aggregator == AVERAGE:
+        return RECOMMENDED
     return aggregator.replace("_", "-").replace("dawid-skene", "Dawid-Skene")

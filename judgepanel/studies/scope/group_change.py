@@ -39,7 +39,7 @@ from judgepanel.studies.contest.averaged import (
     PANEL_AGGREGATORS,
     PanelAggregator,
     all_judges,
-    check_average,
+    check_panel_aggregators,
 )
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.judges.judge_table import families_of
@@ -88,10 +88,8 @@ class GroupChangeSpec:
     def __post_init__(self) -> None:
         check_known("kind of group", KINDS, (self.by,))
         check_known("calibrator", CALIBRATORS, (self.calibrator,))
-        check_known("aggregator", PANEL_AGGREGATORS, self.aggregators)
+        check_panel_aggregators(self.aggregators, self.settings)
         check_each_once("the comparison", "aggregator", PANEL_AGGREGATORS, self.aggregators)
-        for name in self.aggregators:
-            check_average(name, self.settings)
         if self.by == "judges" and not self.group:
             raise InputError("no judge is named", allowed="one judge or more in --group")
         if self.by == "filter" and self.group is not None:

@@ -29,10 +29,9 @@ from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
 from judgepanel.studies.contest.averaged import (
     AVERAGE,
-    PANEL_AGGREGATORS,
     PanelAggregator,
     all_judges,
-    check_average,
+    check_panel_aggregators,
     scored_average,
 )
 from judgepanel.studies.contract import CHUNK_SPLITS, Chunk, Study
@@ -90,12 +89,11 @@ class ScopeSpec:
     )
 
     def __post_init__(self) -> None:
-        check_known("aggregator", PANEL_AGGREGATORS, (self.aggregator,))
+        check_panel_aggregators((self.aggregator,), self.settings)
         check_known("aggregator", AGGREGATORS, self.others)
         check_known("calibrator", CALIBRATORS, (self.calibrator,))
         if self.others:
             check_each_once("the comparison", "aggregator", AGGREGATORS, self.others)
-        check_average(self.aggregator, self.settings)
 
     @property
     def compared(self) -> tuple[PanelAggregator, ...]:

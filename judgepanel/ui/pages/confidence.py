@@ -99,15 +99,15 @@ def _controls(context: PageContext, default: Pipeline) -> tuple[dict[str, Any], 
     first, second, third, fourth = st.columns([2.2, 2.2, 2, 1.3])
     aggregator = aggregator_control(
         first,
-        AVERAGE if default.recommended else default.aggregator,
+        default.of_panel,
         offered_aggregators(context.analysis.settings),
         help="How votes are summed. The recommended panel chooses judges and calibrators "
         "itself. Dawid–Skene, stacking and joint are refitted in every split and take longer.",
     )
-    panel, calibrator = None, default.calibrator
-    if aggregator != AVERAGE:
-        panel = _panel_choice(second, context, default.panel)
-        calibrator = _calibrator_choice(third, default.calibrator)
+    average = aggregator == AVERAGE
+    chosen = _calibrator_choice(third, default.calibrator, average=average)
+    panel = None if average else _panel_choice(second, context, default.panel)
+    calibrator = default.calibrator if average else chosen
     bins: int = fourth.segmented_control(
         "Bins",
         ECE_BINS,
@@ -144,8 +144,8 @@ def _panel_choice(where: DeltaGenerator, context: PageContext, default: int | No
     return int(chosen) if chosen else None
 
 
-def _calibrator_choice(where: DeltaGenerator, default: Calibrator) -> Calibrator:
-    """The calibrator between 'before' and 'after'."""
+def _calibrator_choice(where: DeltaGenerator, default: Calibrator, *, average: bool) -> Calibrator:
+    """The calibrator between 'before' and 'after'; drawn under the average, see the other pages."""
     begins_with("calibrator", default if default in OFFERED else OFFERED[0])
     chosen: Calibrator = where.selectbox(
         "Calibrator",
@@ -155,5 +155,6 @@ def _calibrator_choice(where: DeltaGenerator, default: Calibrator) -> Calibrator
         bind="query-params",
         format_func=CALIBRATOR_NAMES.__getitem__,
         help="How the summed votes become a probability, between 'before' and 'after'.",
+        disabled=average,
     )
     return chosen

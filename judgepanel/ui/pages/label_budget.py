@@ -17,10 +17,9 @@ from judgepanel.present.trust.label_budget import (
     BUDGET_PANELS,
     FIRST_PANEL,
     BudgetView,
-    beats_null,
-    budget_sentence,
     budget_spec,
 )
+from judgepanel.present.trust.label_budget_sentences import beats_null, budget_sentence
 from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.budget.label_budget_result import LabelBudget
@@ -116,7 +115,8 @@ def _controls(context: PageContext, default: Pipeline) -> _Asked:
         "one-coin + temperature.",
     )
     offered = default.calibrator if default.calibrator in OFFERED else OFFERED[0]
-    calibrator: Calibrator = "none" if average else calibrator_control(third, offered)
+    chosen = calibrator_control(third, offered, average=average)
+    calibrator: Calibrator = "none" if average else chosen
     have, target, within, beside = _goals(context, aggregator)
     spec = budget_spec(context.analysis.settings, aggregator, panel, beside)
     return _Asked(spec, calibrator, panel, have, target, within)

@@ -117,9 +117,11 @@ def _transfer_controls(context: PageContext, default: Pipeline) -> tuple[Pipelin
         "Dawid–Skene, stacking and joint are refitted, for every figure; they take "
         f"{REFITTED} splits at most.",
     )
+    calibrator = calibrator_control(
+        middle, default.calibrator, CARRIED, average=aggregator == AVERAGE
+    )
     if aggregator == AVERAGE:
         return replace(default, recommended=True), METHODS[0]
-    calibrator = calibrator_control(middle, default.calibrator, CARRIED)
     method = right.segmented_control(
         "Transfer method",
         METHODS,

@@ -91,10 +91,11 @@ def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
         "The recommended panel is chosen again for every point. Dawid–Skene, stacking and joint "
         "are refitted for every point and take longer.",
     )
+    calibrator = calibrator_control(right, default.calibrator, average=aggregator == AVERAGE)
     if aggregator == AVERAGE:
         shown = Pipeline(recommended=True)
     else:
-        shown = Pipeline(aggregator, calibrator_control(right, default.calibrator))
+        shown = Pipeline(aggregator, calibrator)
     (spec,) = default_specs(context.votes, context.analysis.settings, shown)
     return spec
 
