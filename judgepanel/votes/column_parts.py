@@ -6,6 +6,7 @@ Each distinct text is held once, however many rows share it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -33,7 +34,7 @@ class ColumnParts:
         """Add a part: ``codes`` (n,) are positions in ``words``, which has no nulls."""
         if not self._words or not words.equals(self._words[-1]):
             self._words.append(words)
-        self._codes.append(codes.astype(smallest(len(words))))
+        self._codes.append(codes.astype(smallest(len(words)), copy=False))
         self._of.append(len(self._words) - 1)
 
     def finish(self, dtypes: dict[tuple[str, ...], pd.CategoricalDtype]) -> pd.Categorical:
@@ -41,13 +42,20 @@ class ColumnParts:
         words = pa.concat_arrays(self._words).dictionary_encode()
         place = words.indices.to_numpy(zero_copy_only=False).astype(smallest(len(words.dictionary)))
         start = np.cumsum([0, *map(len, self._words)])
-        parts = [place[start[k] :][part] for k, part in zip(self._of, self._codes, strict=True)]
+        of_words = [place[first:end] for first, end in pairwise(start)]
+        parts = [_moved(part, of_words[k]) for k, part in zip(self._of, self._codes, strict=True)]
         self._codes.clear()
         self._words.clear()
         codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return pd.Categorical.from_codes(
             codes, dtype=_dtype(words.dictionary, dtypes), validate=False
         )
+
+
+def _moved(codes: Codes, to: Codes) -> Codes:
+    """Return ``to[codes]``, without a look-up of each cell where the codes stay what they are."""
+    same = np.array_equal(to, np.arange(len(to)))
+    return codes.astype(to.dtype, copy=False) if same else to[codes]
 
 
 def smallest(n_words: int) -> np.dtype[np.signedinteger]:

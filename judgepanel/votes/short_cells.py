@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from judgepanel.votes.column_parts import Codes, smallest
+from judgepanel.votes.column_parts import Codes
 from judgepanel.votes.structure import Structure
 
 _BLOCK = 1 << 20
@@ -32,30 +32,30 @@ def short_columns(
     """
     if structure.lines is not None or b'"' in data or b"\r" in data:
         return {}
-    short = np.ones(n_columns, dtype=bool)
-    blocks: list[tuple[NDArray[np.intp], Bytes]] = []
+    columns = np.empty((n_columns, structure.n_records), np.uint8)
+    short, start = np.arange(n_columns), 0
     for cells in _cells(data, delimiter, structure, n_columns):
-        short &= cells.max(axis=0, initial=0) != _LONG
-        places = np.flatnonzero(short)
-        if not len(places):
+        short = short[cells[:, short].max(axis=0, initial=0) != _LONG]
+        if not len(short):
             return {}
-        blocks.append((places, cells.T[places]))
-    return {
-        int(place): np.concatenate(
-            [rows[np.searchsorted(places, place)] for places, rows in blocks]
-        )
-        for place in np.flatnonzero(short)
-    }
+        columns[short, start : start + len(cells)] = cells.T[short]
+        start += len(cells)
+    return {int(place): columns[place] for place in short}
 
 
 def words_of(cells: Bytes) -> tuple[Codes, pa.Array]:
     """Return codes (n,) and the distinct texts in order of appearance."""
-    there = np.zeros(256, dtype=bool)
-    there[cells] = True
-    words = sorted(np.flatnonzero(there).tolist(), key=lambda byte: int((cells == byte).argmax()))
-    code = np.zeros(256, smallest(len(words)))
-    code[words] = np.arange(len(words))
-    return code[cells], pa.array([chr(byte) if byte else "" for byte in words], pa.string())
+    # Comparing all cells once for each of a few words is much faster than a look-up of each cell.
+    words: list[str] = []
+    codes = np.zeros(len(cells), np.int8)
+    unseen = np.ones(len(cells), dtype=bool)
+    while unseen.any():
+        byte = cells[unseen.argmax()]
+        here = cells == byte
+        codes += here.view(np.int8) * np.int8(len(words))
+        words.append(chr(byte) if byte else "")
+        unseen &= ~here
+    return codes, pa.array(words, pa.string())
 
 
 def _cells(data: bytes, delimiter: str, structure: Structure, n_columns: int) -> Iterator[Bytes]:
