@@ -14,7 +14,7 @@ if __name__ == "__main__":
     if compare.is_asked():
         context = frame("Two analyses", "What changed, and what did it do to the answer?")
     else:
-        context = frame("Start", "Upload judge votes")
+        context = frame("Start", "Which votes, and are they ready?")
     if context is None:
         start.fresh()
     elif compare.is_asked():

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import streamlit as st
 
-from judgepanel.present.registry import COVERAGE_PAGE, PAGES, Page
+from judgepanel.present.registry import COVERAGE_PAGE, PAGES, RECOMMENDED_PAGE, Page
 from judgepanel.service import Analysis, Full, NotFound, ServerProblem, SignInFirst
 from judgepanel.ui.access import AccessProblem, sign_in, signed_in_as
 from judgepanel.ui.controls import forget_defaults
@@ -103,14 +103,16 @@ class PageContext:
 
 
 def draw_page(page: Page, draw: Callable[[PageContext], None], what: str) -> None:
-    """Draw a page of the menu: its frame, then ``draw`` with the analysis in the URL.
+    """Draw a page of the menu: its frame, ``draw`` with the analysis in the URL, the next question.
 
     ``what`` tells visitors without an analysis what the page shows.
     """
     context = frame(page.title, page.question)
     forget_defaults(page.title)
     with show_errors():
-        draw(guard(context, what))
+        context = guard(context, what)
+        draw(context)
+        next_question(context.analysis, page)
 
 
 def frame(title: str, question: str) -> PageContext | None:
@@ -212,10 +214,26 @@ def show_errors() -> Iterator[None]:
     st.stop()
 
 
+def next_question(analysis: Analysis, page: Page | None = None) -> None:
+    """Link to the page that follows in the menu, the first after Start; the last leads back to the
+    recommendation.
+    """
+    pages = _pages(analysis)
+    place = pages.index(page) + 1 if page in pages else 0
+    following = pages[place] if place < len(pages) else RECOMMENDED_PAGE
+    next_step(following.file, following.question[0].lower() + following.question[1:], analysis)
+
+
 def next_step(page: str, label: str, analysis: Analysis) -> None:
     """Link to the next step."""
     st.divider()
     st.page_link(page, label=f"Next: {label}", query_params=link_parameters(analysis))
+
+
+def _pages(analysis: Analysis | None) -> list[Page]:
+    """The pages of the menu: Coverage only if the file held judges' outputs."""
+    outputs = analysis is not None and analysis.coverage is not None
+    return [page for page in PAGES if outputs or page != COVERAGE_PAGE]
 
 
 def _menu(analysis: Analysis | None) -> None:
@@ -224,13 +242,11 @@ def _menu(analysis: Analysis | None) -> None:
         if analysis is not None and not is_reader():
             with st.container(key="new_analysis"):
                 st.page_link(START, label="New analysis")
-        for group, pages in groupby(PAGES, lambda page: page.group):
+        for group, pages in groupby(_pages(analysis), lambda page: page.group):
             st.header(group)
             if group == PAGES[0].group:
                 st.page_link(START, label="Start", query_params=link_parameters(analysis))
             for page in pages:
-                if page == COVERAGE_PAGE and (analysis is None or analysis.coverage is None):
-                    continue
                 st.page_link(page.file, label=page.title, query_params=link_parameters(analysis))
         with st.popover("Glossary", width="stretch"):
             st.markdown("\n\n".join(f"**{term}** {text}" for term, text in TERMS.items()))

@@ -49,7 +49,7 @@ def test_the_page_says_what_was_read_and_shows_what_was_not() -> None:
     assert any("(row 3, no verdict): <img src=x" in text for text in htmls(app))
     assert downloads_of(app) == ["Download CSV"]
     assert any("inspect said.jsonl" in code.value for code in app.code)
-    assert links(app) == ["Next: keep all judges, or the top k?"]
+    assert links(app) == ["Next: who adds what?"]
 
 
 def test_untrusted_outputs_reach_the_page_escaped() -> None:

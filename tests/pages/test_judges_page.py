@@ -63,7 +63,7 @@ def test_the_answer_says_what_the_panel_is_worth_and_its_clusters() -> None:
         "Download CSV",
         "Download JSON",
     ]
-    assert links(app) == ["Next: which judges, which pipeline?"]
+    assert links(app) == ["Next: which aggregator, and which calibrator?"]
 
 
 def test_without_families_it_says_what_would_show_them() -> None:

@@ -69,7 +69,7 @@ def test_the_answer_the_price_the_tables_and_the_command_are_there() -> None:
     assert any("joint p" in text for text in sentence)
     (command,) = [code.value for code in app.code if " study label_budget " in code.value]
     assert "--panels=3,5,10" in command
-    assert links(app) == ["Next: keep all judges, or the top k?"]
+    assert links(app) == ["Next: is the recommendation safe here?"]
 
 
 def test_the_table_has_nine_budgets_and_the_base_rate_beside_every_level() -> None:

@@ -65,7 +65,7 @@ def test_the_grid_the_steps_and_the_shapes_come_with_tables_downloads_and_comman
         "pipeline_ablation",
         "calibrator_design",
     ]
-    assert links(app) == ["Next: keep all judges, or the top k?"]
+    assert links(app) == ["Next: does the paper's reversal hold here?"]
 
 
 def test_the_table_has_a_row_for_every_cell_of_the_grid() -> None:

@@ -48,7 +48,7 @@ def test_sections_come_one_after_the_other_and_the_banner_is_the_worst_of_them()
     matrix = displayed(app.dataframe[0])
     assert len(matrix) == 18
     assert (matrix["base rate"] > 0.6).all()
-    assert links(app) == ["Next: how many labels do we need?"]
+    assert links(app) == ["Next: who adds what?"]
 
 
 def test_views_are_kept_in_the_address_and_another_feature_is_sliced() -> None:

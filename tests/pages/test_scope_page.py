@@ -52,7 +52,7 @@ def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
     commands = [code.value for code in app.code]
     assert sum(" study scope " in command for command in commands) == 1
     assert any(" inspect " in command for command in commands)
-    assert links(app) == ["Next: which judges, which pipeline?"]
+    assert links(app) == ["Next: what would break it?"]
     app.segmented_control(key="group").set_value("filter")
     until(checked(app.run()), lambda: len(downloads_of(app)) == 4)
     assert any("what the filter drops (2 judges)" in text for text in htmls(app, "jp-text"))

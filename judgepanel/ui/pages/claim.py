@@ -15,7 +15,7 @@ from judgepanel.present.understand.published import DATA_SETS, DataSet, looks_li
 from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.settings import Settings
-from judgepanel.ui.frame import PageContext, answer, next_step
+from judgepanel.ui.frame import PageContext, answer
 from judgepanel.ui.render import Caveats, draw_blocks, show_others, show_study
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import show_result, stored_result
@@ -52,7 +52,6 @@ def page(context: PageContext) -> None:
     if ended:
         show_others(context, CLAIM_PAGE, {CLAIM.name}, caveats=caveats)
     draw_blocks(sources(), key="sources")
-    next_step("pages/panel_curve.py", "keep all judges, or the top k?", context.analysis)
 
 
 def _controls(context: PageContext) -> tuple[DataSet, PageContext]:

@@ -27,7 +27,7 @@ from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
 from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.settings import grouped_votes
 from judgepanel.ui.controls import aggregator_control, begins_with, folded, offered_aggregators
-from judgepanel.ui.frame import PageContext, answer, next_step
+from judgepanel.ui.frame import PageContext, answer
 from judgepanel.ui.pages.confidence_groups import items_section, sets_section
 from judgepanel.ui.pipeline import (
     is_refining,
@@ -75,7 +75,6 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     if ended and all(section(context, options, caveats) for section in sections):
         drawn = {study.name for study in (RELIABILITY, SELECTIVE, CONFORMAL, ITEMS)}
         show_others(context, CONFIDENCE_PAGE, drawn, caveats=caveats)
-    next_step("pages/label_budget.py", "how many labels do we need?", context.analysis)
 
 
 def _first_look(context: PageContext, spec: ReliabilitySpec) -> Reliability | None:

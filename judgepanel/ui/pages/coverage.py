@@ -7,7 +7,7 @@ import streamlit as st
 from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import parse_levels
 from judgepanel.studies.outputs import check_outputs
-from judgepanel.ui.frame import PageContext, answer, next_step, notes
+from judgepanel.ui.frame import PageContext, answer, notes
 from judgepanel.ui.widgets import chart, check_card, how, table
 from judgepanel.votes.coverage import Coverage, Unread
 from judgepanel.words.commands import inspect_command
@@ -38,7 +38,6 @@ def page(context: PageContext) -> None:
         )
     else:
         _draw(context, coverage)
-    next_step("pages/panel_curve.py", "keep all judges, or the top k?", context.analysis)
 
 
 def _draw(context: PageContext, coverage: Coverage) -> None:

@@ -24,7 +24,7 @@ from judgepanel.ui.controls import (
     folded,
     score_control,
 )
-from judgepanel.ui.frame import PageContext, answer, next_step
+from judgepanel.ui.frame import PageContext, answer
 from judgepanel.ui.pipeline import known_recommendation, pipeline_note, recommend_beside
 from judgepanel.ui.render import Caveats, draw_study, show_others
 from judgepanel.ui.work import show_result
@@ -56,7 +56,6 @@ def page(context: PageContext) -> None:
     if show_result(entry.study, context, spec, draw):
         recommend_beside(context)
         show_others(context, CURVE_PAGE, {PANEL_CURVE.name}, caveats=caveats)
-    next_step("pages/recommended_panel.py", "which judges, which pipeline?", context.analysis)
 
 
 def _controls(context: PageContext) -> tuple[PanelCurveSpec, Calibrator, str]:

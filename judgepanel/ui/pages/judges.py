@@ -22,7 +22,7 @@ from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
 from judgepanel.studies.judges.judges_result import Judges
 from judgepanel.studies.outputs import positions
 from judgepanel.studies.settings import prepare
-from judgepanel.ui.frame import PageContext, answer, caption, next_step
+from judgepanel.ui.frame import PageContext, answer, caption
 from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_others
 from judgepanel.ui.session import judges_of
@@ -64,7 +64,6 @@ def page(context: PageContext) -> None:
         show_others(context, JUDGES_PAGE, {JUDGES.name}, caveats=caveats)
     _grades(context, judge)
     _both_orders(context)
-    next_step("pages/recommended_panel.py", "which judges, which pipeline?", context.analysis)
 
 
 def _grades(context: PageContext, judge: str) -> None:

@@ -32,7 +32,7 @@ from judgepanel.ui.controls import (
     folded,
     offered_aggregators,
 )
-from judgepanel.ui.frame import PageContext, answer, next_step
+from judgepanel.ui.frame import PageContext, answer
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_others, show_study
 from judgepanel.ui.work import show_result
@@ -90,7 +90,6 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     if show_result(LABEL_BUDGET, context, asked.spec, draw) and _sweep(context, asked, caveats):
         drawn = {LABEL_BUDGET.name, FRACTION_SWEEP.name}
         show_others(context, BUDGET_PAGE, drawn, caveats=caveats)
-    next_step("pages/panel_curve.py", "keep all judges, or the top k?", context.analysis)
 
 
 def _controls(context: PageContext, default: Pipeline) -> _Asked:

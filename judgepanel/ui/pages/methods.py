@@ -17,7 +17,7 @@ from judgepanel.studies.contract import Spec
 from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
 from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.ui.controls import aggregator_control, folded, score_control
-from judgepanel.ui.frame import PageContext, answer, next_step
+from judgepanel.ui.frame import PageContext, answer
 from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_others
 from judgepanel.ui.work import show_result
@@ -45,7 +45,6 @@ def page(context: PageContext) -> None:
     if show_result(METHOD_GRID, context, spec, draw):
         ask = partial(_ask, context)
         show_others(context, METHODS_PAGE, {METHOD_GRID.name}, caveats=caveats, ask=ask)
-    next_step("pages/panel_curve.py", "keep all judges, or the top k?", context.analysis)
 
 
 def _ask(context: PageContext, entry: Entry) -> tuple[Spec, Any]:

@@ -20,7 +20,7 @@ from judgepanel.present.decide.recommend import (
 )
 from judgepanel.present.registry import ENTRIES, RECOMMENDED_PAGE
 from judgepanel.studies.panel.what_if import WHAT_IF
-from judgepanel.ui.frame import PageContext, answer, next_step, problem
+from judgepanel.ui.frame import PageContext, answer, problem
 from judgepanel.ui.pages.recommended_options import recommend_spec, with_candidate
 from judgepanel.ui.pages.recommended_take import exports, scoring
 from judgepanel.ui.pages.recommended_what_if import what_if
@@ -51,7 +51,6 @@ def page(context: PageContext) -> None:
     except InputError as error:  # The costs or the budget allow no panel.
         with verdict:
             problem(str(error))
-    next_step("pages/panel_curve.py", "the curve behind it", context.analysis)
 
 
 def _recommendation(

@@ -38,7 +38,7 @@ from judgepanel.ui.controls import (
     folded,
     offered_aggregators,
 )
-from judgepanel.ui.frame import PageContext, answer, caption, next_step
+from judgepanel.ui.frame import PageContext, answer, caption
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_others
 from judgepanel.ui.session import workspace
@@ -82,7 +82,6 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         if _stored(context, DIFFICULTY_TRANSFER.name, spec) is None:
             _banner(context, None, pipeline, recommendation)
         sections(context, pipeline, caveats)
-    next_step("pages/label_budget.py", "how many labels do we need?", context.analysis)
 
 
 def sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None:

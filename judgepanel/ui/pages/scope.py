@@ -24,7 +24,7 @@ from judgepanel.ui.controls import (
     folded,
     offered_aggregators,
 )
-from judgepanel.ui.frame import PageContext, answer, next_step
+from judgepanel.ui.frame import PageContext, answer
 from judgepanel.ui.pages.scope_groups import groups
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_blocks, draw_study, show_others
@@ -78,7 +78,6 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         not drawn or groups(context, spec, drawn[-1], recommendation, caveats)
     ):
         show_others(context, SCOPE_PAGE, {SCOPE.name, GROUP_CHANGE.name}, caveats=caveats)
-    next_step("pages/recommended_panel.py", "which judges, which pipeline?", context.analysis)
 
 
 def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:

@@ -11,7 +11,7 @@ from judgepanel.present.registry import COVERAGE_PAGE
 from judgepanel.service import Analysis
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.access import mind_cookies
-from judgepanel.ui.frame import PageContext, answer, next_step, notes, problem, show_errors
+from judgepanel.ui.frame import PageContext, answer, next_question, notes, problem, show_errors
 from judgepanel.ui.pages.home import choose_two, home, manage, outcome
 from judgepanel.ui.pages.start_columns import (
     choose_columns,
@@ -165,7 +165,7 @@ def existing(context: PageContext) -> None:
             context.analysis.file, settings, task=votes.task, columns=context.analysis.columns
         ),
     )
-    next_step(CURVE, "keep all judges, or the top k?", context.analysis)
+    next_question(context.analysis)
 
 
 def _compare(analysis: Analysis) -> None:
