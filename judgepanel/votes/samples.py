@@ -52,6 +52,14 @@ class Sample:
 
 SAMPLES: tuple[Sample, ...] = (
     Sample(
+        name="llmbar",
+        title="Real votes: LLMBar",
+        what_it_shows=(
+            "65 LLM evaluators (model and prompt) on the 419 pairs of the LLMBar benchmark: "
+            "judges of one model err together, and all of them are worth about three."
+        ),
+    ),
+    Sample(
         name="clean_pairwise",
         title="A clean pairwise panel",
         what_it_shows=(
@@ -137,14 +145,6 @@ SAMPLES: tuple[Sample, ...] = (
             activity_sd=0.8,
             costs=False,
             judge_word="worker",
-        ),
-    ),
-    Sample(
-        name="llmbar",
-        title="Real votes: LLMBar",
-        what_it_shows=(
-            "65 LLM evaluators (model and prompt) on the 419 pairs of the LLMBar benchmark: "
-            "judges of one model err together, and all of them are worth about three."
         ),
     ),
 )
