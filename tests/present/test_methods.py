@@ -157,9 +157,10 @@ def test_a_single_split_claims_no_ties() -> None:
     ],
 )
 def test_ties_are_named_aggregator_by_aggregator(rows: tuple[str, ...], text: str) -> None:
-    sentence = ties_sentence(tied(*rows))
-    assert sentence.startswith("Not told apart from the lowest: ")
-    assert sentence.endswith(text)
+    listed, _, at_once = ties_sentence(tied(*rows)).partition(" Here ")
+    assert listed.startswith("Not told apart from the lowest: ")
+    assert listed.endswith(text)
+    assert at_once.startswith("12 pairs are compared at once")
 
 
 @pytest.mark.parametrize("rows", [("x...", "....", "...."), ("xxxx", "xxxx")])

@@ -115,7 +115,11 @@ def ties_sentence(result: MethodGrid) -> str:
             name = AGGREGATOR_NAMES[result.aggregators[row]]
             ways.setdefault(_way(result, int(row)), []).append(name)
     parts = [f"{listed(names)}{way}" for way, names in ways.items()]
-    return f"Not told apart from the lowest: {'; '.join(parts)}."
+    return (
+        f"Not told apart from the lowest: {'; '.join(parts)}. Here {result.tied.size} pairs are "
+        "compared at once, so a gap has to be wider to count than between two panels alone, as on "
+        "Recommended panel."
+    )
 
 
 def _way(result: MethodGrid, row: int) -> str:
