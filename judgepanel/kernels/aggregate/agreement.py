@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.kernels.aggregate.vote_cells import Cells
+
 Floats = NDArray[np.float64]
 Votes = NDArray[np.int8]
 Index = NDArray[np.intp]
@@ -35,11 +37,11 @@ class Agreement:
     shares: Floats
     prototypes: Votes
 
-    def similarity(self, votes: Votes) -> Floats:
+    def similarity(self, votes: Cells) -> Floats:
         """(d^3 + d^5) / 2 of signed votes (n, k) to every prototype, (n, m)."""
         weighted = (self.prototypes * self.shares).T
-        similarity = np.empty((len(votes), len(self.prototypes)))
-        for start in range(0, len(votes), _ROWS):
+        similarity = np.empty((votes.shape[0], len(self.prototypes)))
+        for start in range(0, len(similarity), _ROWS):
             d = votes[start : start + _ROWS].astype(np.float64) @ weighted
             square = d * d
             similarity[start : start + _ROWS] = 0.5 * d * square * (1.0 + square)

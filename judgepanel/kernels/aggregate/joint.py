@@ -34,7 +34,6 @@ from judgepanel.kernels.aggregate.joint_features import (
     Record,
     design,
     features,
-    is_sparse,
     problem,
 )
 from judgepanel.kernels.aggregate.prefixes import Floats, Index, Ranking, rank
@@ -42,6 +41,7 @@ from judgepanel.kernels.aggregate.ridge import Prior
 from judgepanel.kernels.aggregate.ridge_bounds import Floor
 from judgepanel.kernels.aggregate.ridge_chord import solve_paths
 from judgepanel.kernels.aggregate.ridge_path import solve_path
+from judgepanel.kernels.aggregate.vote_cells import cells_of, has_votes, is_sparse, part_of
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.maps import softplus
 
@@ -81,11 +81,12 @@ class JointPanel:
         """Raw logits (n,) of signed votes (n, n_judges); 0 where none of the judges voted."""
         logits = np.empty(len(votes))
         for start in range(0, len(votes), _ROWS):
-            seen = votes[start : start + _ROWS][:, self.judges]
+            rows = np.arange(start, min(start + _ROWS, len(votes)))
+            seen = cells_of(part_of(votes, rows, self.judges))
             sums = seen.astype(np.float64) @ self.weights + self.intercept
             if self.agreement is not None:
                 sums += self.agreement.similarity(seen) @ self.agreement_weights
-            logits[start : start + _ROWS] = np.where(seen.any(axis=1), sums, 0.0)
+            logits[start : start + _ROWS] = np.where(has_votes(seen), sums, 0.0)
         return logits
 
 
@@ -289,9 +290,10 @@ class _Model:
 
     def logits(self, seen: NDArray[np.int8]) -> Floats:
         """Logits (n_C, n) of signed votes (n, k) of its judges."""
-        values = self.weights @ seen.T.astype(np.float64) + self.intercept[:, None]
+        cells = cells_of(seen)
+        values = self.weights @ cells.T.astype(np.float64) + self.intercept[:, None]
         if self.agreement is not None:
-            values += self.pull @ self.agreement.similarity(seen).T
+            values += self.pull @ self.agreement.similarity(cells).T
         return np.asarray(values)
 
 
@@ -356,7 +358,7 @@ def _average(
     total, scored = np.zeros(len(Cs)), 0
     for fold, model in left_out.items():
         rows = fit.learn[fit.fold == fold]
-        seen = ballots.votes[rows][:, model.judges]
+        seen = part_of(ballots.votes, rows, model.judges)
         some = seen.any(axis=1)
         margins = model.logits(seen[some]) * ballots.signs[rows[some]]
         total += softplus(-margins).sum(axis=1)

@@ -13,18 +13,24 @@ from judgepanel.kernels.aggregate.copies import copies, copy_shares, groups_amon
 from judgepanel.kernels.aggregate.prefixes import Floats, Index, counts, one_coin_weight
 from judgepanel.kernels.aggregate.ridge_chord import Problem
 from judgepanel.kernels.aggregate.ridge_design import DenseDesign, SparseDesign
+from judgepanel.kernels.aggregate.vote_cells import (
+    ROWS,
+    Cells,
+    cells_of,
+    has_votes,
+    part_of,
+    row_sums,
+    signed,
+)
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.clustered import below_half_p, unit_counts
 from judgepanel.scoring.units import are_single, unit_codes
 
-SPARSE_CELLS = 2_000_000
-SPARSE_DENSITY = 0.1
 CAUTION = 3.0
 """Prior rate of tau per unit of the design effect: see :class:`Verdicts`."""
 BELOW = 0.025
 """Level of the one-sided test of a judge: the upper limit of its 95 % interval is below 1/2."""
 _COLUMNS = 128
-_ROWS = 4_096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +71,7 @@ class Features:
     bounded: NDArray[np.bool_] | None
     shrink: float
 
-    def middle(self, columns: Floats | NDArray[np.int8]) -> Floats:
+    def middle(self, columns: Floats | Cells) -> Floats:
         """Centre (q,) of features (n, q): the classes' midpoint, shrunk; each mean is shrunk by a
         zero row.
         """
@@ -80,7 +86,7 @@ class Features:
     def centre(self, *, scale: bool) -> Floats:
         """Centre (k + r + scale,) of votes, agreement and one-coin score."""
         beside = self.columns_beside(scale=scale)
-        return np.concatenate([self.middle(self.votes), self.middle(beside)])
+        return np.concatenate([self.middle(cells_of(self.votes)), self.middle(beside)])
 
     def columns(self, *, scale: bool) -> Floats:
         """Features (n, k + r + scale): votes, agreement, one-coin score."""
@@ -97,12 +103,12 @@ class Verdicts:
 
     Attributes
     ----------
-    right : int8 (n, k), +1 where a vote was right, -1 where it was wrong, 0 where it is missing.
+    right : (n, k), +1 where a vote was right, -1 where it was wrong, 0 where it is missing.
     times : float (n,), how many rows each row stands for.
     correct, voted : float (k,), right votes and votes.
     """
 
-    right: NDArray[np.int8]
+    right: Cells
     times: Floats
     correct: Floats
     voted: Floats
@@ -120,12 +126,10 @@ class Verdicts:
         wrong = self.voted - self.correct
         squares = self.correct * (1.0 - mean) ** 2 + wrong * (1.0 + mean) ** 2
         alone = float(np.vecdot(weights * weights, squares))
-        together = 0.0
-        for start in range(0, len(self.right), _ROWS):
-            rows = slice(start, start + _ROWS)
-            cell = self.right[rows].astype(np.float64)
-            sums = cell @ weights - np.abs(cell) @ (weights * mean)
-            together += float(np.vecdot(self.times[rows], sums * sums))
+        together, sums = 0.0, row_sums(self.right, weights, -weights * mean)
+        for start in range(0, len(sums), ROWS):
+            rows = slice(start, start + ROWS)
+            together += float(np.vecdot(self.times[rows], sums[rows] * sums[rows]))
         return max(together / alone, 1.0) if alone > 0.0 else 1.0
 
 
@@ -175,8 +179,10 @@ def features(
         record = Record.of(ballots, rows, judges, len(judges) if one_coin else 0)
     k = len(judges)
     correct, voted = record.correct[:k], record.voted[:k]
-    votes, labels, units = ballots.votes[rows][:, judges], ballots.signs[rows], ballots.units[rows]
-    signs = np.where(votes.any(axis=1), labels, 0).astype(np.float64)
+    votes = part_of(ballots.votes, rows, judges)
+    labels, units = ballots.signs[rows], ballots.units[rows]
+    cells = cells_of(votes)
+    signs = np.where(has_votes(cells), labels, 0).astype(np.float64)
     groups = groups_among(record.copies, k) if one_coin else np.arange(k)
     shares = copy_shares(groups)
     weights = one_coin_weight(correct, voted)
@@ -186,10 +192,11 @@ def features(
         alike, directions = agreement_among(votes, weights * np.sqrt(shares))
         directions = directions * np.sqrt(float(k))
     times = np.ones(len(rows))
-    if distinct and not is_sparse(votes) and are_single(units):
+    if distinct and isinstance(cells, np.ndarray) and are_single(units):
         some, times = _distinct(votes, labels)
         votes, labels, units, signs = votes[some], labels[some], units[some], signs[some]
-    right = votes * labels[:, None]
+        cells = votes
+    right = signed(cells, labels)
     score = left_out_margins(right, units, correct, voted, shares) * signs
     base = weights * shares if one_coin else np.zeros_like(weights)
     verdicts = Verdicts(right, times, correct, voted)
@@ -203,10 +210,10 @@ def features(
         score=score,
         agreement=alike,
         directions=directions,
-        span=np.zeros((len(votes), 0)) if alike is None else alike.similarity(votes) @ directions,
+        span=np.zeros((len(votes), 0)) if alike is None else alike.similarity(cells) @ directions,
         rate=CAUTION * verdicts.design_effect(base),
         level=level,
-        bounded=~below_chance(right, units) if monotone else None,
+        bounded=~below_chance(votes * labels[:, None], units) if monotone else None,
         shrink=0.0 if ballots.symmetric else centring(score, signs, times),
     )
 
@@ -290,11 +297,12 @@ def design(batch: list[Features], *, scale: bool, intercept: bool) -> DenseDesig
     One large model with sparse votes keeps them sparse.
     """
     first = batch[0]
-    if len(batch) == 1 and is_sparse(first.votes):
-        return SparseDesign(
-            votes=scipy.sparse.csr_array(first.votes * first.signs[:, None]),
+    cells = cells_of(first.votes)
+    if len(batch) == 1 and not isinstance(cells, np.ndarray):
+        return SparseDesign.of(
+            scipy.sparse.csr_array(signed(cells, first.signs)),
             signs=first.signs,
-            centre=first.middle(first.votes),
+            centre=first.middle(cells),
             beside=_signed(first, first.columns_beside(scale=scale), intercept)[0],
         )
     return DenseDesign.of(
@@ -302,14 +310,8 @@ def design(batch: list[Features], *, scale: bool, intercept: bool) -> DenseDesig
     )
 
 
-def is_sparse(votes: NDArray[np.int8]) -> bool:
-    """Whether a fit keeps these votes sparse: there are many, and most are missing."""
-    large = votes.size > SPARSE_CELLS
-    return bool(large and np.count_nonzero(votes) < SPARSE_DENSITY * votes.size)
-
-
 def left_out_margins(
-    right: NDArray[np.int8], units: Index, correct: Floats, voted: Floats, shares: Floats
+    right: Cells, units: Index, correct: Floats, voted: Floats, shares: Floats
 ) -> Floats:
     """One-coin scores (n,), times the label's sign, from counts without the item's own unit.
 
@@ -327,7 +329,8 @@ def left_out_margins(
     total = np.zeros(len(units))
     for start in range(0, right.shape[1], _COLUMNS):
         block = slice(start, start + _COLUMNS)
-        cell = right[:, block].astype(np.float64)
+        columns = right[:, block].astype(np.float64)
+        cell = columns if isinstance(columns, np.ndarray) else columns.toarray()
         own, cast = of_unit(cell), of_unit(np.abs(cell))
         rest = voted[block] - cast
         weights = one_coin_weight(correct[block] - (cast + own) / 2.0, rest) * shares[block]
@@ -335,14 +338,10 @@ def left_out_margins(
     return total
 
 
-def _alone(right: NDArray[np.int8], correct: Floats, voted: Floats, shares: Floats) -> Floats:
+def _alone(right: Cells, correct: Floats, voted: Floats, shares: Floats) -> Floats:
     """The same without groups: a weight for the judge's right votes, and one for its wrong ones."""
     when_right = np.log(np.maximum(correct, 1.0)) - np.log(voted - correct + 1.0)
     when_wrong = np.log(correct + 1.0) - np.log(np.maximum(voted - correct, 1.0))
     mean = shares * (when_right + when_wrong) / 2.0
     half = shares * (when_right - when_wrong) / 2.0
-    total = np.empty(len(right))
-    for start in range(0, len(right), _ROWS):
-        cell = right[start : start + _ROWS].astype(np.float64)
-        total[start : start + _ROWS] = cell @ mean + np.abs(cell) @ half
-    return total
+    return row_sums(right, mean, half)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.ridge_bounds import Face
+from judgepanel.kernels.aggregate.vote_cells import Sparse
 from judgepanel.scoring.single import single_product
 
 Floats = NDArray[np.float64]
@@ -70,14 +70,20 @@ class SparseDesign:
     """One problem with many judges who voted on few items each.
 
     The features are ``votes`` (n, k) minus the products of ``signs`` (n,) and ``centre`` (k,), and
-    ``beside`` (n, q). Newton systems are solved by conjugate gradients, preconditioned by the
-    diagonal of the votes and the block of the others.
+    ``beside`` (n, q); ``squares`` (k, n) are those of the votes. Newton systems are solved by
+    conjugate gradients, preconditioned by the diagonal of the votes and the block of the others.
     """
 
-    votes: scipy.sparse.csr_array[Any, tuple[int, int]]
+    votes: Sparse
+    squares: Sparse
     signs: Floats
     centre: Floats
     beside: Floats
+
+    @classmethod
+    def of(cls, votes: Sparse, signs: Floats, centre: Floats, beside: Floats) -> SparseDesign:
+        """The design of votes that are already times ``signs``."""
+        return cls(votes, scipy.sparse.csr_array(votes.T.multiply(votes.T)), signs, centre, beside)
 
     def forward(self, theta: Floats) -> Floats:
         weights, others = np.split(theta[0], [len(self.centre)])
@@ -92,7 +98,7 @@ class SparseDesign:
         self, curvature: Floats, diagonal: Floats, right: Floats, face: Face | None = None
     ) -> Floats:
         k, size = len(self.centre), diagonal.shape[1]
-        weight = abs(self.votes).T @ curvature[0] + diagonal[0, :k]
+        weight = self.squares @ curvature[0] + diagonal[0, :k]
         block = (self.beside.T * curvature[0]) @ self.beside + np.diag(diagonal[0, k:])
         factor = scipy.linalg.cho_factor(block) if size > k else None
 

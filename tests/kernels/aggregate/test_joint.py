@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from judgepanel.kernels.aggregate import agreement as agreement_module
 from judgepanel.kernels.aggregate import joint as module
-from judgepanel.kernels.aggregate import joint_features
+from judgepanel.kernels.aggregate import joint_features, vote_cells
 from judgepanel.kernels.aggregate.agreement import DIRECTIONS, agreement_among
 from judgepanel.kernels.aggregate.crossfit import Fit
 from judgepanel.kernels.aggregate.joint import (
@@ -93,8 +93,8 @@ def test_sparse_and_dense_features_give_the_same_panel(monkeypatch, kernel, symm
     ks = np.array([5, 20])
     dense = kernel(ballots, fits, ks, "accuracy")
     monkeypatch.setattr(module, "BATCH_CELLS", 0)
-    monkeypatch.setattr(joint_features, "SPARSE_CELLS", 0)
-    monkeypatch.setattr(joint_features, "SPARSE_DENSITY", 2.0)
+    monkeypatch.setattr(vote_cells, "SPARSE_CELLS", 0)
+    monkeypatch.setattr(vote_cells, "SPARSE_DENSITY", 2.0)
     sparse = kernel(ballots, fits, ks, "accuracy")
     for first, other in zip(dense, sparse, strict=True):
         np.testing.assert_allclose(first, other, rtol=0, atol=1e-4)

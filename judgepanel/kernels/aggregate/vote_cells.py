@@ -1,0 +1,69 @@
+"""Votes as products of matrices take them: sparse where there are many and most are missing.
+
+Of 30,000 x 1,800 votes of which 1 % are there, a product with 150 columns takes a twentieth of the
+time; making the sparse form takes a third of what a dense product with one column does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+SPARSE_CELLS = 2_000_000
+SPARSE_DENSITY = 0.1
+
+ROWS = 4_096
+"""Rows that products take at a time."""
+Sparse = scipy.sparse.csr_array[Any, tuple[int, int]]
+Cells = NDArray[np.int8] | Sparse
+
+
+def part_of(votes: NDArray[np.int8], rows: Index, judges: Index) -> NDArray[np.int8]:
+    """Return the votes (n, k) of some judges on some rows."""
+    if len(rows) * len(judges) <= SPARSE_CELLS:
+        return votes[rows][:, judges]
+    return votes.take(rows, axis=0).take(judges, axis=1)  # A tenth of the time where it is large.
+
+
+def is_sparse(votes: NDArray[np.int8]) -> bool:
+    """Whether products take these votes as sparse."""
+    large = votes.size > SPARSE_CELLS
+    return bool(large and np.count_nonzero(votes) < SPARSE_DENSITY * votes.size)
+
+
+def cells_of(votes: NDArray[np.int8]) -> Cells:
+    """Return the votes (n, k) themselves, or as a sparse matrix of floats."""
+    if not is_sparse(votes):
+        return votes
+    there = np.nonzero(votes)
+    return scipy.sparse.csr_array((votes[there].astype(np.float64), there), votes.shape)
+
+
+def signed(cells: Cells, signs: NDArray[Any]) -> Cells:
+    """Return each row times its sign (n,)."""
+    if isinstance(cells, np.ndarray):
+        return np.asarray(cells * signs[:, None])
+    each = np.repeat(signs, np.diff(cells.indptr))
+    return scipy.sparse.csr_array((cells.data * each, cells.indices, cells.indptr), cells.shape)
+
+
+def has_votes(cells: Cells) -> NDArray[np.bool_]:
+    """Whether there is any vote in each row (n,)."""
+    return np.asarray(
+        cells.any(axis=1) if isinstance(cells, np.ndarray) else np.diff(cells.indptr) > 0
+    )
+
+
+def row_sums(cells: Cells, of_sign: Floats, of_vote: Floats) -> Floats:
+    """Return sums (n,) over a row's votes of the sign times ``of_sign`` (k,), plus ``of_vote``."""
+    total = np.empty(cells.shape[0])
+    for start in range(0, len(total), ROWS):
+        block: Any = cells[start : start + ROWS].astype(np.float64)
+        total[start : start + ROWS] = block @ of_sign + abs(block) @ of_vote
+    return total
