@@ -136,7 +136,7 @@ def test_judges_are_ticked_off_and_the_link_shows_the_same_to_somebody_else(
     expect(shown_text(other, re.compile("these 29 judges", re.IGNORECASE))).to_have_count(1)
     other.get_by_text("Export this panel").click()
     exported = downloaded(other, "Download this panel (panel.json)").decode()
-    command = other.locator("code").filter(has_text="--prefer=everyone").inner_text()
+    command = other.locator("code").filter(has_text="--judge").inner_text()
     assert exported == made_by(command, tmp_path)
     assert len(load_panel(exported).model.judges) == 29
     guard.check()

@@ -21,6 +21,7 @@ from judgepanel.present.decide.recommend import (
     recommendation_sentence,
     rival_sentence,
 )
+from judgepanel.present.decide.what_if import picked_spec, what_if_spec
 from judgepanel.present.pipeline import pipeline_of
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import study_blocks
@@ -30,6 +31,7 @@ from judgepanel.render.terminal import terminal_text
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET
 from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE
+from judgepanel.studies.panel.what_if import WHAT_IF
 from judgepanel.studies.robustness.corruption import CORRUPTION
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.scope import SCOPE
@@ -155,7 +157,10 @@ def _one_figure_for_one_thing(decided, curve, scope):
 
 
 def _averages_are_one(votes, decided, splits):
-    """The recommended panel has its expected NLL, and its name, on every page that shows it."""
+    """The recommended panel has its expected NLL, and its name, on every page that shows it.
+
+    So does a panel picked by hand, on the page and in its file.
+    """
     settings = Settings(splits=splits)
     shown = pipeline_of(decided)
     budget, scope, damage = (
@@ -167,7 +172,14 @@ def _averages_are_one(votes, decided, splits):
         )
     )
     assert {spec.aggregator for spec in (budget, scope, damage)} == {AVERAGE}
+    names = tuple(sorted((*decided.model.judges, *decided.left_out)))
+    spec = RecommendSpec(settings)
+    by_hand = replace(what_if_spec(spec, decided, names), keep=names[1:])
+    compared = run(WHAT_IF, votes, by_hand, jobs=1)
+    exported = run(RECOMMEND, votes, picked_spec(votes, spec, by_hand), jobs=1)
+    assert float(compared.kept.nll.value) == pytest.approx(float(exported.nll.value), rel=1e-9)
     levels = [
+        float(compared.against.nll.value),
         run(LABEL_BUDGET, votes, budget, jobs=1).nll.value[0, -1, -1],
         run(SCOPE, votes, scope, jobs=1).saturation.nll.value[-1],
         run(CORRUPTION, votes, damage, jobs=1).nll.value[-1, 0],

@@ -7,12 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.present.blocks import Answer, Caveat, Paragraph
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.present.blocks import Answer, Caveat, Method, Paragraph
 from judgepanel.present.decide.what_if import (
     BY_HAND,
+    compared_sentence,
+    editor_sentence,
+    picked_panel_sentence,
+    picked_spec,
     present,
     what_if_figure,
     what_if_sentence,
+    what_if_spec,
     what_if_table,
 )
 from judgepanel.studies.panel.what_if import WHAT_IF, WhatIfSpec
@@ -73,7 +79,7 @@ def test_that_picking_by_hand_flatters_limits_the_answer():
 def test_fewer_splits_than_elsewhere_are_told():
     def quiet(splits):
         blocks = present(result(), WhatIfSpec(Settings(splits=splits)))
-        return [block.text for block in blocks if isinstance(block, Paragraph)]
+        return [block.text for block in blocks if isinstance(block, Paragraph) and block.quiet]
 
     assert quiet(3) == []
     assert quiet(1000)[0].startswith("From 3 splits, so that an answer is quick;")
@@ -88,3 +94,79 @@ def test_both_levels_are_drawn_with_their_intervals():
         assert trace.x[0] + trace.error_x.array[0] == pytest.approx(row.nll.hi)
         assert trace.x[0] - trace.error_x.arrayminus[0] == pytest.approx(row.nll.lo)
     assert set(figure.data[-1].x) == {outcome.null_nll}
+
+
+def test_the_pipeline_of_both_panels_is_named():
+    under = compared_sentence(result())
+    assert under == "Both panels are under one-coin + temperature."
+    averaged = compared_sentence(replace(result(), aggregator="average", calibrator="none"))
+    assert averaged.startswith("Each panel is what is recommended from its judges, an average")
+    blocks = present(result(), WhatIfSpec(Settings(splits=3)))
+    assert Paragraph(under) in blocks
+
+
+def test_an_average_has_no_constant_score():
+    def method(outcome):
+        (block,) = (
+            block
+            for block in present(outcome, WhatIfSpec(Settings(splits=3)))
+            if isinstance(block, Method)
+        )
+        return block.text
+
+    assert "A constant score" in method(result())
+    averaged = method(replace(result(), aggregator="average", calibrator="none"))
+    assert "A constant score" not in averaged
+    assert "weights of their average learned" in averaged
+
+
+@cache
+def recommendation(prefer="nll", judges=None):
+    votes = make_votes(2, 80, 6)
+    spec = RecommendSpec(Settings(splits=2, judges=judges), prefer=prefer)
+    return votes, spec, run(RECOMMEND, votes, spec, jobs=1)
+
+
+def test_the_editor_compares_averages_where_an_average_is_recommended():
+    votes, spec, recommended = recommendation()
+    asked = what_if_spec(spec, recommended, votes.judges)
+    assert (asked.aggregator, asked.calibrator) == ("average", "none")
+    sentence = editor_sentence(spec, asked)
+    assert "what is recommended from all judges" in sentence.lower()
+    assert "default candidates" not in sentence
+    assert "default candidates" in editor_sentence(replace(spec, prefer="everyone"), asked)
+
+
+def test_the_editor_refits_the_pipeline_that_was_chosen_instead():
+    votes, spec, single = recommendation("single")
+    asked = what_if_spec(spec, single, votes.judges)
+    main = single.model.main
+    assert (asked.aggregator, asked.calibrator) == (main.aggregator, main.calibrator)
+    assert "since one pipeline is chosen above" in editor_sentence(spec, asked)
+
+
+def test_the_file_holds_what_is_compared_and_keeps_labels_held_out_for_sets():
+    votes, spec, recommended = recommendation()
+    picked = votes.judges[:3]
+    held = replace(spec, conformal=0.2, budget=None, prefer="everyone", candidates="wide")
+    asked = replace(what_if_spec(spec, recommended, votes.judges), keep=picked)
+    of_three = replace(spec.settings, judges=picked)
+    assert picked_spec(votes, spec, asked) == RecommendSpec(of_three)
+    assert picked_spec(votes, held, asked) == RecommendSpec(of_three, conformal=0.2)
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "candidate"),
+    [(("joint", "none"), "all, joint, none"), (("joint", "isotonic"), "")],
+)
+def test_a_single_pipeline_is_exported_if_it_is_a_candidate(pipeline, candidate):
+    votes, spec, _ = recommendation()
+    asked = WhatIfSpec(spec.settings, votes.judges[:3], None, *pipeline)
+    assert picked_spec(votes, spec, asked).candidate == candidate
+
+
+def test_a_file_that_uses_fewer_judges_than_were_picked_says_so():
+    _, _, recommended = recommendation()
+    assert picked_panel_sentence(recommended).startswith("6 judges picked by hand, with ")
+    more = replace(recommended, n_judges=7)
+    assert picked_panel_sentence(more).startswith("6 of 7 judges picked by hand, with ")

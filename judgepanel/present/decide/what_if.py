@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import plotly.graph_objects as go
 
 from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.decision.recommend_spec import RecommendSpec, contest_of
 from judgepanel.figures.style import (
     CURATE_LINE,
     INCLUDE,
@@ -12,13 +15,17 @@ from judgepanel.figures.style import (
     error_bars,
     laid_out,
 )
+from judgepanel.kernels.aggregate.aggregation import of_votes
 from judgepanel.present.blocks import Answer, Block, Caveat, Method, Paragraph, Table, drawing
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.candidates import EVERYONE, Candidate
 from judgepanel.studies.panel.what_if import WhatIfSpec
 from judgepanel.studies.panel.what_if_result import WhatIf
+from judgepanel.votes import VoteMatrix
 from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import counted, fixed, interval, sig, with_interval
-from judgepanel.words.sentences import CODING, panel_pipelines, so_far
+from judgepanel.words.sentences import CODING, panel_pipelines, pipeline_name, so_far
 
 BY_HAND = (
     "No interval here knows how the judges were picked. Where labels had a say in it (accuracy, "
@@ -53,11 +60,74 @@ def _answer(result: WhatIf) -> str:
     }[result.verdict]
 
 
+def compared_sentence(result: WhatIf) -> str:
+    """Name the pipeline of both panels."""
+    if result.aggregator == AVERAGE:
+        return (
+            "Each panel is what is recommended from its judges, an average of pipelines: it is "
+            "recommended again in every split."
+        )
+    return f"Both panels are under {pipeline_name(result.aggregator, result.calibrator)}."
+
+
+def editor_sentence(spec: RecommendSpec, asked: WhatIfSpec) -> str:
+    """Say what is compared on the page, and how that relates to the panel above."""
+    start = "Untick judges to leave them out."
+    if asked.aggregator != AVERAGE:
+        name = pipeline_name(asked.aggregator, asked.calibrator)
+        return (
+            f"{start} The remaining judges, and all judges, are refitted in every split under "
+            f"{name}, since one pipeline is chosen above."
+        )
+    text = (
+        f"{start} What is recommended from the remaining judges is compared with what is "
+        "recommended from all judges, in the same splits."
+    )
+    if spec == RecommendSpec(settings=spec.settings):
+        return text
+    return f"{text} Both are averages of the default candidates, whatever the options above."
+
+
+def what_if_spec(
+    spec: RecommendSpec, recommendation: Recommendation, judges: tuple[str, ...]
+) -> WhatIfSpec:
+    """Return the spec of these judges on both sides, from which some are to be left out.
+
+    Its pipeline is the recommended average, or the one that was chosen instead.
+    """
+    main = recommendation.model.main
+    averages = recommendation.chosen.panel == AVERAGE
+    return WhatIfSpec(
+        settings=spec.settings,
+        keep=judges,
+        against=judges,
+        aggregator=AVERAGE if averages else of_votes(main.aggregator),
+        calibrator="none" if averages else main.calibrator,
+    )
+
+
+def picked_spec(votes: VoteMatrix, spec: RecommendSpec, asked: WhatIfSpec) -> RecommendSpec:
+    """Return the recommendation that measures the kept panel in all splits, and exports it.
+
+    Labels held out for sets stay held out. A pipeline that is not a candidate over all judges
+    gives way to the average.
+    """
+    settings = replace(asked.settings, judges=asked.keep)
+    if asked.aggregator == AVERAGE:
+        return RecommendSpec(settings, conformal=spec.conformal)
+    general = RecommendSpec(settings, spec.candidates, conformal=spec.conformal)
+    title = Candidate(EVERYONE, 0, asked.aggregator, asked.calibrator).title
+    known = {candidate.title for candidate in contest_of(votes, general).choices.all()}
+    return replace(general, candidate=title if title in known else "")
+
+
 def picked_panel_sentence(result: Recommendation) -> str:
     """Return the NLL of the exported file of a panel picked by hand."""
     nll, lo, hi = result.nll
+    used, picked = len(result.model.judges), counted(result.n_judges, "judge")
+    who = picked if used == result.n_judges else f"{used} of {picked}"
     text = (
-        f"{so_far(result)}{counted(len(result.model.judges), 'judge')} picked by hand, with "
+        f"{so_far(result)}{who} picked by hand, with "
         f"{panel_pipelines(result.model)}: expected NLL {sig(nll)} {interval(lo, hi, 3)} on new "
         f"items (base rate {fixed(result.null_nll, 3)}); {_FLATTERS}"
     )
@@ -116,12 +186,23 @@ def present(result: WhatIf, spec: WhatIfSpec) -> list[Block]:
     return [
         Answer(what_if_sentence(result)),
         Caveat(BY_HAND),
+        Paragraph(compared_sentence(result)),
         drawing("NLL of both panels, with intervals", what_if_figure, result),
         Table(what_if_table(result)),
         *([Paragraph(few, quiet=True)] if result.planned_splits < spec.settings.splits else []),
         Method(
             f"Both panels are fitted on the same {result.n_calibration:,.0f} labels of every split "
-            f"and scored on the same {result.n_evaluation:,.0f} items. A constant score through "
-            f"the same calibrator gives NLL {fixed(result.constant_nll, 3)}."
+            f"and scored on the same {result.n_evaluation:,.0f} items. {_fit_sentence(result)}"
         ),
     ]
+
+
+def _fit_sentence(result: WhatIf) -> str:
+    if result.aggregator == AVERAGE:
+        return (
+            "Candidates are compared, and the weights of their average learned, on those labels "
+            "alone."
+        )
+    return (
+        f"A constant score through the same calibrator gives NLL {fixed(result.constant_nll, 3)}."
+    )

@@ -1,10 +1,15 @@
 """What if: a panel picked by hand against another panel, on the same splits.
 
 Both panels are given, so all of a split's calibration rows go into fitting. How they were picked is
-unknown: figures of judges that were picked with the help of labels are too good. Cost per split:
-one fit of each panel under calibrator ``none``, which fits nothing and needs no leave-out scores,
-and a cross-fitting (6 fits) under any other if the aggregator is not a closed form. A panel's
-scores are cached, so the next panel compared with the same one costs only its own fits.
+unknown: figures of judges that were picked with the help of labels are too good. Under ``average``
+each panel is what is recommended from its judges, weights learned on these rows alone; that of all
+judges is the recommendation of the analysis.
+
+Cost per split: one fit of each panel under calibrator ``none``, which fits nothing and needs no
+leave-out scores, and a cross-fitting (6 fits) under any other if the aggregator is not a closed
+form. Under ``average``, about half a recommendation for each panel; for all judges a whole one,
+unless the recommendation was computed in this process. A panel's scores are cached, of averages
+``_KEPT_BYTES``, so the next panel compared with the same one costs only its own fits.
 """
 
 from __future__ import annotations
@@ -15,7 +20,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.scoring.inference import MARGIN, estimate, verdict
@@ -30,11 +36,21 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, mean_sizes
-from judgepanel.studies.contest.averaged import all_judges
+from judgepanel.studies.contest.averaged import (
+    AVERAGE,
+    Averaged,
+    PanelAggregator,
+    all_judges,
+    as_scores,
+    average_on,
+    check_panel_aggregators,
+    recommended,
+)
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.panel.evidence import known_judges
 from judgepanel.studies.panel.what_if_result import PanelFigures, WhatIf
+from judgepanel.studies.recent import Recent
 from judgepanel.studies.scope.arms import joined_arms
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
@@ -45,16 +61,19 @@ Bools = NDArray[np.bool_]
 SPLITS = 20
 """Maximum number of splits, since users wait for every result."""
 _REMEMBERED = 256
+_KEPT_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class WhatIfSpec:
     """The judges that are kept and those they are compared with; None means all judges.
 
+    Under ``average``, ``calibrator`` is always none.
+
     Raises
     ------
     InputError
-        An empty panel on either side, or an unknown name.
+        An empty panel on either side, or an unknown name; the average under the paper's protocol.
     """
 
     settings: Settings = Settings()
@@ -64,15 +83,22 @@ class WhatIfSpec:
     against: tuple[str, ...] | None = field(
         default=None, metadata={"help": "judges of the panel to compare with (default: all judges)"}
     )
-    aggregator: Aggregator = field(default="joint", metadata={"help": "how votes are summed"})
-    calibrator: Calibrator = field(default="none", metadata={"help": "calibrator of both panels"})
+    aggregator: PanelAggregator = field(
+        default="joint",
+        metadata={"help": "how votes are summed; average: what is recommended from these judges"},
+    )
+    calibrator: Calibrator = field(
+        default="none", metadata={"help": "calibrator of both panels (none for average)"}
+    )
 
     def __post_init__(self) -> None:
-        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_panel_aggregators((self.aggregator,), self.settings)
         check_known("calibrator", CALIBRATORS, (self.calibrator,))
         for judges in (self.keep, self.against):
             if judges is not None and not judges:
                 raise InputError("a panel needs at least one judge", allowed="1 judge or more")
+        if self.aggregator == AVERAGE:
+            object.__setattr__(self, "calibrator", "none")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,17 +142,26 @@ def run_chunk(votes: VoteMatrix, spec: WhatIfSpec, chunk: Chunk) -> Tally:
 
     def scored() -> Iterator[tuple[Split, Arms]]:
         for split in splits_of(panels.prepared, spec.settings, chunk):
-            both = [
-                _remembered(votes, spec.settings, *_pipeline(spec), mask.tobytes(), split.number)
-                for mask in panels.masks
-            ]
+            both = [_scores(votes, spec, ballots, split, mask) for mask in panels.masks]
             yield split, joined_arms(both)
 
     return tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
 
 
-def _pipeline(spec: WhatIfSpec) -> tuple[Aggregator, Calibrator]:
-    return spec.aggregator, spec.calibrator
+def _scores(
+    votes: VoteMatrix, spec: WhatIfSpec, ballots: Ballots, split: Split, mask: Bools
+) -> SplitScores:
+    settings, panel = spec.settings, mask.tobytes()
+    if spec.aggregator != AVERAGE:
+        return _remembered(votes, settings, spec.aggregator, spec.calibrator, panel, split.number)
+    if mask.all():
+        return as_scores(ballots, split, recommended(votes, settings, split))
+    key = votes.sha256, settings, panel, split.number
+    average = _RECENT.get(key)
+    if average is None:
+        average = average_on(ballots.of_judges(mask), split, settings.seed)
+        _RECENT.put(key, average, average.logits.nbytes)
+    return as_scores(ballots, split, average)
 
 
 @cached(_REMEMBERED)
@@ -142,6 +177,9 @@ def _remembered(
     (split,) = splits_of(prepared, settings, Chunk(0, number, 1))
     ballots = prepared.ballots.of_judges(np.frombuffer(panel, dtype=bool))
     return all_judges(ballots, split, aggregator, calibrator, settings)
+
+
+_RECENT: Recent[Averaged] = Recent(_KEPT_BYTES)
 
 
 def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:

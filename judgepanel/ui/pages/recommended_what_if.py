@@ -14,8 +14,12 @@ from judgepanel.decision.reading import as_asked
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.recommend_spec import shared_run
-from judgepanel.kernels.aggregate.aggregation import of_votes
-from judgepanel.present.decide.what_if import picked_panel_sentence
+from judgepanel.present.decide.what_if import (
+    editor_sentence,
+    picked_panel_sentence,
+    picked_spec,
+    what_if_spec,
+)
 from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.panel.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.ui.frame import PageContext
@@ -28,7 +32,8 @@ from judgepanel.ui.session import PARAMETER, is_reader, judges_of, workspace
 from judgepanel.ui.widgets import section_answer
 from judgepanel.ui.work import show_result
 from judgepanel.words.commands import recommend_command
-from judgepanel.words.numbers import sig
+from judgepanel.words.numbers import percent, sig
+from judgepanel.words.text import in_html
 
 Bools = NDArray[np.bool_]
 
@@ -53,11 +58,8 @@ def _editor(
     recommendation: Recommendation,
     names: tuple[str, ...],
 ) -> None:
-    st.html(
-        '<p class="jp-note">Untick judges to leave them out. The remaining judges, and all judges, '
-        "are refitted in every split, under the pipeline of the panel above (of an average, the "
-        "one with the largest weight).</p>"
-    )
+    of_all = what_if_spec(spec, recommendation, names)
+    st.html(f'<p class="jp-note">{in_html(editor_sentence(spec, of_all))}</p>')
     base = _base(context, recommendation, names)
     version = st.session_state.setdefault(_VERSION, 0)
     edited = st.data_editor(
@@ -79,13 +81,7 @@ def _editor(
         st.caption("Keep at least one judge.")
         return
     remaining = tuple(name for name, stays in zip(names, keep, strict=True) if stays)
-    asked = WhatIfSpec(
-        settings=spec.settings,
-        keep=remaining,
-        against=names,
-        aggregator=of_votes(recommendation.model.main.aggregator),
-        calibrator=recommendation.model.main.calibrator,
-    )
+    asked = replace(of_all, keep=remaining)
     same = bool((keep == _recommended(recommendation, names)).all())
     if same or keep.all():
         panel = "taken" if recommendation.instead_of else "recommended"
@@ -94,20 +90,24 @@ def _editor(
         return
     known = Caveats(recommendation.warnings)
     show_study(ENTRIES[WHAT_IF.name], context, asked, caveats=known)
-    _export(context, spec, remaining)
+    _export(context, spec, asked)
 
 
-def _export(context: PageContext, spec: RecommendSpec, judges: tuple[str, ...]) -> None:
-    """Offer the panel of these judges as a file, with the NLL of what is in the file."""
+def _export(context: PageContext, spec: RecommendSpec, measured: WhatIfSpec) -> None:
+    """Offer the panel that is kept as a file, with its NLL in all splits."""
     if not st.toggle(
         "Export this panel",
         key=f"what-if-export-{hash(context.analysis.id)}",
-        help="Averages pipelines over these judges and measures the average in every split, as is "
-        "done for the recommended panel. It takes about as long.",
+        help="Measures this panel in all splits and fits it to all labels, as is done for the "
+        "recommended panel. It takes about as long.",
     ):
         return
-    settings = replace(spec.settings, judges=judges)
-    asked = replace(spec, settings=settings, prefer="everyone", candidate="")
+    asked = picked_spec(context.votes, spec, measured)
+    if asked.conformal:
+        st.caption(
+            f"{percent(asked.conformal)} of the labels are held out for sets, so its NLL is that "
+            "of fewer labels than above."
+        )
 
     def draw(general: Recommendation) -> None:
         result = as_asked(context.votes, asked, general)

@@ -8,10 +8,14 @@ import pandas as pd
 import pytest
 
 from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, evaluate_split
+from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.contest.averaged import average_on
+from judgepanel.studies.panel import what_if
 from judgepanel.studies.panel.what_if import SPLITS, WHAT_IF, WhatIfSpec
 from judgepanel.studies.panel.what_if_result import WhatIf
+from judgepanel.studies.recent import Recent
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
@@ -65,8 +69,42 @@ def test_both_panels_score_as_if_nobody_else_had_voted(votes, aggregator, calibr
     )
 
 
-def test_a_panel_ties_with_itself(votes):
-    result = found_for(votes, keep=None)
+def test_each_panel_is_averaged_again_over_its_own_judges(votes):
+    result = found_for(votes, aggregator="average")
+    prepared = prepare(votes, Settings())
+    mask = np.isin(prepared.judges, FEW)
+    for figures, judges in ((result.kept, mask), (result.against, np.ones(8, dtype=bool))):
+        ballots = prepared.ballots.of_judges(judges)
+        total, times = np.zeros(90), np.zeros(90)
+        for number in range(4):
+            drawn = split(ballots.units, number)
+            logits = average_on(ballots, drawn, seed=0).logits
+            signs = ballots.signs[drawn.evaluation].astype(float)
+            total[drawn.evaluation] += item_scores(logits, signs).nll
+            times[drawn.evaluation] += 1
+        seen = times > 0
+        assert figures.nll.value == pytest.approx((total[seen] / times[seen]).mean(), abs=1e-9)
+    assert (result.aggregator, result.calibrator) == ("average", "none")
+    assert set(result.frame()["aggregator"]) == {"average"}
+
+
+def test_an_average_is_computed_once_per_panel_and_split(votes, monkeypatch):
+    fits = []
+
+    def counted(ballots, drawn, seed):
+        fits.append((ballots.n_judges, drawn.number))
+        return average_on(ballots, drawn, seed)
+
+    monkeypatch.setattr(what_if, "_RECENT", Recent(2**20))
+    monkeypatch.setattr(what_if, "average_on", counted)
+    found_for(votes, aggregator="average", keep=FEW[:2], against=FEW)
+    found_for(votes, aggregator="average", keep=FEW[1:], against=FEW)
+    assert sorted(fits) == sorted([(k, number) for k in (2, 2, 3) for number in range(4)])
+
+
+@pytest.mark.parametrize("aggregator", ["one_coin", "average"])
+def test_a_panel_ties_with_itself(votes, aggregator):
+    result = found_for(votes, keep=None, aggregator=aggregator)
     assert result.verdict == "tie"
     assert tuple(result.delta) == (0.0, 0.0, 0.0)
     assert len(result.kept.judges) == 8
@@ -110,6 +148,11 @@ def test_the_order_of_names_and_judges_moves_no_bit(votes):
 def test_a_spec_without_a_panel_is_refused(options, words):
     with pytest.raises(InputError, match=words):
         spec_of(**options)
+
+
+def test_the_average_is_refused_under_the_papers_protocol():
+    with pytest.raises(InputError, match="in-sample scores"):
+        WhatIfSpec(Settings(protocol="paper"), aggregator="average")
 
 
 def test_an_unknown_judge_is_named(votes):
