@@ -191,12 +191,35 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
         for entry in (
             Entry(PANEL_CURVE, CURVE_PAGE, panel_curve.present),
             Entry(RECOMMEND, RECOMMENDED_PAGE, recommend.present, recommend.default_specs),
-            Entry(VALUE, RECOMMENDED_PAGE, value.present, after=value.value_spec),
-            Entry(COST, RECOMMENDED_PAGE, cost.present, after=cost.cost_spec),
             Entry(
-                ESCALATION, RECOMMENDED_PAGE, escalation.present, after=escalation.escalation_spec
+                VALUE,
+                RECOMMENDED_PAGE,
+                value.present,
+                after=value.value_spec,
+                single="every judge left out would need recommendations of its own",
             ),
-            Entry(CURATORS_STUDY, RECOMMENDED_PAGE, curators.present, curators.default_specs),
+            Entry(
+                COST,
+                RECOMMENDED_PAGE,
+                cost.present,
+                after=cost.cost_spec,
+                single="every budget would need recommendations of its own",
+            ),
+            Entry(
+                ESCALATION,
+                RECOMMENDED_PAGE,
+                escalation.present,
+                after=escalation.escalation_spec,
+                single="every fold on which a threshold is chosen would need recommendations of "
+                "its own",
+            ),
+            Entry(
+                CURATORS_STUDY,
+                RECOMMENDED_PAGE,
+                curators.present,
+                curators.default_specs,
+                single="every way of choosing would need recommendations of its own",
+            ),
             Entry(WHAT_IF, RECOMMENDED_PAGE, what_if.present, by_hand=True),
             Entry(RELIABILITY, CONFIDENCE_PAGE, reliability.present, panel_spec(RELIABILITY.spec)),
             Entry(SELECTIVE, CONFIDENCE_PAGE, selective.present, panel_spec(SELECTIVE.spec)),

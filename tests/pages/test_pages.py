@@ -268,6 +268,17 @@ def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> No
         assert wanted in headers
 
 
+def test_sections_of_the_recommended_panel_say_which_pipeline_they_show_and_why() -> None:
+    analysis = prepared("clean_pairwise", 2)
+    app = until_done(open_app(RECOMMENDED, analysis=analysis))
+    why = "of the recommended panel's main pipeline, since every judge left out would need"
+    assert why in text_of(app)
+    assert "compared with what is recommended from all judges" in text_of(app)
+    app = until_done(open_app(RECOMMENDED, analysis=analysis, prefer="one pipeline"))
+    assert why not in text_of(app)
+    assert "since one pipeline is chosen above" in text_of(app)
+
+
 def test_another_preference_or_candidate_is_read_from_the_same_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -113,7 +113,7 @@ def _worth(
     if (
         value(context, spec, result, caveats)
         and costs(context, spec, result, caveats)
-        and curators(context, spec, caveats)
+        and curators(context, spec, result, caveats)
     ):
         drawn = {RECOMMEND.name, WHAT_IF.name, *WORTH}
         show_others(context, RECOMMENDED_PAGE, drawn, caveats=caveats)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.statuses import JudgeStatus, statuses_of
 from judgepanel.present.decide.cost import cost_spec
+from judgepanel.present.decide.decision import other_pipeline
 from judgepanel.present.decide.escalation import escalation_spec
 from judgepanel.present.decide.value import ValueView, value_spec
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.pipeline import pipeline_of
+from judgepanel.present.registry import ENTRIES, Entry
+from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contract import Spec
 from judgepanel.studies.cost.cost import COST
 from judgepanel.studies.cost.escalation import ESCALATION
 from judgepanel.studies.panel.curators import CURATORS_STUDY, CuratorsSpec
 from judgepanel.studies.value.value import VALUE
 from judgepanel.studies.value.value_result import Value
-from judgepanel.ui.frame import PageContext
+from judgepanel.ui.frame import PageContext, caption
 from judgepanel.ui.pages.recommended_options import known_of
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.work import show_result, stored_result
@@ -31,6 +37,7 @@ def value(
     """Draw the section, computed once the panel is known; return whether the work has ended."""
     entry, asked = ENTRIES[VALUE.name], value_spec(spec, recommendation)
     st.header(entry.study.title)
+    _name_pipeline(entry, asked, recommendation)
 
     def draw(result: Value) -> None:
         view = ValueView(statuses_of(context.votes, asked, result))
@@ -81,13 +88,19 @@ def costs(
     )
     if not wanted:
         return True
-    if not show_study(frontier, context, cost_spec(spec, recommendation), caveats=caveats):
+    priced = cost_spec(spec, recommendation)
+    escalated = escalation_spec(spec, recommendation)
+    _name_pipeline(frontier, priced, recommendation)
+    if not show_study(frontier, context, priced, caveats=caveats):
         return False
     st.header(doubt.study.title)
-    return show_study(doubt, context, escalation_spec(spec, recommendation), caveats=caveats)
+    _name_pipeline(doubt, escalated, recommendation)
+    return show_study(doubt, context, escalated, caveats=caveats)
 
 
-def curators(context: PageContext, spec: RecommendSpec, caveats: Caveats) -> bool:
+def curators(
+    context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
+) -> bool:
     """Draw the section, computed only when the user asks; return whether the work has ended."""
     entry = ENTRIES[CURATORS_STUDY.name]
     st.header(entry.study.title)
@@ -100,4 +113,14 @@ def curators(context: PageContext, spec: RecommendSpec, caveats: Caveats) -> boo
     )
     if not wanted:
         return True
-    return show_study(entry, context, CuratorsSpec(settings=spec.settings), caveats=caveats)
+    asked = CuratorsSpec(settings=spec.settings)
+    _name_pipeline(entry, asked, recommendation)
+    return show_study(entry, context, asked, caveats=caveats)
+
+
+def _name_pipeline(entry: Entry, spec: Spec, recommendation: Recommendation) -> None:
+    """Say which pipeline a section shows, if it is not the panel above, and why."""
+    average = recommendation.chosen.panel == AVERAGE
+    pipeline = replace(pipeline_of(recommendation), recommended=average)
+    if another := other_pipeline(spec, pipeline, entry.single):
+        caption(f"This section shows {another}.")
