@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.decision.recommend import REFERENCE
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.panel.what_if import WhatIfSpec
 from judgepanel.studies.panel.what_if_result import WhatIf
 from judgepanel.studies.settings import Settings, grouped_votes, prepare
@@ -128,7 +128,9 @@ def relation(before: Side, after: Side) -> Relation:
 
 
 def paired_spec(before: Side, after: Side, overlap: Relation) -> WhatIfSpec:
-    """Return the spec of all judges of after against all of before, on the votes of the host.
+    """Return the spec of what is recommended from the judges of after against those of before.
+
+    It runs on the votes of the host.
 
     Raises
     ------
@@ -140,13 +142,11 @@ def paired_spec(before: Side, after: Side, overlap: Relation) -> WhatIfSpec:
     host = after if overlap.host == "after" else before
     everyone = tuple(sorted({*before.judges, *after.judges}))
     whole = len(everyone) == host.votes.n_judges
-    _, aggregator, calibrator = REFERENCE
     return WhatIfSpec(
         settings=replace(host.settings, judges=None if whole else everyone),
         keep=tuple(sorted(after.judges)),
         against=tuple(sorted(before.judges)),
-        aggregator=aggregator,
-        calibrator=calibrator,
+        aggregator=AVERAGE,
     )
 
 
@@ -190,10 +190,9 @@ def _on(overlap: Relation) -> str:
 def paired_sentence(result: WhatIf) -> str:
     """Return the difference on the same items; better or worse only if its interval excludes 0."""
     change = with_interval(*result.delta, sign=True)
-    pipeline = pipeline_name(result.aggregator, result.calibrator)
     text = (
-        f"NLL changes by {change} with {_everyone(result.kept.judges)} after in place of "
-        f"{len(result.against.judges):,} before ({pipeline})."
+        f"NLL changes by {change} with what is recommended from {_everyone(result.kept.judges)} "
+        f"after in place of {len(result.against.judges):,} before."
     )
     if result.verdict == "tie":
         return "The same judges take part in both: there is no difference."

@@ -145,7 +145,7 @@ def test_two_are_compared_and_the_address_opens_in_another_browser(
     page.get_by_role("button", name="Compare", exact=True).click()
     expect(page).to_have_url(re.compile(rf"analysis={before}&compare={after}$"))
     finished_comparison(page)
-    expect(answer(page)).to_contain_text("with all 8 judges after in place of 4 before")
+    expect(answer(page)).to_contain_text("from all 8 judges after in place of 4 before")
     sentence = answer(page).inner_text()
 
     other = open_page(page.url)

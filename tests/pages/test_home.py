@@ -215,7 +215,7 @@ def test_more_judges_on_the_same_items_get_a_difference_with_its_interval() -> N
     before, after = analysis("three", judges(3)), analysis("six", judges(6))
     app = compared(before, after)
     answer = answer_of(app)
-    assert "with all 6 judges after in place of 3 before (one-coin + beta)." in answer
+    assert "with what is recommended from all 6 judges after in place of 3 before." in answer
     text = text_of(app)
     assert "Both rest on the same 300 labelled items and labels, and on the same splits" in text
     (frame,) = (displayed(dataframe) for dataframe in app.dataframe)

@@ -8,7 +8,6 @@ import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.what_if import WHAT_IF
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
@@ -75,10 +74,8 @@ def test_the_difference_is_that_of_the_two_analyses_on_their_own():
     before, after = side(VOTES.with_judges(SIX[:4])), side()
     pair = difference(before, after)
     for entry, figures in ((before, pair.against), (after, pair.kept)):
-        curve = run(PANEL_CURVE, entry.votes, PanelCurveSpec(entry.settings), jobs=1)
-        row = curve.row("beta")
-        result = tuple(curve.nll[row, -1])
-        assert result == pytest.approx(tuple(figures.nll))
+        decided = run(RECOMMEND, entry.votes, RecommendSpec(entry.settings), jobs=1)
+        assert tuple(decided.nll) == pytest.approx(tuple(figures.nll))
     assert pair.delta.value == pytest.approx(pair.kept.nll.value - pair.against.nll.value)
     back = difference(after, before)
     assert tuple(back.delta) == pytest.approx(tuple(-pair.delta))
@@ -166,11 +163,15 @@ def pair():
 @pytest.mark.parametrize(
     ("bounds", "start", "end"),
     [
-        ((-0.2, -0.3, -0.1), "Better: NLL changes by -0.20 [-0.30, -0.10]", "(one-coin + beta)."),
-        ((0.2, 0.1, 0.3), "Worse: NLL changes by +0.20", "(one-coin + beta)."),
+        (
+            (-0.2, -0.3, -0.1),
+            "Better: NLL changes by -0.20 [-0.30, -0.10]",
+            "of 4 before.",
+        ),
+        ((0.2, 0.1, 0.3), "Worse: NLL changes by +0.20", "of 4 before."),
         ((-0.1, -0.3, -0.001), "Better: ", "It may be less than 2 %."),
-        ((-0.1, -0.3, 0.1), "No difference is shown: ", "(one-coin + beta)."),
-        ((-0.1, -0.3, 0.0), "No difference is shown: ", "(one-coin + beta)."),
+        ((-0.1, -0.3, 0.1), "No difference is shown: ", "of 4 before."),
+        ((-0.1, -0.3, 0.0), "No difference is shown: ", "of 4 before."),
         ((0.0, -0.001, 0.001), "No difference is shown: ", "It is below 2 % either way."),
     ],
 )

@@ -39,6 +39,7 @@ from judgepanel.words.compare import (
     relation,
     result_table,
 )
+from judgepanel.words.sentences import so_far
 from judgepanel.words.text import in_html
 
 _STYLE = """<style>
@@ -120,10 +121,11 @@ def _compared(before: PageContext, after: PageContext) -> None:
 
 _WHICH = ("before", "after")
 _HOW = (
-    "All judges of both analyses are fitted, weighted and calibrated under the same pipeline on "
-    "the calibration side of the same splits, and scored on the same other items; no judge is "
-    "chosen. The interval is that of the items' mean differences, 95 % for new items: Var = v/N + "
-    "s_tr² (1/S + n_cal/n_eval). At most 20 splits are used. Items are matched by their ids."
+    "What is recommended from the judges of either analysis: on the calibration side of the same "
+    "splits, candidates are compared and the weights of their average learned, and the averages "
+    "are scored on the same other items. The interval is that of the items' mean differences, 95 % "
+    "for new items: Var = v/N + s_tr² (1/S + n_cal/n_eval). At most 20 splits are used. Items are "
+    "matched by their ids."
 )
 
 
@@ -135,7 +137,7 @@ def _side(context: PageContext) -> Side:
 def _steps(
     before: PageContext, after: PageContext, sides: tuple[Side, Side], overlap: Relation
 ) -> dict[str, Step]:
-    """What is computed, in order: the difference first, since it is quick and is the answer."""
+    """What is computed, in order: the difference first, since it is the answer."""
     steps: dict[str, Step] = {}
     if overlap.host is not None:
         host = after if overlap.host == "after" else before
@@ -174,7 +176,10 @@ def _results(content: dict[str, Any]) -> None:
 
 
 def _draw(result: Any) -> None:
-    """Draw how far a partial result is."""
+    """Draw the difference so far, or how far another partial result is."""
+    if isinstance(result, WhatIf):
+        section_answer(so_far(result) + paired_sentence(result))
+        return
     section_answer(f"{result.n_splits} of {result.planned_splits} splits are done.")
 
 
