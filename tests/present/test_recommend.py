@@ -44,6 +44,7 @@ from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
 from tests.helpers import make_votes
 
 FEW = Settings(splits=6)
+WORTH = "Judge by judge under one pipeline (see What each judge is worth), "
 VERDICTS = (
     *("keep all", "curate", "no loss from keeping", "no loss from curating"),
     *("undecided", "tie"),
@@ -282,13 +283,13 @@ def test_judges_are_counted_by_what_becomes_of_them():
     some += (status("c", "could go"), status("d", "unsettled"))
     failed = JudgeStatus("e", "could go", "It fails the checks: always 1.", None, failed=True)
     sentence = statuses_sentence(some)
-    assert sentence.startswith("Judge by judge, 2 judges are shown to help; 1 could go, ")
+    assert sentence.startswith(f"{WORTH}2 judges are shown to help; 1 could go, ")
     assert "for 1 neither is settled." in sentence
     assert sentence.endswith("is safe, not better: it saves their price.")
     assert statuses_sentence((*some[:2], failed)) == (
-        "Judge by judge, 2 judges are shown to help; 1 fails a check (see Scope)."
+        f"{WORTH}2 judges are shown to help; 1 fails a check (see Scope)."
     )
-    assert statuses_sentence(some[:1]) == "Judge by judge, 1 judge is shown to help."
+    assert statuses_sentence(some[:1]) == f"{WORTH}1 judge is shown to help."
     assert statuses_sentence(()) == ""
 
 

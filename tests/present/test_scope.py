@@ -5,12 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.models.mixture import mixture_of
 from judgepanel.present.blocks import Answer, Figure, Heading, Method, Paragraph, Table
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.present.trust import group_change, scope
 from judgepanel.present.trust.group_change import group_sentence, group_table, members_sentence
 from judgepanel.present.trust.scope import ScopeView, curve_table, parse_table, switch_table
-from judgepanel.present.trust.scope_sentences import filter_sentence, safe, scope_sentence
+from judgepanel.present.trust.scope_sentences import (
+    filter_sentence,
+    kept_sentence,
+    safe,
+    scope_sentence,
+)
 from judgepanel.render.terminal import terminal_text
 from judgepanel.scoring.inference import verdict
 from judgepanel.scoring.interval import Interval
@@ -54,6 +61,22 @@ def test_the_recommended_panel_is_named_and_the_alternatives_with_their_calibrat
     text = terminal_text(group_change.present(run(GROUP_CHANGE, votes, named, jobs=1), named))
     assert "in the recommended panel" in text
     assert "The recommended panel is chosen again, with the group and without it" in text
+
+
+def test_what_the_filter_would_cost_names_its_pipeline_unless_it_is_what_is_recommended(hard):
+    votes, settings = sample_votes("hard_panel"), Settings(splits=2)
+    decided = run(RECOMMEND, votes, RecommendSpec(settings, folds=2), jobs=1)
+    assert decided.averages
+    spec = GroupChangeSpec(settings, by="filter", aggregators=("joint",), calibrator="none")
+    filtered = run(GROUP_CHANGE, votes, spec, jobs=1)
+    assert kept_sentence(hard, decided, filtered).endswith(" under joint.")
+    averaged = replace(filtered, aggregators=("average",))
+    assert "under" not in kept_sentence(hard, decided, averaged)
+    main = decided.model.main
+    of_main = replace(filtered, aggregators=(main.aggregator,))
+    assert " under " in kept_sentence(hard, decided, of_main)
+    alone = replace(decided, model=mixture_of([main], [1.0]))
+    assert "under" not in kept_sentence(hard, alone, of_main)
 
 
 def test_the_answer_counts_and_names_the_worst(hard):

@@ -37,6 +37,7 @@ from judgepanel.studies.contest.average import DRAWS
 from judgepanel.studies.contest.candidates import EVERYONE, LEAD
 from judgepanel.studies.judges.judge_table import judge_table
 from judgepanel.studies.settings import Settings
+from judgepanel.studies.value.value import VALUE
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import repeats_sentence
 from judgepanel.words.numbers import capital, counted, fixed, interval, sig, signed, with_interval
@@ -202,7 +203,7 @@ def statuses_sentence(statuses: tuple[JudgeStatus, ...]) -> str:
         parts.append(f"{spare - failed} could go, alone or together, without a loss that is seen")
     if open_ones:
         parts.append(f"for {open_ones} neither is settled")
-    sentence = f"Judge by judge, {'; '.join(parts)}."
+    sentence = f"Judge by judge under one pipeline (see {VALUE.title}), {'; '.join(parts)}."
     if spare > failed:
         sentence += " Leaving out those that could go is safe, not better: it saves their price."
     return sentence

@@ -67,7 +67,8 @@ def kept_sentence(
     if filtered is None or not filtered.members:
         return f"{text}; the panel with and without is compared below."
     aggregator, change = filtered.aggregators[0], with_interval(*filtered.delta[0], sign=True)
-    same = aggregator in (AVERAGE, recommendation.model.main.aggregator)
+    alone = not recommendation.averages and aggregator == recommendation.model.main.aggregator
+    same = aggregator == AVERAGE or alone
     under = "" if same else f" under {AGGREGATOR_NAMES[aggregator]}"
     return f"{text}: without {'it' if n == 1 else 'them'} NLL changes by {change}{under}."
 
