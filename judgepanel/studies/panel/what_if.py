@@ -7,9 +7,9 @@ judges is the recommendation of the analysis.
 
 Cost per split: one fit of each panel under calibrator ``none``, which fits nothing and needs no
 leave-out scores, and a cross-fitting (6 fits) under any other if the aggregator is not a closed
-form. Under ``average``, about half a recommendation for each panel; for all judges a whole one,
-unless the recommendation was computed in this process. A panel's scores are cached, of averages
-``_KEPT_BYTES``, so the next panel compared with the same one costs only its own fits.
+form. Under ``average``, the members of a recommendation for each panel; for all judges all its
+candidates, unless the recommendation was computed in this process. A panel's scores are cached, of
+averages ``_KEPT_BYTES``, so the next panel compared with the same one costs only its own fits.
 """
 
 from __future__ import annotations
