@@ -94,13 +94,9 @@ def given_rows(
     ``values`` (n_rows,) are codes and ``given`` marks the rows that count. Raises InputError if two
     rows of an item disagree.
     """
-    rows = np.zeros(n_items, dtype=np.intp)
-    rows[items[::-1]] = np.arange(len(items) - 1, -1, -1)
-    places = np.flatnonzero(given)
-    rows[items[places[::-1]]] = places[::-1]
-    wrong = places[values[places] != values[rows[items[places]]]]
-    if len(wrong):
-        row = int(wrong[0])
+    rows, differing = first_given(values, given, items, n_items)
+    if len(differing):
+        row = int(differing[0])
         first = table.row(int(rows[items[row]]))
         raise InputError(
             f"this item has another {column} in row {first}",
@@ -112,6 +108,23 @@ def given_rows(
             remedy="give all rows of the item the same",
         )
     return rows
+
+
+def first_given(
+    values: NDArray[np.integer],
+    given: NDArray[np.bool_],
+    items: NDArray[np.intp],
+    n_items: int,
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first given row of each item, or any row, and the given rows that differ from it.
+
+    Arguments are those of :func:`given_rows`.
+    """
+    rows = np.zeros(n_items, dtype=np.intp)
+    rows[items[::-1]] = np.arange(len(items) - 1, -1, -1)
+    places = np.flatnonzero(given)
+    rows[items[places[::-1]]] = places[::-1]
+    return rows, places[values[places] != values[rows[items[places]]]]
 
 
 def labels_in(table: RawTable, column: str) -> NDArray[np.int8]:

@@ -124,7 +124,7 @@ def build_votes(
         *vote_warnings(votes),
         *(label_warnings(votes) if need_labels else ()),
     ]
-    warnings += _odd_columns(table, mapping, votes)
+    warnings += _odd_columns(table, mapping, votes, verdicts.items)
     warnings += matched.warnings if matched is not None else ()
     judge_file = None if judge_table is None else judge_table.name
     return Loaded(
@@ -207,7 +207,9 @@ def _features(table: RawTable, columns: tuple[str, ...], verdicts: Verdicts) -> 
     )
 
 
-def _odd_columns(table: RawTable, mapping: Mapping, votes: VoteMatrix) -> list[str]:
+def _odd_columns(
+    table: RawTable, mapping: Mapping, votes: VoteMatrix, items: NDArray[np.intp] | None
+) -> list[str]:
     warnings = []
     if mapping.label_column is not None:
         ties = int(ties_in(table.frame[mapping.label_column]).sum())
@@ -218,7 +220,8 @@ def _odd_columns(table: RawTable, mapping: Mapping, votes: VoteMatrix) -> list[s
     doubtful = [column for column in mapping.judge_columns if is_role_name(column)]
     if doubtful:
         warnings.append(f"Read as judges in spite of their names: {listed(doubtful)}.")
-    return [*warnings, *_no_verdicts(table, mapping), *role_warnings(table, mapping, votes)]
+    warnings += _no_verdicts(table, mapping)
+    return [*warnings, *role_warnings(table, mapping, votes, items)]
 
 
 def _no_verdicts(table: RawTable, mapping: Mapping) -> list[str]:

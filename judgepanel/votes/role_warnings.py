@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from judgepanel.votes.columns import Mapping
 from judgepanel.votes.errors import listed, quote_value
 from judgepanel.votes.group_hint import group_hint
@@ -12,8 +15,13 @@ from judgepanel.votes.table import RawTable
 _SHOWN = 5
 
 
-def role_warnings(table: RawTable, mapping: Mapping, votes: VoteMatrix) -> list[str]:
-    """Return sentences on columns left out or read as features, and on a column to group by."""
+def role_warnings(
+    table: RawTable, mapping: Mapping, votes: VoteMatrix, items: NDArray[np.intp] | None
+) -> list[str]:
+    """Return sentences on columns left out or read as features, and on a column to group by.
+
+    ``items`` (n_rows,) are the items of the rows of a long file, None for a wide one.
+    """
     unused = [role for role in mapping.roles if role.role in ("ignore", "text")]
     unused = [role for role in unused if role.reason != CHOSEN]
     told = [role for role in unused if mapping.layout == "wide" and _has_reason(role)]
@@ -41,7 +49,7 @@ def role_warnings(table: RawTable, mapping: Mapping, votes: VoteMatrix) -> list[
             f"Read as item features by their names: {listed(features)}. To leave one out use "
             "--ignore, or on Start under Columns."
         )
-    return [*warnings, *group_hint(table, mapping, votes)]
+    return [*warnings, *group_hint(table, mapping, votes, items)]
 
 
 def _has_reason(role: ColumnRole) -> bool:

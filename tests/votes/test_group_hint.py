@@ -28,6 +28,18 @@ def hints(wrong: np.ndarray, **features: np.ndarray) -> list[str]:
     return [note for note in load_votes(text.encode(), name="v.csv").warnings if "narrow" in note]
 
 
+def long_hints(wrong: np.ndarray, **columns: np.ndarray) -> list[str]:
+    """Offers in a file with one row per vote; columns are (items,), or (items, judges) per vote."""
+    label = np.arange(len(wrong)) % 2
+    lines = [",".join(["item", "judge", "verdict", "label", *columns])]
+    for item, judge in np.ndindex(*wrong.shape):
+        cells = [own[item] if own.ndim == 1 else own[item, judge] for own in columns.values()]
+        vote = label[item] ^ wrong[item, judge]
+        lines.append(",".join(map(str, [f"q{item}", f"j{judge}", vote, label[item], *cells])))
+    loaded = load_votes("\n".join(lines).encode(), name="v.csv")
+    return [note for note in loaded.warnings if "narrow" in note]
+
+
 def words(codes: np.ndarray) -> np.ndarray:
     return np.char.add("w", codes.astype(str))
 
@@ -83,3 +95,39 @@ def test_fractions_and_what_is_computed_from_judges_are_not_offered() -> None:
     wrong = wrong_votes(np.random.default_rng(4), 1.0)
     assert not hints(wrong, x=ORIGIN + 0.5)
     assert hints(wrong, x=ORIGIN)
+
+
+def test_a_file_with_one_row_per_vote_gets_the_same_offer_as_one_with_one_row_per_item() -> None:
+    wrong = wrong_votes(np.random.default_rng(1), 1.0)
+    wide = hints(wrong, x=words(ORIGIN))
+    assert len(wide) == 1
+    assert long_hints(wrong, feat_x=words(ORIGIN)) == wide
+    assert long_hints(wrong, x=words(ORIGIN)) == [wide[0].replace("'feat_x'", "'x'")]
+
+
+def test_a_question_of_several_items_is_offered_by_its_name_in_a_file_of_votes() -> None:
+    wrong = wrong_votes(np.random.default_rng(2), 0.5)
+    (hint,) = long_hints(wrong, query=words(ORIGIN))
+    assert "400 items share 100 values of 'query'" in hint
+
+
+def test_in_a_file_of_votes_a_column_is_offered_only_if_it_says_the_same_on_all_rows() -> None:
+    wrong = wrong_votes(np.random.default_rng(5), 1.0)
+    of_votes = np.tile(words(ORIGIN)[:, None], N_JUDGES)
+    assert long_hints(wrong, x=of_votes)
+    of_votes[7, 0] = ""  # Given on the other rows of the item.
+    assert long_hints(wrong, x=of_votes)
+    of_votes[7, 0] = "another"
+    assert not long_hints(wrong, x=of_votes)
+
+
+def test_with_one_vote_per_item_only_features_are_known_to_describe_items() -> None:
+    wrong = wrong_votes(np.random.default_rng(6), 1.0)
+    assert not long_hints(wrong[:, :1], x=words(ORIGIN))
+    assert long_hints(wrong[:, :1], feat_x=words(ORIGIN))
+
+
+def test_in_a_file_of_votes_means_of_the_judges_are_not_offered() -> None:
+    wrong = wrong_votes(np.random.default_rng(7), 1.0)
+    assert not long_hints(wrong, vote_sum=ORIGIN)
+    assert long_hints(wrong, doc=ORIGIN)
