@@ -15,6 +15,7 @@ votes cut from them do not.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,8 +35,14 @@ from judgepanel.studies.scope.grade_order import (
     order_sentences,
 )
 from judgepanel.votes.checks import Check, Outcome
-from judgepanel.votes.errors import quote_value
-from judgepanel.votes.orientation import CONSTANT_SLIP, CONSTANT_VOTES
+from judgepanel.votes.errors import listed, quote_value
+from judgepanel.votes.orientation import (
+    AGAINST,
+    CONSTANT_SLIP,
+    CONSTANT_VOTES,
+    ONE_VERDICT,
+    SILENT,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,6 +55,13 @@ SPARSE_RATE = 0.50
 ALPHA = 0.025
 """Familywise level of the tests of one check: P1 and P3 together raise a false alarm in 5 %."""
 NOTHING_TO_DO = "Nothing to do."
+_NOT_TESTED = {
+    ONE_VERDICT: "one verdict throughout is right in exactly one of the two orders of a pair, so "
+    "it is at chance",
+    AGAINST: "with lopsided labels such verdicts tell how the file was coded, and not how good a "
+    "judge is",
+    SILENT: "there is no vote on a labelled item",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,8 +189,13 @@ def drop_reason(legibility: Legible, judge: int) -> str:
     return f"below chance: right on {100 * legibility.accuracy.value[judge]:.0f} %"
 
 
-def check_parse_rate(legibility: Legible, names: tuple[str, ...], aggregator: str) -> Check:
-    """Return P1 as a check."""
+def check_parse_rate(
+    legibility: Legible,
+    names: tuple[str, ...],
+    aggregator: str,
+    aside: Sequence[tuple[str, str]] = (),
+) -> Check:
+    """Return P1 as a check; ``aside`` are judges that are not tested, each with the reason."""
     title = "P1 Parse rate and chance"
     usable = uses_anti_experts(aggregator)
     unreadable, patchy, below = (
@@ -191,6 +210,8 @@ def check_parse_rate(legibility: Legible, names: tuple[str, ...], aggregator: st
         "shown below chance": len(below),
         "below chance by the paper's Wald rule": int(legibility.wald_below.sum()),
     }
+    if aside:
+        numbers["set aside, not tested"] = len(aside)
     if not legibility.sparse and len(names):
         numbers["lowest parse rate"] = f"{100 * float(legibility.parsed.min()):.1f} %"
     if legibility.tied.any():
@@ -198,6 +219,7 @@ def check_parse_rate(legibility: Legible, names: tuple[str, ...], aggregator: st
     if legibility.order is not None:
         numbers |= order_numbers(legibility.order, legibility.reversed, legibility.misplaced)
     sentences = _sentences(legibility, names, unreadable, patchy, below)
+    sentences = " ".join((sentences, *_aside_sentences(aside)))
     as_they_are = int((legibility.below & ~legibility.misplaced).sum()) if usable else len(below)
     advice = _advice(len(unreadable), len(patchy), as_they_are, usable=usable)
     odd = legibility.reversed | legibility.misplaced
@@ -246,6 +268,15 @@ def _sentences(
     if not wrong:
         parts.append("No judge is shown to be below chance.")
     return " ".join(parts)
+
+
+def _aside_sentences(aside: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield which judges are not tested, and why that hides nothing."""
+    for reason, why in _NOT_TESTED.items():
+        names = [name for name, own in aside if own == reason]
+        if names:
+            verb = "is" if len(names) == 1 else "are"
+            yield f"{listed(names, 3)} {verb} set aside and not tested: {why}."
 
 
 def _ties_sentence(legibility: Legible, names: tuple[str, ...]) -> str:

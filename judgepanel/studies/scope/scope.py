@@ -198,7 +198,7 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
     return Scope(
         checks=(
             check_orientation(_taking_part(votes, spec.settings)),
-            check_parse_rate(legibility, names, spec.aggregator),
+            check_parse_rate(legibility, names, spec.aggregator, prepared.oriented.aside),
             check_saturation(line, ballots.n_items),
             check_compatibility(switch, missing, partly, n_judges=len(names)),
         ),

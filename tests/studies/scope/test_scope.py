@@ -69,6 +69,25 @@ def test_one_class_labels_fail_p0_and_flatter_nothing():
     assert result.saturation.nll.value.min() > 0.15
 
 
+def test_p1_says_which_judges_it_does_not_test_where_pairs_are_swapped():
+    """Included, the broken judge would be below chance only because of how the file was coded."""
+    votes = sample_votes("one_class")
+    never = np.zeros((votes.n_items, 1), np.int8)
+    broken = replace(
+        votes,
+        votes=np.hstack([votes.votes, never]),
+        judges=(*votes.judges, "broken"),
+        judge_table=None,
+    )
+    p1 = run(SCOPE, broken, CURVE_ONLY, jobs=1).check("P1")
+    assert p1.outcome == "pass"
+    assert p1.numbers["set aside, not tested"] == 1
+    assert p1.why.endswith(
+        "'broken' is set aside and not tested: one verdict throughout is right in exactly one of "
+        "the two orders of a pair, so it is at chance."
+    )
+
+
 def test_sparse_votes_have_no_parse_rate():
     result = run(SCOPE, sample_votes("sparse_humans"), CURVE_ONLY, jobs=1)
     assert outcomes(result)["P1"] == "not applicable"
