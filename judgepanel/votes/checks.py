@@ -138,7 +138,10 @@ def check_repeats(votes: VoteMatrix, *, group_duplicates: bool = False) -> Check
         "Rows of so few votes repeat by chance, so copies of some items cannot be told from votes; "
         "ids and features show none."
     )
-    advice = "If some items are copies, name the column that says so: --group-column."
+    advice = (
+        "If some items are copies, name the column that says so with --group-column, or on Start "
+        "under Columns."
+    )
     return Check("P0", title, "not applicable", numbers, why, advice)
 
 

@@ -120,7 +120,11 @@ def _extension(name: str) -> str:
 
 def _read(data: bytes, name: str, extension: str, records: str | None, *, zipped: bool) -> RawTable:
     if not data.removeprefix(b"\xef\xbb\xbf").strip():
-        raise InputError("the file is empty", allowed=ALLOWED_FILES)
+        raise InputError(
+            "the file is empty",
+            allowed=ALLOWED_FILES,
+            remedy="export it again, and look at it before you choose it",
+        )
     if data.startswith(_GZIP) or extension == "gz":
         if zipped:
             raise InputError("a gzip file inside a gzip file", allowed=ALLOWED_FILES)

@@ -1,7 +1,8 @@
 """Excel workbook (.xlsx, .xlsm) -> RawTable, with python-calamine.
 
 One sheet is read: the one called 'votes', otherwise the first visible sheet with content. Its first
-row with content is the header; rows are numbered as in the sheet, and empty rows are skipped.
+row with content, below a title, is the header; rows are numbered as in the sheet, and empty rows
+are skipped.
 Formulas are read as the values saved with them.
 """
 
@@ -13,7 +14,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
-from itertools import islice
+from itertools import chain, islice
 from typing import IO, Any
 
 import numpy as np
@@ -32,6 +33,8 @@ _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _CELL = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
 _PIECE, _LONGEST_CELL = 1 << 20, 16
 _BLOCK = 10_000
+_MOST_TITLES = 10
+_Row = tuple[int, list[Any]]
 _ALLOWED = "a workbook that Excel opens, or its sheet saved as CSV"
 
 
@@ -69,14 +72,15 @@ def read_excel(data: bytes, name: str) -> RawTable:
         title = next((title for title in full if title.strip().lower() == "votes"), full[0])
         sheet = sheets[title]
         check_size(sheet.height, sheet.width)
-        frame, header, lines = _table(sheet.iter_rows())
+        titles, rows = _without_titles(sheet.iter_rows())
+        frame, header, lines = _table(rows)
     others = [other for other in full if other != title]
     notes = (
         (f"Read the sheet {quote_value(title)} and no other ({listed(others, 3)}).",)
         if others
         else ()
     )
-    return RawTable(frame, name, "excel", header + 1, lines, header, notes=notes)
+    return RawTable(frame, name, "excel", header + 1, lines, header, notes=(*titles, *notes))
 
 
 def _check_extent(data: bytes) -> None:
@@ -126,9 +130,24 @@ def _problems() -> Iterator[None]:
         raise InputError(f"the workbook is {what}", allowed=_ALLOWED) from None
 
 
-def _table(rows: Iterator[list[Any]]) -> tuple[pd.DataFrame, int, np.ndarray]:
-    """Return the records as text columns, the row of the header, and the row of each record."""
+def _without_titles(rows: Iterator[list[Any]]) -> tuple[list[str], Iterator[_Row]]:
+    """Return notes on titles above the header, and the other rows with content, numbered from 1.
+
+    Titles are rows of a single cell above one of several: a table of votes has several columns.
+    """
     filled = ((number, row) for number, row in enumerate(rows, start=1) if any(map(_held, row)))
+    start = list(islice(filled, _MOST_TITLES + 1))
+    wide = (place for place, (_, row) in enumerate(start) if sum(map(_held, row)) > 1)
+    header = next(wide, 0)
+    notes = []
+    for number, row in start[:header]:
+        title = quote_value(_text(next(filter(_held, row))))
+        notes.append(f"Row {number} is left out, a title above the header: {title}.")
+    return notes, chain(start[header:], filled)
+
+
+def _table(filled: Iterator[_Row]) -> tuple[pd.DataFrame, int, np.ndarray]:
+    """Return the records as text columns, the row of the header, and the row of each record."""
     header, first = next(filled)
     names = [_text(cell) for cell in first]
     while names and not names[-1]:
@@ -154,7 +173,7 @@ def _table(rows: Iterator[list[Any]]) -> tuple[pd.DataFrame, int, np.ndarray]:
     return frame, header, np.array(lines, dtype=np.int32)
 
 
-def _check_beside(block: list[tuple[int, list[Any]]], n_columns: int) -> None:
+def _check_beside(block: list[_Row], n_columns: int) -> None:
     for number, row in block:
         beside = next((cell for cell in row[n_columns:] if _held(cell)), None)
         if beside is not None:

@@ -23,7 +23,7 @@ from judgepanel.votes.errors import quote_value
 from judgepanel.votes.matrix import VoteMatrix
 from judgepanel.votes.roles import AGGREGATE_NAMES, repeats_across_items
 from judgepanel.votes.table import RawTable
-from judgepanel.votes.words import distinct, is_missing
+from judgepanel.votes.words import decimal_of, distinct, is_missing
 
 LEVEL = 0.02
 """Chance that a column is offered by the errors if the errors depend on none."""
@@ -138,7 +138,7 @@ def _values(cells: pd.Series) -> Codes:
 def _numbers(cells: pd.Series) -> Floats | None:
     """Return the numbers in a column (n_items,), NaN if missing; None if a cell is no number."""
     codes, words = distinct(cells)
-    texts = ["nan" if is_missing(word.strip()) else word.strip() for word in words]
+    texts = ["nan" if is_missing(word) else decimal_of(word.strip()) for word in words]
     if not all(text == "nan" or is_number(text) for text in texts):
         return None
     return np.array([float(text) for text in texts])[codes]

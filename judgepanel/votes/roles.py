@@ -19,7 +19,14 @@ from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.remedies import name_column
 from judgepanel.votes.table import RawTable, no_column
-from judgepanel.votes.words import UNKNOWN, distinct, is_missing, is_verdict, verdicts_of
+from judgepanel.votes.words import (
+    UNKNOWN,
+    decimal_of,
+    distinct,
+    is_missing,
+    is_verdict,
+    verdicts_of,
+)
 
 ColumnKind = Literal[
     "id", "label", "group", "feature", "judge", "item", "judge name", "verdict", "text", "ignore"
@@ -163,7 +170,7 @@ def _by_content(table: RawTable, column: str) -> tuple[ColumnKind, str]:
     """Return the role of a column that contains other words than verdicts."""
     name = column.strip().lower()
     words = _words(table, column)
-    numbers = [word for word in words if is_number(word)]
+    numbers = [word for word in words if is_number(decimal_of(word))]
     verdicts = [word for word in words if is_verdict(word)]
     long = sum(map(len, words)) > _LONG_TEXT * len(words)
     rules: tuple[tuple[bool, ColumnKind, str], ...] = (

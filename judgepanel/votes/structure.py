@@ -113,7 +113,7 @@ def delimiter_of(header: str) -> str:
             row=1,
             value=header.strip(),
             allowed="a header of columns separated by comma, semicolon, tab or |",
-            remedy="save the table as CSV with one of these",
+            remedy="save the table as CSV with one of these, and without a title above the header",
         )
     return best
 

@@ -27,7 +27,7 @@ _TIES = frozenset({"tie", "tie (bothbad)", "tie(bothbad)", "both", "draw", "[[c]
 _ABSTENTIONS = frozenset(
     ("unsure", "undecided", "abstain", "abstained", "skipped", "no answer", "cannot tell", "-", "?")
 )
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?", re.ASCII)
 _GOOD = ("yes", "correct", "pass", "passed")
 _BAD = ("no", "incorrect", "fail", "failed")
 _FIRST = ("a", "a>b", "a > b", "model_a", "[[a]]")

@@ -345,3 +345,21 @@ def test_samples_are_read_as_they_always_were() -> None:
 
 
 SAMPLES_DIGEST = "e70c34d3ffbfc3318031949a919b9ac92b659407072ef0bfbd2813875be18f1b"
+
+
+def test_many_different_grades_with_decimal_commas_are_those_with_decimal_points() -> None:
+    """Small ones are written 1,5e-05; as words they would be texts, and their judges be lost."""
+    rng = np.random.default_rng(0)
+    grades = {judge: rng.random(60) ** 12 for judge in JUDGES}
+    cells = {"item_id": [f"q{n}" for n in range(60)], "label": [str(n % 2) for n in range(60)]}
+    cells |= {judge: [repr(float(grade)) for grade in own] for judge, own in grades.items()}
+    assert any("e-" in cell for cell in cells["ann"])
+    commas = {name: [cell.replace(".", ",") for cell in own] for name, own in cells.items()}
+    points = read(write(cells), thresholds=0.01)
+    assert points.votes.judges == JUDGES
+    assert read(write(commas, ";"), thresholds=0.01).votes.sha256 == points.votes.sha256
+
+
+def test_an_empty_file_is_refused_with_what_to_do() -> None:
+    with pytest.raises(InputError, match=r"the file is empty.*export it again"):
+        read(b"")

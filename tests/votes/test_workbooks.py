@@ -52,6 +52,26 @@ def test_empty_rows_and_columns_around_the_table_do_not_matter_and_rows_keep_the
         load_votes(workbook({"Sheet1": moved}), name="v.xlsx")
 
 
+def test_titles_above_the_header_are_left_out_and_named():
+    titled = [["Votes of March"], [], [None, "draft"], *map(list, ROWS)]
+    read = same(workbook({"Sheet1": titled}), "v.xlsx", ROWS)
+    assert read.warnings[:2] == (
+        "Row 1 is left out, a title above the header: 'Votes of March'.",
+        "Row 3 is left out, a title above the header: 'draft'.",
+    )
+    titled[6][2] = "perhaps"
+    with pytest.raises(InputError, match=r"v\.xlsx, row 7, column 'careful'"):
+        load_votes(workbook({"Sheet1": titled}), name="v.xlsx")
+
+
+def test_an_archive_that_is_only_called_a_workbook_is_refused_as_one():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a.txt", "hello")
+    with pytest.raises(InputError, match=r"not a workbook.*save it again as \.xlsx or CSV"):
+        load_votes(out.getvalue(), name="v.xlsx")
+
+
 def test_the_sheet_called_votes_is_read_else_the_first_visible_one_and_others_are_named():
     notes = [["about"], ["these votes"]]
     data = workbook({"Read me": notes, "Votes": ROWS, "old": notes}, hidden=("old",))

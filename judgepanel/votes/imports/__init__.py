@@ -162,6 +162,13 @@ def recognised(data: bytes, name: str, task: Task | None = None) -> tuple[str, I
             raise
         return None
     kinds = _kinds_in(source) if isinstance(source, Archive) else _kinds_of(_glimpse(source, data))
+    if not kinds and name.lower().endswith((".xlsx", ".xlsm")):
+        raise InputError(
+            "not a workbook, although its name says so",
+            file=name,
+            allowed="a workbook of Excel, or a table as CSV",
+            remedy="open it in the program that wrote it, and save it again as .xlsx or CSV",
+        )
     if not kinds and isinstance(source, Archive):
         titles = ", ".join(layout.title for layout in KINDS.values())
         raise InputError(

@@ -23,6 +23,9 @@ WANTED = "human judgments, or model_judgment files, of MT-bench or Chatbot Arena
 _VOTE = {"question_id", "model_a", "model_b", "winner"}
 _PAIR = {"question_id", "model_1", "model_2", "judge", "g1_winner", "g2_winner"}
 _SINGLE = {"question_id", "model", "judge", "judgment", "score"}
+_LABELS = re.compile(
+    r"(?:.*[_ ])?(?:labels?|gold|truth)|.+[_ ](?:winner|preference)", re.IGNORECASE
+)
 _PEOPLE = re.compile(r"(?:author|expert|arena_user|human)(?:[_ -]\w+)*\Z", re.IGNORECASE)
 _PROMPT = re.compile(r"(pair|single)(?:-math)?-v\d+(?:-multi-turn)?\Z")
 _QUOTED = re.compile(r"['\"]([^'\"]+)['\"]")
@@ -57,12 +60,12 @@ class _Judgments:
 
     def add_vote(self, record: Row, left_out: LeftOut) -> None:
         """A verdict on two models."""
-        share = _share(record["winner"])
+        names = str(record["model_a"]), str(record["model_b"])
+        share = _share(record["winner"], names)
         judge, by_person = _judge(record["judge"])
         if share is None:
             left_out[_NO_VERDICT] += 1
             return
-        names = str(record["model_a"]), str(record["model_b"])
         row = self._judgment(record, judge, names, share)
         (self.people if by_person else self.models).append(row)
 
@@ -104,9 +107,13 @@ def named(path: str) -> bool:
 
 
 def fits(document: Document) -> bool:
-    """Whether the first record has the keys of one of the layouts."""
+    """Whether the first record has the keys of one of the layouts.
+
+    Votes with labels of their own are not of the benchmark, which has none.
+    """
     keys = document.first.keys()
-    return keys >= _PAIR or keys >= _SINGLE or (keys >= _VOTE and "judge" in keys)
+    votes = keys >= {*_VOTE, "judge"} and not any(map(_LABELS.fullmatch, keys))
+    return keys >= _PAIR or keys >= _SINGLE or votes
 
 
 def read_file(document: Document, left_out: LeftOut) -> _Judgments:
@@ -152,8 +159,13 @@ def _compared(
                 yield {**row, "score_a": by_model[first], "score_b": by_model[second]}
 
 
-def _share(winner: Any) -> float | None:
-    """1 for what is called a or 1, 0 for b or 2, .5 for a tie; None where there is no verdict."""
+def _share(winner: Any, names: Sequence[str] = ()) -> float | None:
+    """1 for what is called a or 1, 0 for b or 2, .5 for a tie; None where there is no verdict.
+
+    ``names`` are those of the two models, either of which may be the winner.
+    """
+    if winner in names:
+        return 1.0 - names.index(winner)
     word = str(winner).strip().lower()
     if word.startswith("tie") or word in ("bothbad", "both_bad", "inconsistent"):
         return HALF

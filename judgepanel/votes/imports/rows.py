@@ -106,7 +106,11 @@ class ImportedRows:
         """All rows as JSON Lines; InputError where there are none."""
         lines = [json.dumps(row, ensure_ascii=False) for row in self.rows]
         if not lines:
-            raise InputError(" ".join(("holds no outputs", *self.notes())).rstrip("."), file=file)
+            raise InputError(
+                " ".join(("holds no outputs.", *self.notes())).rstrip("."),
+                file=file,
+                remedy="write it as a table with the columns item, judge, verdict and label",
+            )
         return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
 
     def notes(self, most: int | None = FILES_NAMED) -> tuple[str, ...]:

@@ -243,3 +243,41 @@ def test_a_judgment_made_again_counts_as_it_was_made_last(tmp_path: Path) -> Non
     (row,) = outcome.rows
     assert row["score_a"] == 0
     assert outcome.left_out["judgments that were made again"] == 1
+
+
+def named_winners(**labels: str) -> list[dict[str, object]]:
+    """Votes of two models that name the winner, in pairs of one question each."""
+    return [
+        {
+            "question_id": question,
+            "model_a": "gpt",
+            "model_b": "llama",
+            "winner": ("gpt", "llama")[(question + place) % 2],
+            "judge": judge,
+            **labels,
+        }
+        for question in range(10)
+        for place, judge in enumerate(("claude", "gemini"))
+    ]
+
+
+def test_the_winner_may_be_given_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "votes.jsonl"
+    path.write_text(lines(named_winners()))
+    votes = read(path, "arena").votes
+    assert (votes.votes >= 0).all()
+    words = {"gpt": "model_a", "llama": "model_b"}
+    path.write_text(
+        lines([{**row, "winner": words[str(row["winner"])]} for row in named_winners()])
+    )
+    assert read(path, "arena").votes.sha256 == votes.sha256
+
+
+@pytest.mark.parametrize("label", ["gold", "human_winner"])
+def test_votes_with_labels_of_their_own_are_a_table_like_any_other(label: str) -> None:
+    rows = named_winners(**{label: "llama"})
+    for row in rows[:10]:
+        row[label] = "gpt"
+    votes = load_votes(lines(rows).encode(), name="votes.jsonl", label_column=label).votes
+    assert votes.labels.tolist() == [1] * 5 + [0] * 5
+    assert votes.judges == ("claude", "gemini")
