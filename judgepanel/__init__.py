@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from judgepanel.api.votes import inspect as inspect
     from judgepanel.api.votes import load as load
     from judgepanel.votes.errors import InputError as InputError
+    from judgepanel.votes.grades import Thresholds as Thresholds
 
 __version__ = "0.1.0"
 
@@ -50,6 +51,7 @@ __all__ = [
     "Panel",
     "RecommendedPanel",
     "StudyResult",
+    "Thresholds",
     "Votes",
     "__version__",
     "curve",
@@ -72,5 +74,6 @@ __getattr__, __dir__ = lazy_names(
         "api.studies": ("StudyResult", "curve", "study"),
         "api.votes": ("DataWarning", "Inspection", "Votes", "from_frame", "inspect", "load"),
         "votes.errors": ("InputError",),
+        "votes.grades": ("Thresholds",),
     },
 )

@@ -35,7 +35,7 @@ from judgepanel.votes import InputError, VoteMatrix, load_votes
 from judgepanel.votes.checks import item_checks
 from judgepanel.votes.files import text_of
 from judgepanel.votes.from_frame import read_frame
-from judgepanel.votes.grades import Thresholds
+from judgepanel.votes.grades import GivenThresholds
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.transcripts import transcribed
 from judgepanel.words.cells import as_columns
@@ -126,7 +126,7 @@ class Panel:
         groups: str | None = None,
         judges: Sequence[str] = (),
         ignore: Sequence[str] = (),
-        thresholds: Thresholds = None,
+        thresholds: GivenThresholds = None,
     ) -> pd.DataFrame:
         """Probabilities of new items; labels are not needed.
 

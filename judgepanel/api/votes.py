@@ -21,7 +21,7 @@ from judgepanel.votes.build import check_labels
 from judgepanel.votes.checks import Check, item_checks
 from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.from_frame import read_frame
-from judgepanel.votes.grades import Thresholds
+from judgepanel.votes.grades import GivenThresholds
 from judgepanel.votes.orientation import Oriented, Policy, orient
 from judgepanel.votes.role_file import with_roles
 from judgepanel.votes.transcripts import transcribed
@@ -109,7 +109,7 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     judges: Sequence[str] = (),
     features: Sequence[str] = (),
     ignore: Sequence[str] = (),
-    thresholds: Thresholds = None,
+    thresholds: GivenThresholds = None,
     records: str | None = None,
     roles: Source | None = None,
     labels: Source | pd.DataFrame | None = None,
@@ -131,9 +131,9 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     judges, features, ignore : sequence of str
         Columns of the judges (then no other column is a judge), columns that describe the items,
         and columns to leave out (``--judge-columns``, ``--feature-column`` and ``--ignore``).
-    thresholds : float or mapping of str to float, optional
-        Where scores are cut into votes, for all judges that give scores or by judge, with ``""``
-        for all others; higher scores are for label 1 (``--threshold``). Probabilities, and
+    thresholds : float, mapping of str to float, or Thresholds, optional
+        Where scores are cut into votes, for all judges that give scores, by judge, or both
+        (:class:`Thresholds`); higher scores are for label 1 (``--threshold``). Probabilities, and
         differences of ratings, need none.
     records : str, optional
         The keys, joined by dots, that lead to the list of votes in a JSON document with several
@@ -196,7 +196,7 @@ def from_frame(  # noqa: PLR0913 - as of a file
     groups: str | None = None,
     judges: Sequence[str] = (),
     ignore: Sequence[str] = (),
-    thresholds: Thresholds = None,
+    thresholds: GivenThresholds = None,
     task: Task | None = None,
     labels: Source | pd.DataFrame | None = None,
     judge_table: Source | pd.DataFrame | None = None,
@@ -215,8 +215,8 @@ def from_frame(  # noqa: PLR0913 - as of a file
         content, as in a file.
     judges, ignore : sequence of str
         Columns of the judges (then no other column is a judge), and columns to leave out.
-    thresholds : float or mapping of str to float, optional
-        Where scores are cut into votes, for all judges that give scores or by judge.
+    thresholds : float, mapping of str to float, or Thresholds, optional
+        Where scores are cut into votes, for all judges that give scores, by judge, or both.
     task : {"pairwise", "pointwise"}, optional
         Kind of item; pairwise by default.
     labels : str, Path or DataFrame, optional

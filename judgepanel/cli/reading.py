@@ -8,7 +8,7 @@ from pathlib import Path
 
 from judgepanel.api.votes import Votes
 from judgepanel.votes import TASKS, InputError, load_votes
-from judgepanel.votes.grades import NOTHING_KNOWN, KnownThresholds
+from judgepanel.votes.grades import NOTHING_KNOWN, KnownThresholds, Thresholds
 from judgepanel.votes.role_file import with_roles
 from judgepanel.words.output import check_output
 
@@ -78,21 +78,22 @@ def _names(text: str) -> list[str]:
     return [name.strip() for row in csv.reader([text]) for name in row if name.strip()]
 
 
-def _threshold(text: str) -> tuple[str, float]:
-    """Parse a judge, empty for all judges, and a number."""
+def _threshold(text: str) -> tuple[str | None, float]:
+    """Parse a judge, None for all judges, and a number."""
     judge, _, number = text.rpartition("=")
-    return judge, float(number)
+    return judge or None, float(number)
 
 
-def _thresholds(pairs: list[tuple[str, float]]) -> dict[str, float] | None:
+def _thresholds(pairs: list[tuple[str | None, float]]) -> Thresholds | None:
     """Return thresholds for ``load_votes``; InputError if there are two for the same judges."""
-    thresholds = dict(pairs)
-    if len(thresholds) < len(pairs):
+    defaults = [cut for judge, cut in pairs if judge is None]
+    by_judge = {judge: cut for judge, cut in pairs if judge is not None}
+    if len(defaults) > 1 or len(defaults) + len(by_judge) < len(pairs):
         raise InputError(
             "--threshold is given twice for the same judges",
             allowed="one number for all judges, and JUDGE=NUMBER for each that differs",
         )
-    return thresholds or None
+    return Thresholds(defaults[0] if defaults else None, by_judge) if pairs else None
 
 
 def grouping_option(parser: argparse.ArgumentParser) -> None:

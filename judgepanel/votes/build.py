@@ -22,6 +22,7 @@ from judgepanel.votes.errors import InputError, listed
 from judgepanel.votes.forms import forms_sentence, in_plain_words, verdict_columns
 from judgepanel.votes.grades import (
     NOTHING_KNOWN,
+    GivenThresholds,
     KnownThresholds,
     Thresholds,
     grade_notes,
@@ -56,7 +57,7 @@ class Loaded:
     coverage: Coverage | None = None
     forms: str = "0/1"
     labels: LabelSource | None = None
-    thresholds: Thresholds = None
+    thresholds: Thresholds = Thresholds()
     records: str | None = None
 
 
@@ -67,7 +68,7 @@ def build_votes(
     task: Task = "pairwise",
     judge_table: RawTable | None = None,
     need_labels: bool = True,
-    thresholds: Thresholds = None,
+    thresholds: GivenThresholds = None,
     known_thresholds: KnownThresholds = NOTHING_KNOWN,
 ) -> Loaded:
     """Return the vote matrix of a file whose column roles are known.
@@ -136,7 +137,7 @@ def build_votes(
         table.coverage,
         forms,
         table.labels,
-        thresholds,
+        Thresholds.of(thresholds),
         table.records,
     )
 

@@ -8,7 +8,7 @@ threshold from the user, which also states that higher is better.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
@@ -25,12 +25,59 @@ from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import decimal_of, distinct, verdict_of
 
 Floats = NDArray[np.float64]
-Thresholds = float | Mapping[str, float] | None
-"""Thresholds of grades: one for all judges with grades, or by judge; None guesses."""
-ALL_OTHERS = ""
-"""Stands in thresholds by judge for all judges with grades that are not named."""
 KnownThresholds = Mapping[str, float]
 NOTHING_KNOWN: KnownThresholds = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Where grades are cut into votes.
+
+    Parameters
+    ----------
+    default : float, optional
+        The threshold of all judges that give grades and have none of their own; guessed if None.
+    by_judge : mapping of str to float
+        The thresholds of single judges, by name.
+
+    Examples
+    --------
+    >>> from judgepanel import Thresholds
+    >>> Thresholds(3, {"judge-a": 2}).default
+    3
+    """
+
+    default: float | None = None
+    by_judge: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_judge", MappingProxyType(dict(self.by_judge)))
+
+    @classmethod
+    def of(cls, given: GivenThresholds) -> Thresholds:
+        """Return thresholds in any form in which they can be given.
+
+        Parameters
+        ----------
+        given : float, mapping of str to float, or Thresholds, optional
+            One for all judges, or by judge. No judge has an empty name: an empty key of a mapping
+            is the default, as in older files of roles.
+
+        Returns
+        -------
+        Thresholds
+        """
+        if isinstance(given, Thresholds):
+            return given
+        if not isinstance(given, Mapping):
+            return cls(given)
+        by_judge = dict(given)
+        default = by_judge.pop("", None)
+        return cls(default, by_judge)
+
+
+GivenThresholds = float | Mapping[str, float] | Thresholds | None
+"""Thresholds as callers may give them, see :meth:`Thresholds.of`; None guesses all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +106,6 @@ class GradedJudge:
     has_grades: bool
 
 
-def by_judge(thresholds: Thresholds) -> dict[str, float]:
-    """Return thresholds by judge; ``ALL_OTHERS`` stands for the judges that are not named."""
-    if isinstance(thresholds, Mapping):
-        return dict(thresholds)
-    return {} if thresholds is None else {ALL_OTHERS: thresholds}
-
-
 def graded_judges(table: RawTable, mapping: Columns, task: Task) -> tuple[GradedJudge, ...]:
     """Return the judges whose numbers may be grades; empty if all numbers can be verdicts."""
     if _only_verdicts(table, mapping):
@@ -92,7 +132,7 @@ def scales_of(
     table: RawTable,
     mapping: Columns,
     task: Task,
-    thresholds: Thresholds = None,
+    thresholds: GivenThresholds = None,
     known: KnownThresholds = NOTHING_KNOWN,
 ) -> dict[str, Scale]:
     """Return the judges of a file that give grades, by name; empty if all give verdicts.
@@ -106,12 +146,12 @@ def scales_of(
         A threshold that is not finite or of a judge that the file does not have, or -1 if it may be
         a grade or a missing vote.
     """
-    named = by_judge(thresholds)
-    of_others = named.pop(ALL_OTHERS, None)
+    thresholds = Thresholds.of(thresholds)
+    named, of_others = thresholds.by_judge, thresholds.default
     if not named and _only_verdicts(table, mapping):
         return {}
     words = dict(_words_by_judge(table, mapping))
-    _check_thresholds(table, named, of_others, words)
+    _check_thresholds(table, thresholds, words)
     scales = {judge: Scale("scores", float(threshold)) for judge, threshold in named.items()}
     if of_others is None:
         scales |= _as_before({j: c for j, c in words.items() if j not in scales}, known)
@@ -124,14 +164,9 @@ def scales_of(
     return scales
 
 
-def _check_thresholds(
-    table: RawTable,
-    named: Mapping[str, float],
-    of_others: float | None,
-    judges: Collection[str],
-) -> None:
+def _check_thresholds(table: RawTable, thresholds: Thresholds, judges: Collection[str]) -> None:
     """Refuse a threshold of a judge that the file does not have, or one that is not finite."""
-    for judge in named:
+    for judge in thresholds.by_judge:
         if judge not in judges:
             raise InputError(
                 "there is no such judge",
@@ -140,8 +175,8 @@ def _check_thresholds(
                 allowed=listed(list(judges), 8),
                 remedy="name a judge of the file with --threshold JUDGE=NUMBER",
             )
-    for threshold in (*named.values(), *(() if of_others is None else (of_others,))):
-        if not np.isfinite(threshold):
+    for threshold in (thresholds.default, *thresholds.by_judge.values()):
+        if threshold is not None and not np.isfinite(threshold):
             raise InputError("a threshold is not finite", value=threshold, allowed="a number")
 
 

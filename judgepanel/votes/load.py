@@ -14,7 +14,7 @@ from judgepanel.votes.files import check_bytes, read_table
 from judgepanel.votes.forms import implied_task
 from judgepanel.votes.from_arrow import dataset_files, is_dataset, read_dataset
 from judgepanel.votes.from_jsonl import read_jsonl
-from judgepanel.votes.grades import NOTHING_KNOWN, KnownThresholds, Thresholds
+from judgepanel.votes.grades import NOTHING_KNOWN, GivenThresholds, KnownThresholds
 from judgepanel.votes.imports import KINDS, recognised
 from judgepanel.votes.label_table import with_labels
 from judgepanel.votes.matrix import Task
@@ -42,7 +42,7 @@ def load_votes(  # noqa: PLR0913 - each is a column, or what a file cannot say
     labels: str | Path | bytes | RawTable | None = None,
     judge_table: str | Path | bytes | RawTable | None = None,
     need_labels: bool = True,
-    thresholds: Thresholds = None,
+    thresholds: GivenThresholds = None,
     known_thresholds: KnownThresholds = NOTHING_KNOWN,
     records: str | None = None,
 ) -> Loaded:

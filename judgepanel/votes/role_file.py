@@ -11,7 +11,7 @@ from typing import Any
 from judgepanel.votes.build import Loaded
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.files import text_of
-from judgepanel.votes.grades import ALL_OTHERS, by_judge
+from judgepanel.votes.grades import Thresholds
 from judgepanel.votes.matrix import TASKS
 
 ROLES_FILE = "roles.toml"
@@ -87,20 +87,28 @@ def _checked(key: str, value: object) -> object:
     return value
 
 
-def _checked_thresholds(value: object) -> float | dict[str, float]:
-    by_judge: dict[str, object] = value if isinstance(value, dict) else {"": value}
-    cuts: dict[str, float] = {
-        judge: cut
-        for judge, cut in by_judge.items()
-        if isinstance(cut, float | int) and not isinstance(cut, bool)
-    }
-    if len(cuts) < len(by_judge):
+def _checked_thresholds(value: Any) -> Thresholds:
+    """Return thresholds from a number, a table by judge, or a table with ``by_judge`` inside it."""
+    if isinstance(value, dict) and isinstance(value.get("by_judge"), dict):
+        thresholds = Thresholds(value.get("default"), value["by_judge"])
+        known = value.keys() <= {"default", "by_judge"}
+    else:
+        thresholds, known = Thresholds.of(value), True
+    cuts = [*thresholds.by_judge.values()]
+    if thresholds.default is not None:
+        cuts.append(thresholds.default)
+    if not known or not all(_is_number(cut) for cut in cuts):
         raise InputError(
             "thresholds are not numbers",
             value=value,
-            allowed='thresholds = 3, or below [thresholds] lines such as "a" = 3',
+            allowed='thresholds = 3, or below [thresholds] lines such as "a" = 3, or default = 3 '
+            "there and such lines below [thresholds.by_judge]",
         )
-    return cuts if isinstance(value, dict) else cuts[""]
+    return thresholds
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float | int) and not isinstance(value, bool)
 
 
 def roles_text(loaded: Loaded) -> str:
@@ -123,13 +131,18 @@ def roles_text(loaded: Loaded) -> str:
     for key, names in several.items():
         if names:
             lines += [f"{key} = [", *(f"    {_quoted(name)}," for name in names), "]"]
-    cuts = by_judge(loaded.thresholds)
-    if set(cuts) == {ALL_OTHERS}:
-        lines.append(f"{_THRESHOLDS} = {cuts[ALL_OTHERS]!r}")
-    elif cuts:
-        lines.append(f"[{_THRESHOLDS}]")
-        lines += [f"{_quoted(judge)} = {cut!r}" for judge, cut in cuts.items()]
-    return "\n".join((*lines, ""))
+    return "\n".join((*lines, *_threshold_lines(loaded.thresholds), ""))
+
+
+def _threshold_lines(thresholds: Thresholds) -> list[str]:
+    default = thresholds.default
+    of_judges = [f"{_quoted(judge)} = {cut!r}" for judge, cut in thresholds.by_judge.items()]
+    if not of_judges:
+        return [] if default is None else [f"{_THRESHOLDS} = {default!r}"]
+    if default is None:
+        return [f"[{_THRESHOLDS}]", *of_judges]
+    named = [f"[{_THRESHOLDS}.by_judge]", *of_judges]
+    return [f"[{_THRESHOLDS}]", f"default = {default!r}", *named]
 
 
 def _quoted(text: str) -> str:

@@ -15,7 +15,6 @@ from judgepanel.studies.contract import Spec
 from judgepanel.studies.options import written_options
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded, Task
-from judgepanel.votes.grades import by_judge
 
 if TYPE_CHECKING:
     from judgepanel.decision.recommend_spec import RecommendSpec
@@ -78,8 +77,11 @@ def column_options(loaded: Loaded) -> tuple[str, ...]:
     for option, column in mapping.chosen:
         value = _in_list(column) if option == "--judge-columns" else column
         written.append((option, value))
-    for judge, cut in by_judge(loaded.thresholds).items():
-        written.append(("--threshold", f"{judge}={cut!r}" if judge else repr(cut)))
+    thresholds = loaded.thresholds
+    if thresholds.default is not None:
+        written.append(("--threshold", repr(thresholds.default)))
+    for judge, cut in thresholds.by_judge.items():
+        written.append(("--threshold", f"{judge}={cut!r}"))
     return tuple(part for pair in written for part in pair)
 
 

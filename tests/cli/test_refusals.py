@@ -54,6 +54,14 @@ OPTIONS = {
     ),
     "unknown ranking": ("curve V --ranking cost", ["unknown ranking", "'cost'", "accuracy"]),
     "unknown task": ("curve V --task triple", ["--task", "'triple'", "pointwise"]),
+    "two thresholds of a judge": (
+        "curve V --threshold j1=2 --threshold 4 --threshold j1=3",
+        ["--threshold is given twice for the same judges"],
+    ),
+    "two thresholds of all": (
+        "curve V --threshold 2 --threshold 3",
+        ["--threshold is given twice"],
+    ),
     "one split": ("curve V --splits 1", ["splits", "'1'", "2..10000"]),
     "too many splits": ("curve V --splits 10001", ["'10001'", "2..10000"]),
     "half a split": ("curve V --splits 1.5", ["--splits", "'1.5'"]),

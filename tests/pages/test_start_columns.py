@@ -5,6 +5,7 @@ from math import inf, nan
 from streamlit.testing.v1 import AppTest
 
 from judgepanel.ui.pages.start_columns import thresholds_of
+from judgepanel.votes.grades import Thresholds
 
 
 def columns_of_an_upload() -> None:
@@ -137,10 +138,11 @@ def test_scores_are_refused_until_a_threshold_says_where_they_are_cut() -> None:
 
 
 def test_a_blank_threshold_is_none_and_one_for_all_stands_beside_those_of_judges() -> None:
-    assert thresholds_of(None, {"ann": nan, "bob": None}) is None
-    assert thresholds_of(3.0, {"ann": nan}) == {"": 3.0}
-    assert thresholds_of(3.0, {"ann": nan, "bob": 0.0}) == {"": 3.0, "bob": 0.0}
-    assert thresholds_of(None, {"bob": inf}) == {"bob": inf}  # Refused when the votes are read.
+    assert thresholds_of(None, {"ann": nan, "bob": None}) == Thresholds()
+    assert thresholds_of(3.0, {"ann": nan}) == Thresholds(3.0)
+    assert thresholds_of(3.0, {"ann": nan, "bob": 0.0}) == Thresholds(3.0, {"bob": 0.0})
+    # Refused when the votes are read.
+    assert thresholds_of(None, {"bob": inf}) == Thresholds(by_judge={"bob": inf})
 
 
 def test_of_several_lists_in_a_document_one_is_chosen() -> None:

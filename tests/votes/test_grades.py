@@ -20,7 +20,7 @@ from judgepanel.votes import (
     read_table,
     write_votes,
 )
-from judgepanel.votes.grades import GradedJudge, Scale, graded_judges
+from judgepanel.votes.grades import GradedJudge, Scale, Thresholds, graded_judges
 from judgepanel.votes.orientation import orient
 from judgepanel.votes.role_file import roles_text, with_roles
 from judgepanel.votes.simulate import one_class
@@ -162,10 +162,15 @@ def test_what_is_written_is_read_back_bit_for_bit(cells, cut, name: str, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("thresholds", "first"),
-    [(3, "3"), ({"": 3}, "3"), ({"ann": 3, "bob": 2.5}, "ann=3"), ({"": 3, "bob": 2.5}, "3")],
+    ("thresholds", "written"),
+    [
+        (3, ["3"]),
+        ({"ann": 3, "bob": 2.5}, ["ann=3", "bob=2.5"]),
+        (Thresholds(3, {"bob": 2.5}), ["3", "bob=2.5"]),
+        ({"": 3, "bob": 2.5}, ["3", "bob=2.5"]),
+    ],
 )
-def test_roles_and_command_read_the_same_grades_again(thresholds, first, tmp_path) -> None:
+def test_roles_and_command_read_the_same_grades_again(thresholds, written, tmp_path) -> None:
     loaded = load_votes(wide(SCORES), name="v.csv", thresholds=thresholds)
     path = tmp_path / "roles.toml"
     path.write_text(roles_text(loaded))
@@ -173,9 +178,47 @@ def test_roles_and_command_read_the_same_grades_again(thresholds, first, tmp_pat
     assert again.votes.sha256 == loaded.votes.sha256
     assert with_roles(path, {"thresholds": 0.0})["thresholds"] == 0.0
     options = column_options(loaded)
-    assert options[options.index("--threshold") + 1] == first
-    assert options.count("--threshold") == (len(thresholds) if thresholds != 3 else 1)
-    path.write_text('thresholds = "3"')
+    assert [options[at + 1] for at, word in enumerate(options) if word == "--threshold"] == written
+
+
+@pytest.mark.parametrize(
+    ("text", "thresholds"),
+    [
+        ("thresholds = 3", Thresholds(3)),
+        ("[thresholds]\nbob = 2.5", Thresholds(by_judge={"bob": 2.5})),
+        (
+            "[thresholds]\ndefault = 3\n[thresholds.by_judge]\nbob = 2.5",
+            Thresholds(3, {"bob": 2.5}),
+        ),
+        ('[thresholds]\n"" = 3\nbob = 2.5', Thresholds(3, {"bob": 2.5})),  # As written before.
+        # Judges may have any name.
+        (
+            "[thresholds]\ndefault = 3\nby_judge = 2",
+            Thresholds(None, {"default": 3, "by_judge": 2}),
+        ),
+    ],
+)
+def test_a_file_of_roles_has_thresholds_for_all_judges_and_for_single_ones(
+    text, thresholds, tmp_path
+) -> None:
+    path = tmp_path / "roles.toml"
+    path.write_text(text)
+    assert with_roles(path, {})["thresholds"] == thresholds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'thresholds = "3"',
+        "thresholds = [3]",
+        '[thresholds]\nbob = "3"',
+        "[thresholds]\ndefault = true\n[thresholds.by_judge]\nbob = 3",
+        "[thresholds]\nann = 3\n[thresholds.by_judge]\nbob = 3",
+    ],
+)
+def test_thresholds_that_are_no_numbers_are_refused(text, tmp_path) -> None:
+    path = tmp_path / "roles.toml"
+    path.write_text(text)
     with pytest.raises(InputError, match="thresholds are not numbers"):
         with_roles(path, {})
 

@@ -19,7 +19,7 @@ from judgepanel.ui.uploads import read_upload
 from judgepanel.ui.widgets import ROW
 from judgepanel.ui.widgets import table as draw_table
 from judgepanel.votes import TASKS, InputError, Mapping, RawTable, guess_mapping
-from judgepanel.votes.grades import ALL_OTHERS, GradedJudge
+from judgepanel.votes.grades import GradedJudge, Thresholds
 from judgepanel.votes.label_table import label_columns
 from judgepanel.votes.load import map_columns
 from judgepanel.votes.matrix import Task
@@ -158,13 +158,13 @@ def _preview(raw: RawTable, mapping: Mapping) -> dict[str, Column]:
     }
 
 
-def choose_thresholds(graded: tuple[GradedJudge, ...]) -> dict[str, float] | None:
+def choose_thresholds(graded: tuple[GradedJudge, ...]) -> Thresholds:
     """Where grades are cut into votes: for all judges, and for each that differs.
 
-    None while all of them are guessed. Without judges that give grades nothing is drawn.
+    Without judges that give grades nothing is drawn.
     """
     if not graded:
-        return None
+        return Thresholds()
     is_open = any(judge.scale is None for judge in graded)
     with st.expander("Grades", expanded=is_open):
         of_all: float | None = st.number_input(
@@ -194,13 +194,10 @@ def choose_thresholds(graded: tuple[GradedJudge, ...]) -> dict[str, float] | Non
     return thresholds_of(of_all, dict(zip(names, edited["threshold"].tolist(), strict=True)))
 
 
-def thresholds_of(
-    of_all: float | None, of_judges: Named[str, float | None]
-) -> dict[str, float] | None:
-    """Return the thresholds that were typed, by judge; None if there are none."""
-    typed = {ALL_OTHERS: of_all, **of_judges}
-    cuts = {judge: cut for judge, cut in typed.items() if cut is not None and not isnan(cut)}
-    return cuts or None
+def thresholds_of(of_all: float | None, of_judges: Named[str, float | None]) -> Thresholds:
+    """Return the thresholds that were typed."""
+    typed = {judge: cut for judge, cut in of_judges.items() if cut is not None and not isnan(cut)}
+    return Thresholds(of_all, typed)
 
 
 def _grade_rows(graded: tuple[GradedJudge, ...], of_all: float | None) -> pd.DataFrame:
