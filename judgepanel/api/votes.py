@@ -23,6 +23,7 @@ from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.from_frame import read_frame
 from judgepanel.votes.grades import GivenThresholds
 from judgepanel.votes.orientation import Oriented, Policy, orient
+from judgepanel.votes.remedies import in_terminal
 from judgepanel.votes.role_file import with_roles
 from judgepanel.votes.transcripts import transcribed
 from judgepanel.words.cells import texts_of
@@ -315,7 +316,7 @@ class Inspection:
             head.append(printable(f"Verdicts are written {self.votes.forms}."))
         lines = (
             *head,
-            *(printable(line) for lines in self.check_lines() for line in lines),
+            *(printable(in_terminal(line)) for lines in self.check_lines() for line in lines),
             f"Items are used {self.oriented.policy}.",
             f"\nSHA-256 {self.votes.matrix.sha256}\n",
             texts_of(accuracy_table(self.judges)).to_string(index=False),

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from judgepanel.cli.options import read_options
 from judgepanel.cli.terminal import never_fail_to_print, refuse
 from judgepanel.votes import InputError
+from judgepanel.votes.remedies import in_terminal
 from judgepanel.words.text import printable
 
 
@@ -41,5 +42,5 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         return refuse("there is not enough memory for this.")
     for sentence in dict.fromkeys(options.notes):
-        print(f"note: {printable(sentence)}", file=sys.stderr)
+        print(f"note: {printable(in_terminal(sentence))}", file=sys.stderr)
     return status or 0

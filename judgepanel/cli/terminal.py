@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 
+from judgepanel.votes.remedies import in_terminal
 from judgepanel.words.text import one_line
 
 _LONGEST_MESSAGE = 1000
@@ -18,5 +19,5 @@ def never_fail_to_print() -> None:
 
 def refuse(message: str, prog: str = "judgepanel") -> int:
     """Print one line on stderr; return the exit status."""
-    print(f"{prog}: {one_line(message, _LONGEST_MESSAGE)}", file=sys.stderr)
+    print(f"{prog}: {one_line(in_terminal(message), _LONGEST_MESSAGE)}", file=sys.stderr)
     return 2

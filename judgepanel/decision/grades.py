@@ -40,8 +40,8 @@ def check_grades(scales: Scales, judges: Sequence[str], votes: VoteMatrix) -> No
                 "a judge that gave the panel grades gives votes here",
                 column=judge,
                 allowed=f"grades, which the panel cuts at {scale['threshold']:g}",
-                remedy="give its grades, or say that these numbers are grades with --threshold "
-                f"JUDGE={scale['threshold']:g}",
+                remedy="give its grades, or, on the command line, say with --threshold "
+                f"JUDGE={scale['threshold']:g} that these numbers are grades",
             )
         if threshold != scale["threshold"]:
             raise InputError(

@@ -21,6 +21,7 @@ from judgepanel.present.blocks import (
     Row,
     Table,
 )
+from judgepanel.votes.remedies import in_terminal
 from judgepanel.words.text import one_line, printable
 
 
@@ -54,7 +55,7 @@ def _block(block: Block) -> str:  # noqa: PLR0911
 
 
 def _line(text: str) -> str:
-    return " ".join(printable(text).split())
+    return " ".join(printable(in_terminal(text)).split())
 
 
 def _table(block: Table) -> str:

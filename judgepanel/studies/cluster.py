@@ -18,6 +18,7 @@ from judgepanel import ENGINE
 from judgepanel.studies.contract import Chunk, Gate, WorkersEnded
 from judgepanel.votes import InputError
 from judgepanel.votes.extras import require
+from judgepanel.votes.remedies import SCHEDULER_ADDRESS
 
 CONNECT_SECONDS = 10.0
 """How long a scheduler and its first worker have to answer at the start."""
@@ -72,7 +73,7 @@ def backend_of(name: str, scheduler: str | None, known: Sequence[str]) -> str:
             "the backend dask needs the address of a scheduler",
             value=scheduler,
             allowed="tcp://host:port or tls://host:port",
-            remedy=f"{_HOW} with --scheduler or {SCHEDULER}",
+            remedy=f"{_HOW} {SCHEDULER_ADDRESS}",
         )
     return scheduler
 

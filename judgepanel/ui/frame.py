@@ -20,6 +20,7 @@ from judgepanel.ui.session import current, is_reader, link_parameters
 from judgepanel.ui.sharing import share
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.orientation import resolve
+from judgepanel.votes.remedies import on_page
 from judgepanel.words.numbers import counted
 from judgepanel.words.text import in_html
 
@@ -190,7 +191,7 @@ def caption(sentence: str) -> None:
 
 def problem(sentence: str) -> None:
     """Show an error in one sentence; HTML, since Markdown would turn names in it into links."""
-    st.html(f'<p class="jp-problem" role="alert">{in_html(sentence, 1000)}</p>')
+    st.html(f'<p class="jp-problem" role="alert">{in_html(on_page(sentence), 1000)}</p>')
 
 
 @contextmanager

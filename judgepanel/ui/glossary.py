@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from judgepanel.votes.remedies import on_page
 from judgepanel.words.text import in_html
 
 TERMS: dict[str, str] = {
@@ -183,7 +184,8 @@ _TERM = re.compile(
 
 
 def with_terms(text: str, length: int = 400) -> str:
-    """Return text for an HTML body in which the first mention of each term shows its definition.
+    """Return text for an HTML body in which the first mention of each term shows its definition,
+    and that names controls as they stand on pages.
 
     The definition appears below the term while a pointer is on it, or after a tap. It is an
     attribute, so the text itself stays as it was; the keyboard reaches it through the menu.
@@ -198,4 +200,4 @@ def with_terms(text: str, length: int = 400) -> str:
         meaning = in_html(f"{term}: {TERMS[term]}")
         return f'<span class="jp-term" tabindex="-1" data-meaning="{meaning}">{mention[0]}</span>'
 
-    return _TERM.sub(explain, in_html(text, length))
+    return _TERM.sub(explain, in_html(on_page(text), length))

@@ -31,7 +31,7 @@ from judgepanel.votes.grades import (
 from judgepanel.votes.judge_table import match_judges
 from judgepanel.votes.layouts import Verdicts, read_verdicts
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
-from judgepanel.votes.remedies import correct_or_name
+from judgepanel.votes.remedies import PAIRWISE, correct_or_name
 from judgepanel.votes.repeated_rows import without_repeated_rows
 from judgepanel.votes.role_warnings import role_warnings
 from judgepanel.votes.table import LabelSource, RawTable
@@ -181,8 +181,8 @@ def check_labels(labels: NDArray[np.int8], task: Task, column: str | None) -> No
                 f"every label is {1 - label}",
                 column=column,
                 allowed="at least 2 items of each class in a pointwise task",
-                remedy="label items of the other class too; if the items are pairs, say so with "
-                "--task pairwise, on Start under Task",
+                remedy="label items of the other class too; if the items are pairs, say so "
+                f"{PAIRWISE}",
             )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from judgepanel.votes.errors import listed
 from judgepanel.votes.matrix import MISSING, VoteMatrix
 from judgepanel.votes.orientation import BALANCED_SHARE, CONSTANT_VOTES, constant_judges
+from judgepanel.votes.remedies import GROUP_DUPLICATES, ROLE_COLUMN
 from judgepanel.votes.repeats import Repeats, find_repeats
 
 Outcome = Literal["pass", "review", "fail", "not applicable"]
@@ -95,7 +96,7 @@ def check_orientation(votes: VoteMatrix) -> Check:
     )
 
 
-_GROUPING = "Keep them together with 'Group them' on Start or Scope, or with --group-duplicates."
+_GROUPING = f"Keep them together {GROUP_DUPLICATES}."
 _SERIOUS_SHARE = 0.05
 _EVIDENCE = {
     "votes": "votes that are the same more often than chance allows",
@@ -138,10 +139,7 @@ def check_repeats(votes: VoteMatrix, *, group_duplicates: bool = False) -> Check
         "Rows of so few votes repeat by chance, so copies of some items cannot be told from votes; "
         "ids and features show none."
     )
-    advice = (
-        "If some items are copies, name the column that says so with --group-column, or on Start "
-        "under Columns."
-    )
+    advice = f"If some items are copies, name the column that says so {ROLE_COLUMN['group']}."
     return Check("P0", title, "not applicable", numbers, why, advice)
 
 

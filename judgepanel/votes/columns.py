@@ -9,7 +9,7 @@ from typing import Literal
 import pandas as pd
 
 from judgepanel.votes.errors import InputError
-from judgepanel.votes.remedies import ONE_ROLE_EACH, Role, name_column
+from judgepanel.votes.remedies import COLUMN_LISTS, ONE_ROLE_EACH, Role, name_column
 from judgepanel.votes.roles import (
     CHOSEN,
     ColumnKind,
@@ -135,7 +135,7 @@ def guess_mapping(
     for role, column in given.items():
         if column not in table.columns:
             raise _no_column(table, column, name_column(role))
-    chosen = {"--judge-columns": judge_columns, "--feature-column": features, "--ignore": ignore}
+    chosen = dict(zip(COLUMN_LISTS, (judge_columns, features, ignore), strict=True))
     check_chosen(table, chosen.items(), roles.values())
     named = {*judge_columns, *features, *ignore}
     rest = table

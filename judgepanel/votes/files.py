@@ -18,6 +18,7 @@ from judgepanel.votes.from_excel import is_workbook, read_excel
 from judgepanel.votes.from_json import flat_lines, is_document, lines_of
 from judgepanel.votes.from_jsonl import NESTED, read_jsonl
 from judgepanel.votes.from_parquet import read_parquet
+from judgepanel.votes.remedies import RECORDS
 from judgepanel.votes.table import Format, RawTable, too_large_unpacked
 
 __all__ = ["RawTable", "check_bytes", "read_table", "text_of"]
@@ -157,7 +158,7 @@ def _read(data: bytes, name: str, extension: str, records: str | None, *, zipped
             "a list of records is named, but this is not JSON",
             value=records,
             allowed="a JSON document",
-            remedy="leave out --records",
+            remedy=f"name no list {RECORDS}",
         )
     table = _READERS[kind](data, name)
     return replace(table, notes=(*table.notes, *notes))

@@ -14,6 +14,7 @@ from judgepanel.votes.columns import Mapping, is_role_name
 from judgepanel.votes.errors import InputError, listed
 from judgepanel.votes.grades import Scale
 from judgepanel.votes.matrix import Task
+from judgepanel.votes.remedies import IGNORE
 from judgepanel.votes.roles import model_columns
 from judgepanel.votes.table import RawTable, text_column
 from judgepanel.votes.words import (
@@ -185,6 +186,5 @@ def _refuse_mixed(table: RawTable, columns: tuple[str, ...]) -> None:
                 file=table.name,
                 column=column,
                 allowed="one kind of words in the label and in all judges",
-                remedy="write all of them as 0 and 1, or leave this column out with --ignore, "
-                "or on Start under Columns",
+                remedy=f"write all of them as 0 and 1, or leave this column out {IGNORE}",
             )

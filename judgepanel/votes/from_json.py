@@ -14,6 +14,7 @@ from typing import Any
 from judgepanel.votes import limits
 from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.json_text import check_json
+from judgepanel.votes.remedies import RECORDS
 from judgepanel.votes.table import too_large_unpacked
 
 _ALLOWED = 'a list of objects, such as [{"item_id": "q1", "label": 1, "judge-a": 1}]'
@@ -151,7 +152,7 @@ def _records(value: Any, path: str | None) -> list[dict[str, Any]]:
             raise InputError(
                 f"several lists of records: {listed(list(lists), _LISTED)}",
                 allowed="one list of votes",
-                remedy="name it with --records, or on Start under List of records",
+                remedy=f"name it {RECORDS}",
                 choices=tuple(lists),
             )
         value = next(iter(candidates.values()), [value])
@@ -167,13 +168,13 @@ def _no_list(path: str, lists: dict[str, Any]) -> InputError:
             "no list of records is inside an object of this file",
             value=path,
             allowed="the keys that lead to a list of objects, such as results.items",
-            remedy="leave out --records",
+            remedy=f"name no list {RECORDS}",
         )
     return InputError(
         "there is no such list of records",
         value=path,
         allowed=listed(list(lists), _LISTED),
-        remedy="name one of them with --records, or on Start under List of records",
+        remedy=f"name one of them {RECORDS}",
     )
 
 

@@ -21,6 +21,7 @@ from judgepanel.votes.columns import Mapping as Columns
 from judgepanel.votes.columns import is_role_name
 from judgepanel.votes.errors import InputError, listed
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
+from judgepanel.votes.remedies import JUDGE_THRESHOLD
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import decimal_of, distinct, verdict_of
 
@@ -173,7 +174,7 @@ def _check_thresholds(table: RawTable, thresholds: Thresholds, judges: Collectio
                 file=table.name,
                 value=judge,
                 allowed=listed(list(judges), 8),
-                remedy="name a judge of the file with --threshold JUDGE=NUMBER",
+                remedy=f"name a judge of the file {JUDGE_THRESHOLD}",
             )
     for threshold in (thresholds.default, *thresholds.by_judge.values()):
         if threshold is not None and not np.isfinite(threshold):
@@ -306,6 +307,6 @@ def _refuse_minus_one(table: RawTable, numbers: Mapping[str, Floats | None]) -> 
                 file=table.name,
                 column=judge,
                 allowed="a blank cell for a missing vote",
-                remedy="leave missing votes blank, or say with --threshold JUDGE=NUMBER, or on "
-                "Start under Grades, that this judge gives grades",
+                remedy="leave missing votes blank, or say that this judge gives grades "
+                f"{JUDGE_THRESHOLD}",
             )

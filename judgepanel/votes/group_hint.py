@@ -21,6 +21,7 @@ from judgepanel.votes.columns import Mapping
 from judgepanel.votes.error_clusters import Codes, Floats, alike_p, item_errors, times_as_wide
 from judgepanel.votes.errors import quote_value
 from judgepanel.votes.matrix import VoteMatrix
+from judgepanel.votes.remedies import ROLE_COLUMN
 from judgepanel.votes.roles import AGGREGATE_NAMES, repeats_across_items
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import decimal_of, distinct, is_missing
@@ -32,7 +33,7 @@ _NAMES = frozenset(
 )
 _MOST_STRATA = 30
 _HARDLY = 1.05
-_REMEDY = "that column with --group-column, or on Start under Columns."
+_REMEDY = f"that column {ROLE_COLUMN['group']}."
 
 
 def group_hint(

@@ -11,12 +11,12 @@ from judgepanel.votes.attributes import given_rows, names_in
 from judgepanel.votes.columns import ID_NAMES, LABEL_NAMES, LONG_ITEM_NAMES, Mapping
 from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.forms import is_label_word
-from judgepanel.votes.remedies import RENAME_COLUMN, correct_or_name, name_column
+from judgepanel.votes.remedies import IGNORE, RENAME_COLUMN, correct_or_name, name_column
 from judgepanel.votes.roles import model_columns
 from judgepanel.votes.table import LabelSource, RawTable, no_column, text_column
 from judgepanel.votes.words import ALLOWED_LABELS, distinct, is_missing, is_verdict, verdict_of
 
-_OWN_COLUMN = "leave it out with --ignore, or on Start under Columns"
+_OWN_COLUMN = f"leave it out {IGNORE}"
 
 
 def label_columns(

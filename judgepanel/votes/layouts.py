@@ -19,6 +19,7 @@ from judgepanel.votes.remedies import (
     JUDGE_OR_NOT,
     REMOVE_ROW,
     RENAME_COLUMN,
+    ROLE_COLUMN,
     SCORES_OR_NOT,
 )
 from judgepanel.votes.table import RawTable, check_size
@@ -162,8 +163,7 @@ def _long(table: RawTable, mapping: Mapping, scales: Scales) -> Verdicts:
             column=item_column,
             value=item_ids[items[second]],
             allowed="one row for each item and judge",
-            remedy=f"{REMOVE_ROW}, or name a column that tells the items apart with --id-column, "
-            "or on Start under Columns",
+            remedy=f"{REMOVE_ROW}, or name a column that tells the items apart {ROLE_COLUMN['id']}",
         )
     votes = np.full(len(item_ids) * len(judges), MISSING, dtype=np.int8)
     votes[cells] = codes

@@ -18,13 +18,14 @@ from judgepanel.votes.grades import NOTHING_KNOWN, GivenThresholds, KnownThresho
 from judgepanel.votes.imports import KINDS, recognised
 from judgepanel.votes.label_table import with_labels
 from judgepanel.votes.matrix import Task
+from judgepanel.votes.remedies import PAIRWISE
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.transcripts import transcribed
 
 ALLOWED_SOURCES = "a file, or a dataset that save_to_disk of Hugging Face's datasets has written"
 READ_AS_POINTWISE = (
     "Verdicts say whether one response is good, so that items are single responses (pointwise). "
-    "If they are pairs, say so with --task pairwise, or on Start under Task."
+    f"If they are pairs, say so {PAIRWISE}."
 )
 
 

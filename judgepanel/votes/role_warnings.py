@@ -9,6 +9,7 @@ from judgepanel.votes.columns import Mapping
 from judgepanel.votes.errors import listed, quote_value
 from judgepanel.votes.group_hint import group_hint
 from judgepanel.votes.matrix import VoteMatrix
+from judgepanel.votes.remedies import IGNORE, JUDGE_COLUMNS
 from judgepanel.votes.roles import CHOSEN, ColumnRole
 from judgepanel.votes.table import RawTable
 
@@ -36,8 +37,8 @@ def role_warnings(
         named = ", ".join(f"{quote_value(role.column)} ({role.reason})" for role in told[:_SHOWN])
         more = f" and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
         warnings.append(
-            f"Not read as judges: {named}{more}. If one of them is a judge, name all judges with "
-            "--judge-columns, or on Start under Columns."
+            f"Not read as judges: {named}{more}. If one of them is a judge, name all judges "
+            f"{JUDGE_COLUMNS}."
         )
     features = [
         role.column
@@ -46,8 +47,7 @@ def role_warnings(
     ]
     if features:
         warnings.append(
-            f"Read as item features by their names: {listed(features)}. To leave one out use "
-            "--ignore, or on Start under Columns."
+            f"Read as item features by their names: {listed(features)}. Leave one out {IGNORE}."
         )
     return [*warnings, *group_hint(table, mapping, votes, items)]
 

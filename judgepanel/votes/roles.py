@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import InputError, quote_value
-from judgepanel.votes.remedies import name_column
+from judgepanel.votes.remedies import COLUMN_LISTS, name_column
 from judgepanel.votes.table import RawTable, no_column
 from judgepanel.votes.words import (
     UNKNOWN,
@@ -239,7 +239,7 @@ def check_chosen(
     for option, columns in chosen:
         for column in columns:
             if column not in existing:
-                remedy = f"name a column of the file with {option}"
+                remedy = f"name a column of the file {COLUMN_LISTS[option]}"
                 raise no_column(
                     table.columns, column, remedy, file=table.name, row=table.header_row
                 )
@@ -249,7 +249,7 @@ def check_chosen(
                     file=table.name,
                     column=column,
                     allowed="one role a column",
-                    remedy=f"name it once, with {option} or with another option",
+                    remedy=f"name it once, {COLUMN_LISTS[option]}",
                 )
             seen.add(column)
 

@@ -8,6 +8,7 @@ import pytest
 import judgepanel as jp
 from judgepanel.cli import main
 from judgepanel.votes.from_frame import FRAME
+from judgepanel.votes.remedies import in_terminal
 from judgepanel.votes.shipped import SAMPLE_FOLDER
 
 SAMPLE = SAMPLE_FOLDER / "clean_pairwise_votes.csv"
@@ -50,7 +51,7 @@ def test_a_frame_is_refused_as_the_file_of_it(capsys, tmp_path, columns, says):
     sentence = refusal(jp.from_frame, frame)
     assert says in sentence
     line = refused_by_the_command_line(capsys, "inspect", path)
-    assert sentence == line.replace(path.name, FRAME)
+    assert in_terminal(sentence) == line.replace(path.name, FRAME)
 
 
 def test_a_column_given_twice_is_refused_as_in_a_file(capsys, tmp_path):

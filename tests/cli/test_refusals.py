@@ -186,3 +186,14 @@ def test_votes_too_large_for_memory_are_one_line(cli, votes, monkeypatch):
     monkeypatch.setattr("judgepanel.cli.reading.load_votes", no_room)
     ran = cli("inspect", votes)
     assert (ran.status, ran.error) == (2, "judgepanel: there is not enough memory for this.")
+
+
+def test_refusals_and_notes_name_options_and_no_page(cli, refused, tmp_path):
+    path = tmp_path / "v.csv"
+    path.write_text("item_id,j1,j2\na,1,1\nb,0,0\n")
+    line = refused("inspect", path)
+    assert line.endswith("with --label-column; labels in another file come with --labels.")
+    path.write_text(GOOD.replace("j2", "difficulty"))
+    notes = cli("inspect", path).err
+    assert "'difficulty'. Leave one out with --ignore." in notes
+    assert "on Start" not in line + notes

@@ -6,6 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from judgepanel.ui.pages.start_columns import thresholds_of
 from judgepanel.votes.grades import Thresholds
+from tests.pages.driver import htmls
 
 
 def columns_of_an_upload() -> None:
@@ -94,6 +95,19 @@ def task_of_an_upload() -> None:
     st.write("task: " + choose_task(place, implied_task(table, mapping)))
 
 
+def refused_upload() -> None:
+    from judgepanel.ui.frame import notes, problem
+    from judgepanel.votes import InputError, load_votes
+
+    try:
+        load_votes(b"item_id,ann,bob\nq1,1,1\nq2,0,0\n", name="v.csv")
+    except InputError as error:
+        problem(str(error))
+    lines = [f"q{n},{n % 2},{n // 4},{n % 2}" for n in range(8)]
+    table = "\n".join(["item_id,label,ann,difficulty", *lines]).encode()
+    notes(load_votes(table, name="v.csv").warnings)
+
+
 def shown(app: AppTest) -> str:
     assert not app.exception
     return "\n".join(element.value for element in app.markdown)
@@ -151,3 +165,12 @@ def test_of_several_lists_in_a_document_one_is_chosen() -> None:
     assert app.selectbox(key="records").options == ["run.steps", "results.items"]
     app.selectbox(key="records").set_value("results.items").run()
     assert "8 rows of results.items" in shown(app)
+
+
+def test_errors_and_notes_name_the_place_on_the_page_and_no_option() -> None:
+    app = AppTest.from_function(refused_upload, default_timeout=60).run()
+    (sentence,) = htmls(app, "jp-problem")
+    assert "name the label column on Start under Columns; labels in another file" in sentence
+    shown_notes = " ".join(htmls(app, "jp-note"))
+    assert "'difficulty'. Leave one out on Start under Columns." in shown_notes
+    assert "--" not in sentence + shown_notes

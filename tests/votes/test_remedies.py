@@ -1,8 +1,9 @@
-"""Errors about columns say what to do: which option, and where it is in the app."""
+"""Errors about columns say what to do: with which option, and where in the dashboard."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,9 +11,15 @@ import pytest
 
 import judgepanel
 from judgepanel.votes import InputError, load_votes
+from judgepanel.votes.remedies import CONTROLS, Control, in_terminal, on_page
 
 PACKAGE = Path(judgepanel.__file__).parent
 KEYS_OF_A_PANEL_FILE = ("panel_file.py", "panel_blocks.py")
+OPTION = re.compile(r"(?<![\w-])--[a-z]")
+ROOMS_OF_SENTENCES = ("votes", "studies", "decision", "present", "words", "service", "ui")
+"""Packages whose sentences the dashboard shows as well as the terminal."""
+NO_SENTENCE = re.compile(r"(?s)--[a-z-]+|.*\.jp-.*|.*command line.*|.*promptfoo eval.*")
+"""The name of an option alone, a style sheet, and what is about a command line."""
 
 
 def refused(text: str, name: str = "v.csv", **given: str) -> str:
@@ -38,8 +45,8 @@ def refused(text: str, name: str = "v.csv", **given: str) -> str:
         (
             "id,label,a\nq1,1,0\n",
             {"id_column": "label", "label_column": "label"},
-            "name a different column with each of --id-column, --label-column and --group-column, "
-            "or on Start under Columns.",
+            "name a different column for each role with --id-column, --label-column and "
+            "--group-column, or on Start under Columns.",
         ),
         (
             "id,label,a,b\nq1,1,1,good\nq2,0,0,1\n",
@@ -81,7 +88,7 @@ def refused(text: str, name: str = "v.csv", **given: str) -> str:
         (
             "id,label,a,b\nq1,1,1,1\nq2,1,0,1\n",
             {"task": "pointwise"},
-            "if the items are pairs, say so with --task pairwise, on Start under Task.",
+            "if the items are pairs, say so with --task pairwise, or on Start under Task.",
         ),
         ("id,label,a,a\nq1,1,1,1\n", {}, "rename or remove one of the two."),
     ],
@@ -90,6 +97,22 @@ def test_an_error_about_a_column_ends_with_what_to_do(
     text: str, given: dict[str, str], remedy: str
 ) -> None:
     assert refused(text, **given).endswith(f"; {remedy}")
+
+
+def test_the_dashboard_names_the_place_on_the_page_and_the_terminal_the_option() -> None:
+    sentence = refused("id,label,a,b\nq1,1,1,good\nq2,0,0,1\n")
+    assert on_page(sentence).endswith(
+        "; correct the cell; or, if this column is not a judge, name it on Start under Columns."
+    )
+    assert in_terminal(sentence).endswith(
+        "name it with --ignore, --feature-column, --id-column, --label-column or --group-column."
+    )
+
+
+@pytest.mark.parametrize("control", CONTROLS, ids=lambda control: control.option)
+def test_each_reader_sees_one_of_the_two_controls(control: Control) -> None:
+    assert on_page(f"Say so {control}.") == f"Say so {control.page}."
+    assert in_terminal(f"Say so {control}.") == f"Say so {control.option}."
 
 
 def test_the_remedy_outlives_the_name_of_the_file_and_a_copy() -> None:
@@ -117,3 +140,24 @@ def test_no_error_about_a_column_is_without_a_remedy() -> None:
         if not any(keyword.arg == "remedy" for keyword in call.keywords)
     ]
     assert without == []
+
+
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Every text of a module that is not a docstring, with its line."""
+    tree = ast.parse(path.read_text("utf-8"))
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+            yield node.lineno, node.value
+
+
+def test_no_sentence_names_an_option_but_by_a_control() -> None:
+    named = [
+        f"{path.relative_to(PACKAGE)}:{line}: {text}"
+        for room in ROOMS_OF_SENTENCES
+        for path in sorted((PACKAGE / room).rglob("*.py"))
+        if path.name not in ("remedies.py", "reference.py", "samples.py")
+        for line, text in texts(path)
+        if OPTION.search(text) and not NO_SENTENCE.fullmatch(text)
+    ]
+    assert named == []

@@ -167,8 +167,8 @@ def test_the_sentence_says_how_many_what_follows_and_what_to_do():
     votes = times(simulate(WORLDS["coins"]), 4)
     assert repeats_sentence(find_repeats(votes).repeats) == (
         "Items repeat: 80 groups of 4 identical items are counted as independent; the expected "
-        "NLL is too good. Keep them together with 'Group them' on Start or Scope, or with "
-        "--group-duplicates."
+        "NLL is too good. Keep them together with --group-duplicates, or with 'Group them' on "
+        "Start or Scope."
     )
     check = check_repeats(votes, group_duplicates=True)
     assert (check.outcome, check.numbers["largest set"]) == ("pass", 4)

@@ -111,7 +111,7 @@ class EscalationSpec:
             raise InputError(
                 "the cheap panel is named judges or a number of them, not both",
                 value=self.cheapest,
-                allowed="--cheap or --cheapest",
+                allowed="cheap or cheapest",
             )
         if self.steps < 0:
             raise InputError("steps is too small", value=self.steps, allowed="0 or more")

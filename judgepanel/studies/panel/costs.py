@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import listed, quote_value
+from judgepanel.votes.remedies import JUDGES
 
 Floats = NDArray[np.float64]
 
@@ -123,8 +124,7 @@ def costs_of(votes: VoteMatrix, judges: Sequence[str]) -> JudgeCosts:
             file=TABLE,
             column=column_of(votes, COST),
             allowed="a number of 0 or more for every judge",
-            remedy="add them to the judge table, or leave those judges out with --judges, under "
-            "Settings on Start",
+            remedy=f"add them to the judge table, or leave those judges out {JUDGES}",
         )
     return JudgeCosts(cost, unit, False, slow, second)
 

@@ -20,6 +20,7 @@ from judgepanel.studies.judges.judge_table import wilson
 from judgepanel.studies.notes import first_of
 from judgepanel.votes import distributions
 from judgepanel.votes.errors import quote_value
+from judgepanel.votes.remedies import JUDGE_THRESHOLD
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -148,8 +149,8 @@ def order_advice(
         j = int(np.flatnonzero(misplaced)[0])
         side = "above" if order.median[j] > 0.0 else "below"
         parts.append(
-            "Move the threshold of judges whose grades inform and whose votes do not (--threshold "
-            f"JUDGE=NUMBER): the median grade of {quote_value(names[j])} is "
+            "Move the threshold of judges whose grades inform and whose votes do not "
+            f"({JUDGE_THRESHOLD}): the median grade of {quote_value(names[j])} is "
             f"{abs(order.median[j]):.3g} {side} it."
         )
     if backwards.any():

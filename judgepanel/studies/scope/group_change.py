@@ -91,12 +91,12 @@ class GroupChangeSpec:
         check_panel_aggregators(self.aggregators, self.settings)
         check_each_once("the comparison", "aggregator", PANEL_AGGREGATORS, self.aggregators)
         if self.by == "judges" and not self.group:
-            raise InputError("no judge is named", allowed="one judge or more in --group")
+            raise InputError("no judge is named", allowed="one judge or more in the group")
         if self.by == "filter" and self.group is not None:
             raise InputError(
                 "the filter finds its judges itself",
                 value=", ".join(self.group),
-                allowed="--group with --by judges, family or cluster",
+                allowed="no group, or by judges, family or cluster",
             )
 
 

@@ -166,7 +166,7 @@ def _prepared(votes: VoteMatrix, spec: ValueSpec) -> tuple[Prepared, Plan]:
         raise InputError(
             "there are too many judges to refit the joint panel without each of them",
             value=n_judges,
-            allowed=f"{MOST_JUDGES} or fewer, or --aggregator one_coin",
+            allowed=f"{MOST_JUDGES} or fewer, or the aggregator one_coin",
         )
     return prepared, plan_of(votes, prepared, spec.feature, spec.copied)
 

@@ -102,7 +102,7 @@ def test_a_judge_whose_threshold_loses_what_its_grades_tell_is_named_with_the_re
     assert check.outcome == "review"
     assert "the grades of 'judge0' order" in check.why
     assert "though its votes do not inform" in check.why
-    assert "--threshold JUDGE=NUMBER): the median grade of 'judge0' is 4" in check.advice
+    assert "under Grades): the median grade of 'judge0' is 4" in check.advice
     assert check.numbers["grades inform where votes do not"] == 1
 
 
