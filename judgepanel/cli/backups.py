@@ -10,12 +10,13 @@ from judgepanel.service.backup import Copied, back_up, restore
 from judgepanel.service.database import connect
 from judgepanel.service.sqlite_file import file_of
 from judgepanel.votes import InputError
+from judgepanel.votes.shipped import documentation
 from judgepanel.words.numbers import counted
 from judgepanel.words.text import printable
 
 _POSTGRESQL = (
     "this is for SQLite: the database is PostgreSQL, whose pg_dump and pg_restore do it "
-    "(docs/team.md, Backups)"
+    f"({documentation('team')}, Backups)"
 )
 
 

@@ -221,7 +221,7 @@ def _check_versions(versions: dict[str, Any], address: str) -> None:
                 raise InputError(
                     f"the worker {worker} of the Dask scheduler {address} {has}",
                     allowed=f"{package} {version}, as here",
-                    remedy="install the same requirements.lock there and here",
+                    remedy="install the same version there and here",
                 )
 
 

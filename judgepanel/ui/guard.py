@@ -29,11 +29,12 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from judgepanel.service import LOCAL
 from judgepanel.service.sharing import TOKEN
 from judgepanel.ui.quota import NoRoom, UploadQuota
+from judgepanel.votes.shipped import documentation
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 WRONG_NAME = (
     "This server does not answer to that name: open it as localhost, or set JUDGEPANEL_PUBLIC_URL "
-    "to the address that users open (docs/team.md).\n"
+    f"to the address that users open ({documentation('team')}).\n"
 )
 WRONG_PAGE = "This request is refused, since a page of another site made it.\n"
 SIGN_IN_FIRST = "Only users who have signed in can upload files.\n"

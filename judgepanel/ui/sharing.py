@@ -15,6 +15,7 @@ from judgepanel.service import Analysis, Share
 from judgepanel.ui.access import is_team
 from judgepanel.ui.address import PUBLIC_URL, is_local, public_origins
 from judgepanel.ui.session import COMPARE, PARAMETER, SHARE, workspace
+from judgepanel.votes.shipped import documentation
 from judgepanel.words.numbers import minute
 
 _DAY = 24 * 3600.0
@@ -27,7 +28,7 @@ _LASTS: dict[str, float | None] = {
 _MADE = "share-made"
 _ONLY_HERE = (
     "This address reaches only this machine, so nobody elsewhere can open the link. Serve the "
-    "dashboard for your team (docs/team.md) and open it under its own address, or set "
+    f"dashboard for your team ({documentation('team')}) and open it under its own address, or set "
     f"{PUBLIC_URL} to that address and start it again."
 )
 

@@ -27,6 +27,7 @@ from judgepanel.votes.errors import InputError
 from judgepanel.votes.files import check_bytes
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.reader import out_of_memory
+from judgepanel.votes.shipped import documentation
 from judgepanel.votes.table import RawTable
 
 MAX_ANSWER = limits.READER_MIB << 20
@@ -139,7 +140,8 @@ class Reading:
         raise InputError(
             "it cannot be read, a parser failed on it",
             file=self._name,
-            allowed="a file as docs/limits.md describes: write it again, as CSV for example",
+            allowed=f"a file as {documentation('limits')} describes: write it again, as CSV for "
+            "example",
         )
 
     def end(self) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.load import load_votes
 from judgepanel.votes.matrix import VoteMatrix
-from judgepanel.votes.shipped import SAMPLE_FOLDER
+from judgepanel.votes.shipped import IN_CHECKOUT, SAMPLE_FOLDER
 from judgepanel.votes.simulate import simulate
 from judgepanel.votes.simulation_spec import SimulationSpec
 from judgepanel.votes.write import write_judges, write_votes
@@ -228,6 +228,7 @@ def write_panel(votes: VoteMatrix, path: Path) -> Path:
 def _read(sample: Sample, file: str) -> bytes:
     path = SAMPLE_FOLDER / file
     if not path.is_file():
-        problem = f"the sample's file is missing: get it with '{sample.command}'"
+        remedy = f"get it with '{sample.command}'" if IN_CHECKOUT else "install judgepanel again"
+        problem = f"the sample's file is missing: {remedy}"
         raise InputError(problem, file=file)
     return path.read_bytes()

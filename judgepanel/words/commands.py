@@ -8,18 +8,18 @@ written as ``$'\xHH'``: the shell restores them, and the terminal does not inter
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.options import written_options
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded, Task
+from judgepanel.votes.shipped import IN_CHECKOUT
 
 if TYPE_CHECKING:
     from judgepanel.decision.recommend_spec import RecommendSpec
 
-PROGRAM = "./run cli" if Path(__file__).parents[2].joinpath("run").is_file() else "judgepanel"
+PROGRAM = "./run cli" if IN_CHECKOUT else "judgepanel"
 """The command line: in a checkout of the repository, or where the package is installed."""
 _DEFAULT = Settings()
 Option = tuple[str, str | None]

@@ -96,6 +96,9 @@ def test_a_missing_file_says_how_to_make_it(monkeypatch, tmp_path):
         sample_bytes("one_class")
     with pytest.raises(InputError, match=r"git checkout sample_data/llmbar_votes\.csv"):
         sample_votes("llmbar")
+    monkeypatch.setattr("judgepanel.votes.samples.IN_CHECKOUT", False)
+    with pytest.raises(InputError, match="missing: install judgepanel again"):
+        sample_bytes("one_class")
 
 
 def test_the_clean_panel_is_dense_balanced_and_moderately_correlated():

@@ -52,6 +52,7 @@ from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import Check
+from judgepanel.votes.shipped import documentation
 from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
     capital,
@@ -358,8 +359,8 @@ def _method(result: Scope) -> Method:
     return Method(
         "In every split everything is fitted on one part of the labelled items, and every NLL is a "
         f"score of the others. {result.n_compared} of the splits compare aggregators. A sound "
-        "panel passes all checks in most cases, not in all: docs/scope.md has how often, on "
-        f"simulated panels. {checks}{again}"
+        f"panel passes all checks in most cases, not in all: {documentation('scope')} has how "
+        f"often, on simulated panels. {checks}{again}"
     )
 
 

@@ -41,6 +41,7 @@ from judgepanel.studies.claim.steps import Step
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
+from judgepanel.votes.shipped import documentation
 from judgepanel.words.cells import Column, numbers, text
 from judgepanel.words.numbers import interval, percent, sig
 
@@ -59,7 +60,7 @@ _SOURCES = (
     "arXiv 2506.01937; LLMBar, arXiv 2310.07641.",
     "Beta calibration: Kull, Silva Filho and Flach 2017, doi:10.1214/17-EJS1338SI, who keep the "
     "map monotone (a ≥ 0, b ≤ 0 in the paper's signs).",
-    "Codings, steps, intervals and what was measured on public votes: docs/claim.md.",
+    f"Codings, steps, intervals and what was measured on public votes: {documentation('claim')}.",
 )
 _HONEST = {
     "raw_one_class": "raw_honest",

@@ -21,6 +21,7 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.present.decide.decision import decision_sentence
 from judgepanel.studies.methods.method_grid import MethodGrid, MethodGridSpec
+from judgepanel.votes.shipped import documentation
 from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import capital, counted, fixed, level, listed, percent
 from judgepanel.words.sentences import (
@@ -251,5 +252,5 @@ def _method(result: MethodGrid) -> Method:
         "lowest ('tied' in the table) when the simultaneous 95 % band of their difference "
         "contains 0. That does not make them equal: the band allows for every pair at once, and a "
         "comparison of two pipelines that was planned beforehand, as on Scope or Panel curve, can "
-        "show what it cannot. The aggregators are derived in `docs/`."
+        f"show what it cannot. How each aggregator works: {documentation('aggregators')}."
     )

@@ -10,6 +10,7 @@ from judgepanel.studies.outputs import check_outputs
 from judgepanel.ui.frame import PageContext, answer, notes
 from judgepanel.ui.widgets import chart, check_card, how, table
 from judgepanel.votes.coverage import Coverage, Unread
+from judgepanel.votes.shipped import documentation
 from judgepanel.words.commands import inspect_command
 from judgepanel.words.numbers import counted
 from judgepanel.words.outputs import coverage_sentence, coverage_table
@@ -23,7 +24,7 @@ _WORDS = (
     "blocks, code (but not JSON), block quotes and text in quotation marks are left out, so a "
     "verdict that a response tries to plant is not the judge's. A verdict for both sides is a "
     "contradiction and counts as missing, as does a tie: nothing is guessed. Forms and their "
-    "order: docs/transcripts.md."
+    f"order: {documentation('transcripts')}."
 )
 
 
