@@ -1,6 +1,6 @@
 """The workspace behind the pages: votes, analyses, results and jobs, kept across restarts."""
 
-from judgepanel.service.database import DatabaseProblem, default_url
+from judgepanel.service.database import DatabaseProblem, check_address, default_url
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.service.tables import LOCAL
 from judgepanel.service.workspace import (
@@ -31,6 +31,7 @@ __all__ = [
     "SqlWorkspace",
     "Stored",
     "Workspace",
+    "check_address",
     "default_home",
     "default_url",
 ]

@@ -105,6 +105,19 @@ def default_url(home: Path) -> str:
     return given or URL.create("sqlite", database=str(home / FILE)).render_as_string()
 
 
+def check_address() -> None:
+    """Refuse $JUDGEPANEL_DATABASE_URL, without connecting to it.
+
+    Raises
+    ------
+    DatabaseProblem
+        It is not the address of a database, or the package for that database is not installed.
+    """
+    given = os.environ.get(VARIABLE, "").strip()
+    if given:
+        connect(given, make=False).dispose()
+
+
 def connect(address: str, *, make: bool = True) -> Engine:
     """Return an engine for SQLite or PostgreSQL, without connecting yet.
 

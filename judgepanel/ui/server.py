@@ -14,7 +14,7 @@ from typing import Any
 from starlette.middleware import Middleware
 from streamlit import config
 
-from judgepanel.service import LOCAL, ServerProblem
+from judgepanel.service import LOCAL, ServerProblem, check_address
 from judgepanel.ui.access import is_team, user_of_cookies
 from judgepanel.ui.address import host_of, public_origins
 from judgepanel.ui.guard import LOCAL_NAMES, Guard
@@ -29,13 +29,16 @@ _NAMES, _FRIENDS = "server.allowedHosts", "server.corsAllowedOrigins"
 def protection() -> dict[str, Any]:
     """Arguments of :class:`streamlit.App`: middleware and lifespan.
 
-    The process ends with one sentence if a setting would leave the server open.
+    The process ends with one sentence and status 2 if a setting would leave the server open, or if
+    it could not work: a package is missing, or the database has no valid address.
     """
     try:
+        check_address()
         team = is_team()
         origins = public_origins()
     except ServerProblem as error:
-        sys.exit(f"judgepanel: {error}")
+        sys.stderr.write(f"judgepanel: {error}\n")
+        sys.exit(2)
     given = config.get_option(_NAMES) if config.is_manually_set(_NAMES) else ()
     names = [*dict.fromkeys((*LOCAL_NAMES, *given, *(host_of(origin) for origin in origins)))]
     # Streamlit checks the host name of websockets itself, too.

@@ -1,4 +1,4 @@
-"""`app`: Streamlit replaces the process, in the folder that holds app.py."""
+"""`app`: Streamlit replaces the process, in the folder that holds app.py, unless it is refused."""
 
 import os
 import sys
@@ -56,3 +56,27 @@ def test_a_port_that_is_none_is_refused(cli, port):
     assert refusal.status == 2
     assert "0 to 65535" in refusal.error
     assert port in refusal.error
+
+
+@pytest.mark.parametrize(
+    ("package", "environ", "extra"),
+    [
+        ("psycopg", {"JUDGEPANEL_DATABASE_URL": "postgresql://h/n"}, "postgres"),
+        ("authlib", {"JUDGEPANEL_ACCESS": "team"}, "login"),
+    ],
+)
+def test_a_package_that_the_server_lacks_is_named_before_it_starts(
+    cli, monkeypatch, package, environ, extra
+):
+    monkeypatch.setitem(sys.modules, package, None)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    refusal = cli("app")
+    assert (refusal.status, refusal.out) == (2, "")
+    assert f"the package {package}" in refusal.error
+    assert refusal.error.endswith(f"pip install 'judgepanel[{extra}]'.")
+
+
+def test_a_database_that_is_none_is_refused_before_the_server_starts(cli, monkeypatch):
+    monkeypatch.setenv("JUDGEPANEL_DATABASE_URL", "mysql://h/n")
+    assert "is not the address of a database" in cli("app").error

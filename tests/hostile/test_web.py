@@ -207,13 +207,14 @@ def test_a_team_is_known_by_where_its_people_come_back_to(monkeypatch, tmp_path)
         ),
         ({"JUDGEPANEL_ACCESS": "team"}, "nobody can sign in"),
         ({"JUDGEPANEL_ACCESS": "everyone"}, "it can be local or team"),
+        ({"JUDGEPANEL_DATABASE_URL": "mysql://h/n"}, "is not the address of a database"),
     ],
 )
-def test_a_setting_that_would_leave_the_server_open_ends_the_start_with_one_sentence(
+def test_a_setting_that_the_server_refuses_ends_its_start_with_one_sentence(
     tmp_path, environ, sentence
 ):
     ran = start(tmp_path, STREAMLIT_SECRETS_FILES=str(tmp_path / "none.toml"), **environ)
-    assert ran.returncode != 0
+    assert ran.returncode == 2
     assert sentence in ran.stderr
     assert "Traceback" not in ran.stderr
 
