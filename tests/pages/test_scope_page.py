@@ -19,6 +19,7 @@ from tests.pages.driver import (
     prepared,
     text_of,
     until,
+    until_done,
 )
 
 SCOPE = "pages/scope.py"
@@ -72,3 +73,16 @@ def test_one_class_votes_get_a_notice_and_no_flattering_number() -> None:
     levels = [float(text) for text in re.findall(r"NLL[^:;]{0,20}: (\d\.\d+)", text_of(app))]
     assert levels
     assert min(levels) > 0.1
+
+
+def test_the_recommended_panel_says_beside_its_download_whether_checks_fail() -> None:
+    panel = "pages/recommended_panel.py"
+    app = until_done(open_app(panel, analysis=analysis("hard_panel")))
+    assert "Scope: not looked at yet" in links(app)
+    checks = open_app(SCOPE, analysis=analysis("hard_panel"))
+    until(checks, lambda: len(downloads_of(checks)) >= 2)
+    sentence = answer_of(checks).partition(" The recommended panel")[0]
+    assert sentence.startswith("No: ")
+    app = until_done(open_app(panel, analysis=analysis("hard_panel")))
+    assert f"Is the recommendation safe here? {sentence}" in htmls(app, "jp-result")
+    assert "Scope: all checks" in links(app)

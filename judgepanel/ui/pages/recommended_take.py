@@ -17,18 +17,25 @@ from judgepanel.present.blocks import Document, Table
 from judgepanel.present.decide.panel_judges import weights_frame
 from judgepanel.present.decide.value import value_spec
 from judgepanel.present.recommendation_report import recommendation_report
+from judgepanel.present.registry import ENTRIES, SCOPE_PAGE
+from judgepanel.present.trust.scope_sentences import scope_sentence
 from judgepanel.render.html import html_text
+from judgepanel.studies.scope.scope import SCOPE
+from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.studies.value.value_result import Value
 from judgepanel.ui.frame import PageContext, notes, problem
 from judgepanel.ui.pages.recommended_worth import known_statuses, known_value
-from judgepanel.ui.session import is_reader
+from judgepanel.ui.pipeline import known_recommendation
+from judgepanel.ui.session import is_reader, link_parameters
 from judgepanel.ui.uploads import read_upload
 from judgepanel.ui.widgets import section_answer, table
+from judgepanel.ui.work import stored_result
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.checks import item_checks
 from judgepanel.words.cells import as_columns
 from judgepanel.words.commands import recommend_command, score_command
 from judgepanel.words.scored import labelled_sentence
+from judgepanel.words.sentences import so_far
 from judgepanel.words.tables import csv_text
 from judgepanel.words.text import csv_name, plain
 
@@ -50,6 +57,7 @@ def exports(context: PageContext, spec: RecommendSpec, result: Recommendation) -
     """
     value, statuses = known_value(context, spec, result), known_statuses(context, spec, result)
     st.header("Download")
+    _scope(context)
     left, middle, right, last = st.columns([1, 1, 1, 1])
     left.download_button(
         "Download panel.json",
@@ -86,6 +94,20 @@ def exports(context: PageContext, spec: RecommendSpec, result: Recommendation) -
         on_click="ignore",
         width="stretch",
         help="One file with figures that opens anywhere, without a network.",
+    )
+
+
+def _scope(context: PageContext) -> None:
+    """Say what the scope checks of the recommended panel say, if they have been computed."""
+    recommendation = known_recommendation(context)
+    spec = ENTRIES[SCOPE.name].specs(context.votes, context.analysis.settings, recommendation)[0]
+    result: Scope | None = stored_result(SCOPE, context, spec)
+    if result is not None:
+        section_answer(f"{SCOPE_PAGE.question} {so_far(result)}{scope_sentence(result)}")
+    st.page_link(
+        SCOPE_PAGE.file,
+        label=f"{SCOPE_PAGE.title}: {'not looked at yet' if result is None else 'all checks'}",
+        query_params=link_parameters(context.analysis),
     )
 
 
