@@ -6,10 +6,9 @@ as well lead there; those to code and tests become plain names.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
 from typing import Any
@@ -20,10 +19,14 @@ from mkdocs.structure.pages import Page
 
 import judgepanel
 from judgepanel import models
+from judgepanel.api.reports import write_report
+from judgepanel.api.running import Workers
+from judgepanel.studies.settings import Settings
 from judgepanel.ui.glossary import TERMS
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+SAMPLE = "sample_data/llmbar_votes.csv"
 SPLITS = "JUDGEPANEL_GALLERY_SPLITS"
 """How many splits the gallery has; 0 leaves it out."""
 OUTSIDE = {
@@ -54,6 +57,9 @@ _SECTION = re.compile(r'<h2 id="(\w+)">([^<]+)</h2>')
 _ROLE = re.compile(r":(?:func|class|meth):(<code[^>]*>|`)~?(?:[a-z_]\w*\.)*([^<`]+)(</code>|`)")
 _FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
+_LOG = logging.getLogger("mkdocs.hooks.docs_site")
+"""MkDocs prints it on standard error, and not with --quiet."""
+
 _sources: dict[str, str] = {}
 """Where a page of the site stands in the repository, by its place in the site."""
 
@@ -71,6 +77,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add what stands elsewhere, and what is made."""
+    _LOG.info("Pages: the Python reference, the glossary and what stands outside docs/")
     _sources.clear()
     for file in files.documentation_pages():
         _sources[file.src_uri] = f"docs/{file.src_uri}"
@@ -81,6 +88,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     files.append(File.generated(config, "api.md", content=_reference()))
     files.append(File.generated(config, "glossary.md", content=_glossary()))
     files.append(File.generated(config, "gallery.md", content=_gallery(config, files)))
+    _LOG.info("Site: %d pages", len(files.documentation_pages()))
     return files
 
 
@@ -153,10 +161,7 @@ def _gallery(config: MkDocsConfig, files: Files) -> str:
         return head + "is not part of this build.\n"
     report = Path(config.site_dir).parent / ".gallery" / "llmbar.html"
     report.parent.mkdir(exist_ok=True)
-    command = ("report", "sample_data/llmbar_votes.csv", "--splits", str(splits))
-    subprocess.run(
-        [sys.executable, "-m", "judgepanel", *command, "--out", str(report)], cwd=ROOT, check=True
-    )
+    _compute(report, splits)
     files.append(File.generated(config, "gallery/llmbar.html", abs_src_path=str(report)))
     sections = _SECTION.findall(report.read_text("utf-8"))
     listed = " &middot; ".join(
@@ -169,5 +174,18 @@ def _gallery(config: MkDocsConfig, files: Files) -> str:
         f'<p class="gallery">{listed}</p>\n\n'
         '<iframe class="gallery" name="report" title="Report on LLMBar" '
         'src="gallery/llmbar.html"></iframe>\n\nThis command makes it:\n\n'
-        f"```sh\n./run cli {' '.join(command)} --out llmbar.html\n```\n"
+        f"```sh\n./run cli report {SAMPLE} --splits {splits} --out llmbar.html\n```\n"
+    )
+
+
+def _compute(report: Path, splits: int) -> None:
+    """Write the report of the gallery, which takes minutes, with a line for each study."""
+    write_report(
+        judgepanel.load(ROOT / SAMPLE),
+        report,
+        None,
+        Settings(splits=splits),
+        Workers(),
+        keep_interrupted=False,
+        announce=lambda study: _LOG.info("Gallery: %s", study),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -99,8 +99,12 @@ def write_report(
     workers: Workers,
     *,
     keep_interrupted: bool,
+    announce: Callable[[str], object] | None = None,
 ) -> tuple[str, ...]:
-    """Compute and write a report; return what is missing from it, and why."""
+    """Compute and write a report; return what is missing from it, and why.
+
+    ``announce`` is called with the title and number of each study before it is computed.
+    """
     check_labels(votes.matrix.labels, votes.matrix.task, None)
     names = report_studies(studies)
     findings: dict[str, Finding] = {}
@@ -114,6 +118,7 @@ def write_report(
             workers,
             keep_interrupted=keep_interrupted,
             refused=refused,
+            announce=announce,
         ):
             findings[finding.study.name] = finding
             if run.interrupted:
@@ -175,6 +180,7 @@ def _findings(
     *,
     keep_interrupted: bool,
     refused: list[str] | None,
+    announce: Callable[[str], object] | None,
 ) -> Iterator[tuple[Finding, StudyRun]]:
     """Results with their runs; a refusal of the votes is added to ``refused``, or raised."""
     specs = default_specs(votes, settings)
@@ -182,11 +188,18 @@ def _findings(
         study = STUDIES[name]
         if name not in specs:  # The recommendation was refused.
             continue
-        title = f"{study.title} ({number} of {len(names)}): "
+        title = f"{study.title} ({number} of {len(names)})"
+        if announce is not None:
+            announce(title)
         spec: Spec = specs[name][0]
         try:
             run = run_study(
-                study, votes, spec, workers=workers, keep_interrupted=keep_interrupted, title=title
+                study,
+                votes,
+                spec,
+                workers=workers,
+                keep_interrupted=keep_interrupted,
+                title=f"{title}: ",
             )
         except InputError as error:
             if refused is None:

@@ -43,6 +43,22 @@ def test_python_and_the_command_line_write_the_same_report(file, tmp_path, capsy
         assert f"study {name} v.csv" in undated(door)
 
 
+def test_every_study_of_a_report_is_announced(file, tmp_path):
+    titles = []
+    reports.write_report(
+        jp.load(file),
+        tmp_path / "report.md",
+        ["judges", "reliability"],
+        running.settings_from({"splits": 2}),
+        running.Workers(1),
+        keep_interrupted=False,
+        announce=titles.append,
+    )
+    assert titles == [
+        f"{STUDIES[name].title} ({n} of 2)" for n, name in enumerate(("reliability", "judges"), 1)
+    ]
+
+
 def test_a_report_in_html_has_its_figures(file, tmp_path):
     out = tmp_path / "report.html"
     jp.report(jp.load(file), out, studies="reliability", splits=2, jobs=1)

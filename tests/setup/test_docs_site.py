@@ -7,22 +7,23 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import judgepanel
-from tests.setup.scripts import ROOT
+from tests.setup.scripts import ROOT, script_module
 
 LOADED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"?([^\"\s>]+)")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site without its gallery; a warning ends the build."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The site without its gallery, and what the build prints; a warning ends it."""
     folder = tmp_path_factory.mktemp("site") / "site"
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)],
+        [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(folder)],
         cwd=ROOT,
         env={**os.environ, "JUDGEPANEL_GALLERY_SPLITS": "0", "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
@@ -30,7 +31,33 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return folder
+    return folder, done.stderr
+
+
+@pytest.fixture(scope="module")
+def site(built: tuple[Path, str]) -> Path:
+    return built[0]
+
+
+def test_the_build_prints_a_line_for_each_stage(built: tuple[Path, str]) -> None:
+    lines = [line.partition("-  ")[2] for line in built[1].splitlines()]
+    stages = [line.partition(":")[0] for line in lines if line.startswith(("Pages:", "Site:"))]
+    assert stages == ["Pages", "Site"]
+
+
+def test_the_gallery_prints_a_line_for_each_study(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    docs = script_module("docs_site", ROOT / ".ci" / "docs_site.py")
+
+    def write(*given: object, announce: Callable[[str], None], **options: object) -> None:
+        announce("Scope (1 of 2)")
+        announce("Cost (2 of 2)")
+
+    monkeypatch.setattr(docs, "write_report", write)
+    with caplog.at_level("INFO", logger="mkdocs"):
+        docs._compute(Path("llmbar.html"), 2)
+    assert caplog.messages == ["Gallery: Scope (1 of 2)", "Gallery: Cost (2 of 2)"]
 
 
 def test_every_page_of_the_repository_is_a_page_of_the_site(site: Path) -> None:
