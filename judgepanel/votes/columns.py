@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -20,7 +20,7 @@ from judgepanel.votes.roles import (
     roles_of,
     second_labels,
 )
-from judgepanel.votes.table import RawTable, no_column
+from judgepanel.votes.table import RawTable, find_column, no_column, plain_name
 from judgepanel.votes.words import distinct, is_missing, is_verdict
 
 Layout = Literal["wide", "long"]
@@ -36,8 +36,6 @@ LABEL_NAMES = (
     *("ground_truth", "groundtruth", "target", "y", "y_true", "z"),
 )
 GROUP_NAMES = ("group_id", "group", "prompt_id")
-_LABEL_NAMES_ONLY = tuple(name for name in LABEL_NAMES if name not in ("target", "y", "z"))
-"""Names of labels that no judge is likely to have."""
 LONG_ITEM_NAMES = (*ID_NAMES, "task", "unit", "document", "prompt", "prompt_id")
 LONG_JUDGE_NAMES = (
     *("judge", "judge_id", "judge_name", "rater", "rater_id", "annotator", "annotator_id"),
@@ -51,8 +49,12 @@ LONG_VERDICT_NAMES = (
 TEXT_NAMES = ("text", "raw_text", "output", "raw_output", "transcript", "completion", "content")
 """Columns that hold what judges wrote, see ``judgepanel.votes.transcripts``."""
 _VERDICTS = LONG_VERDICT_NAMES[:2]
-_LONG_NAMES = frozenset((*LONG_ITEM_NAMES, *LONG_JUDGE_NAMES, *LONG_VERDICT_NAMES, *TEXT_NAMES))
-_ROLE_NAMES = frozenset((*ID_NAMES, *LABEL_NAMES, *GROUP_NAMES))
+_LONG_NAMES = frozenset(
+    map(plain_name, (*LONG_ITEM_NAMES, *LONG_JUDGE_NAMES, *LONG_VERDICT_NAMES, *TEXT_NAMES))
+)
+_LABEL_NAMES_ONLY = frozenset(map(plain_name, LABEL_NAMES)) - {"target", "y", "z"}
+"""Names of labels that no judge is likely to have."""
+_ROLE_NAMES = frozenset(map(plain_name, (*ID_NAMES, *LABEL_NAMES, *GROUP_NAMES)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def is_role_name(name: str) -> bool:
     """Whether a column of this name would be read as an id, a label, a group or a feature."""
     plain = name.strip()
     return (
-        plain.lower() in _ROLE_NAMES
+        plain_name(plain) in _ROLE_NAMES
         or plain.startswith(FEATURE_PREFIX)
         or is_descriptive_name(plain.lower())
     )
@@ -269,7 +271,7 @@ class _Guesser:
             for word in distinct(table.frame[column])[1]
             if not is_missing(word)
         }
-        self.free = {name.lower(): name for name in reversed(table.columns) if name not in given}
+        self.free = [name for name in table.columns if name not in given]
 
     def readable(self, column: str) -> bool:
         """Whether a column holds verdicts in any form: words, 1 and 2, or model names."""
@@ -278,8 +280,13 @@ class _Guesser:
             is_verdict(word) or word in ("2", "2.0") or word in self.models for word in words
         )
 
-    def find(self, names: Iterable[str]) -> str | None:
-        return next((self.free[name] for name in names if name in self.free), None)
+    def find(self, *names: str) -> str | None:
+        return find_column(self.free, names)
+
+    def item_id(self) -> str | None:
+        """The column with the ids of the items; one that is only named alike has no repeats."""
+        frame = self.table.frame
+        return find_column(self.free, ID_NAMES, lambda name: not frame[name].duplicated().any())
 
     def features(self, taken: set[str | None]) -> tuple[str, ...]:
         return tuple(
@@ -290,7 +297,7 @@ class _Guesser:
 
     def group(self, taken: set[str | None]) -> str | None:
         for name in GROUP_NAMES:
-            column = self.free.get(name)
+            column = self.find(name)
             if column is None or column in taken:
                 continue
             if not holds_verdicts(self.table.frame[column]):
@@ -298,14 +305,14 @@ class _Guesser:
         return None
 
     def long(self, item: str | None, label: str | None, group: str | None) -> Mapping | None:
-        item = item or self.find(LONG_ITEM_NAMES)
-        judge = self.find(LONG_JUDGE_NAMES)
+        item = item or self.find(*LONG_ITEM_NAMES)
+        judge = self.find(*LONG_JUDGE_NAMES)
         # Crowdsourcing files call the worker's answer "label" and the truth "gold".
-        verdict = self.find(LONG_VERDICT_NAMES) or self.find(("label", "labels"))
+        verdict = self.find(*LONG_VERDICT_NAMES) or self.find("label", "labels")
         if item is None or judge is None or verdict is None:
             return None
-        truths = [name for name in LABEL_NAMES if self.free.get(name) != verdict]
-        truth = label or self.find(truths)
+        truths = [name for name in LABEL_NAMES if self.find(name) != verdict]
+        truth = label or self.find(*truths)
         if not self.table.frame[item].duplicated().any():
             doubtful = truth is None or not holds_verdicts(self.table.frame[verdict])
             if self.all_verdicts({item, label, group}):
@@ -335,19 +342,19 @@ class _Guesser:
 
     def all_verdicts(self, taken: set[str | None]) -> bool:
         """Whether every column without a role in wide files holds verdicts."""
-        taken |= {self.find(ID_NAMES), self.find(LABEL_NAMES), self.group(taken)}
+        taken |= {self.item_id(), self.find(*LABEL_NAMES), self.group(taken)}
         frame = self.table.frame
         rest = [name for name in frame.columns if name not in {*taken, *self.features(taken)}]
         return all(holds_verdicts(frame[name]) for name in rest)
 
     def judges(self, taken: set[str | None]) -> tuple[str, ...]:
         """Return the verdict columns whose names suggest neither a role nor a long file."""
-        taken |= {self.find(ID_NAMES), self.find(LABEL_NAMES), self.group(taken)}
+        taken |= {self.item_id(), self.find(*LABEL_NAMES), self.group(taken)}
         return tuple(
             name
             for name in self.table.columns
             if name not in {*taken, *self.features(taken)}
-            and name.lower() not in _LONG_NAMES
+            and plain_name(name) not in _LONG_NAMES
             and self.readable(name)
         )
 
@@ -357,7 +364,7 @@ class _Guesser:
             name
             for name in self.table.columns
             if name not in taken
-            and name.lower() in _LONG_NAMES
+            and plain_name(name) in _LONG_NAMES
             and _few_verdicts(self.table.frame[name])
         }
 
@@ -367,7 +374,7 @@ class _Guesser:
             (LONG_JUDGE_NAMES, "none with verdicts or outputs", (*_VERDICTS, *TEXT_NAMES)),
             (TEXT_NAMES, "none with the names of judges", LONG_JUDGE_NAMES[:4]),
         ):
-            column = self.find(names)
+            column = self.find(*names)
             if column is None or column in taken:
                 continue
             cells = self.table.frame[column]
@@ -386,9 +393,9 @@ class _Guesser:
     def wide(
         self, item: str | None, label: str | None, group: str | None, chosen: tuple[str, ...]
     ) -> Mapping:
-        item = item or self.find(ID_NAMES)
+        item = item or self.item_id()
         is_given = label is not None
-        label = label or self.find(LABEL_NAMES) or self.outcome({item, group})
+        label = label or self.find(*LABEL_NAMES) or self.outcome({item, group})
         group = group or self.group({item, label})
         features = self.features({item, label, group})
         taken = {item, label, group, *features}
@@ -404,7 +411,7 @@ class _Guesser:
             unused = self.named_as_long(taken)
         else:
             self.refuse_half_a_long_file(taken)
-        named = [self.free[name] for name in _LABEL_NAMES_ONLY if name in self.free]
+        named = [name for name in self.free if plain_name(name) in _LABEL_NAMES_ONLY]
         named = [name for name in named if name not in taken and self.readable(name)]
         spare = second_labels(self.table, label, named, is_given=is_given)
         taken |= {role.column for role in spare}
@@ -428,8 +435,8 @@ class _Guesser:
 
     def outcome(self, taken: set[str | None]) -> str | None:
         """Return the column named winner or preference, the label if no other column is."""
-        names = [self.free[name] for name in ("winner", "preference") if name in self.free]
-        names = [name for name in names if name not in taken and self.readable(name)]
+        names = [self.find(name) for name in ("winner", "preference")]
+        names = [name for name in names if name and name not in taken and self.readable(name)]
         return names[0] if len(names) == 1 else None
 
 

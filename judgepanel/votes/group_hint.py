@@ -23,13 +23,13 @@ from judgepanel.votes.errors import quote_value
 from judgepanel.votes.matrix import VoteMatrix
 from judgepanel.votes.remedies import ROLE_COLUMN
 from judgepanel.votes.roles import AGGREGATE_NAMES, repeats_across_items
-from judgepanel.votes.table import RawTable
+from judgepanel.votes.table import RawTable, plain_name
 from judgepanel.votes.words import decimal_of, distinct, is_missing
 
 LEVEL = 0.02
 """Chance that a column is offered by the errors if the errors depend on none."""
 _NAMES = frozenset(
-    ("query", "query_id", "prompt", "prompt_id", "question", "question_id", "instruction")
+    ("query", "queryid", "prompt", "promptid", "question", "questionid", "instruction")
 )
 _MOST_STRATA = 30
 _HARDLY = 1.05
@@ -47,7 +47,7 @@ def group_hint(
         return []
     taken = {*mapping.used} - {*mapping.feature_columns}
     for column in table.columns:
-        if column in taken or column.strip().lower().removeprefix("feat_") not in _NAMES:
+        if column in taken or plain_name(column.lower().removeprefix("feat_")) not in _NAMES:
             continue
         cells = _cells_of_items(table, column, items, votes.n_items)
         repeats = None if cells is None else repeats_across_items(cells)

@@ -13,7 +13,7 @@ from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.forms import is_label_word
 from judgepanel.votes.remedies import IGNORE, RENAME_COLUMN, correct_or_name, name_column
 from judgepanel.votes.roles import model_columns
-from judgepanel.votes.table import LabelSource, RawTable, no_column, text_column
+from judgepanel.votes.table import LabelSource, RawTable, find_column, no_column, text_column
 from judgepanel.votes.words import ALLOWED_LABELS, distinct, is_missing, is_verdict, verdict_of
 
 _OWN_COLUMN = f"leave it out {IGNORE}"
@@ -30,7 +30,6 @@ def label_columns(
 
     Raises InputError if a column cannot be determined or ``label_column`` does not exist.
     """
-    names = {name.lower(): name for name in reversed(labels.columns)}
     if label_column is not None and label_column not in labels.columns:
         raise no_column(
             labels.columns,
@@ -39,11 +38,10 @@ def label_columns(
             file=labels.name,
             row=labels.header_row,
         )
-    ids = [id_column.lower(), *LONG_ITEM_NAMES]
-    usual_ids = [names[name] for name in ids if name in names and names[name] != label_column]
-    usual_labels = [names[name] for name in LABEL_NAMES if name in names]
-    item = next(iter(usual_ids), None)
-    label = label_column or next((name for name in usual_labels if name != item), None)
+    rest = [name for name in labels.columns if name != label_column]
+    item = find_column(rest, (id_column.lower(), *LONG_ITEM_NAMES))
+    rest = [name for name in labels.columns if name != item]
+    label = label_column or find_column(rest, LABEL_NAMES)
     if len(labels.columns) == 2:
         first, second = labels.columns
         if item is None and label is not None:

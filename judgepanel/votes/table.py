@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +17,7 @@ from judgepanel.votes.errors import SHOWN_LENGTH, InputError, TooLarge
 from judgepanel.votes.matrix import Task
 
 INDEX_COLUMN = "Unnamed: 0"
+_BETWEEN_WORDS = re.compile(r"[\s_-]+")
 Format = Literal["csv", "parquet", "arrow", "jsonl", "excel", "frame"]
 
 
@@ -108,6 +110,30 @@ def column_names(raw: Sequence[str], header_row: int | None) -> list[str]:
             )
         seen.add(name)
     return names
+
+
+def plain_name(name: str) -> str:
+    """Return a column's name without case, blanks, underscores and hyphens."""
+    return _BETWEEN_WORDS.sub("", name).lower()
+
+
+def find_column(
+    columns: Sequence[str],
+    names: Sequence[str],
+    fits: Callable[[str], bool] = lambda column: True,
+) -> str | None:
+    """Return the first column with one of the names, None if there is none.
+
+    Only if no column has a name as it is written here are names compared by ``plain_name``; such a
+    column has to fit as well.
+    """
+    written = {column.lower(): column for column in reversed(columns)}
+    column = next((written[name] for name in names if name in written), None)
+    if column is not None:
+        return column
+    plain = {plain_name(column): column for column in reversed(columns)}
+    similar = (plain[name] for name in map(plain_name, names) if name in plain)
+    return next(filter(fits, similar), None)
 
 
 def no_column(

@@ -25,7 +25,7 @@ from judgepanel.votes.coverage import Coverage, JudgeCoverage, Unread
 from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.remedies import CORRECT_CELL, REMOVE_ROW
-from judgepanel.votes.table import RawTable, text_column
+from judgepanel.votes.table import RawTable, find_column, text_column
 from judgepanel.votes.verdicts import (
     LEVELS,
     REASONS,
@@ -103,7 +103,7 @@ def columns_of(table: RawTable) -> Columns | None:
     free = {name.lower(): name for name in reversed(table.columns)}
 
     def find(names: tuple[str, ...]) -> str | None:
-        return next((free[name] for name in names if name in free), None)
+        return find_column(table.columns, names)
 
     item, judge, text = find(LONG_ITEM_NAMES), find(LONG_JUDGE_NAMES), find(TEXT_NAMES)
     scores = tuple(free[name] for name in SCORE_NAMES if name in free)

@@ -17,6 +17,35 @@ def test_without_an_id_column_there_is_none() -> None:
     assert guess("label,j1\n1,0\n").id_column is None
 
 
+@pytest.mark.parametrize(
+    "name", ["Question ID", "question_id", "QuestionId", "item id", "Sample-ID", " Item_Id"]
+)
+def test_names_are_compared_without_case_blanks_underscores_and_hyphens(name: str) -> None:
+    mapping = guess(f"{name},Gold Label,Group-ID,j1\nq7,1,g1,0\nq9,0,g2,1\n")
+    columns = (mapping.id_column, mapping.label_column, mapping.group_column)
+    assert columns == (name.strip(), "Gold Label", "Group-ID")
+    assert mapping.judge_columns == ("j1",)
+
+
+def test_a_name_as_it_is_written_here_comes_before_one_that_is_alike() -> None:
+    mapping = guess("Item ID,Question_ID,label,j1\na,b,1,0\nc,d,0,1\n")
+    assert mapping.id_column == "Question_ID"
+    mapping = guess("Question ID,Item ID,label,j1\na,b,1,0\nc,d,0,1\n")
+    assert mapping.id_column == "Item ID"
+
+
+def test_a_column_named_like_an_id_whose_values_repeat_is_no_id() -> None:
+    rows = "".join(f"q{n // 2},{n % 2},{n % 2}\n" for n in range(40))
+    loaded = load_votes(f"Question ID,label,j1\n{rows}".encode(), name="v.csv")
+    assert (loaded.mapping.id_column, loaded.mapping.judge_columns) == (None, ("j1",))
+    assert any("share 20 values of 'Question ID'" in note for note in loaded.warnings)
+
+
+def test_two_labels_that_are_named_alike_and_differ_are_refused() -> None:
+    with pytest.raises(InputError, match="this may be the label"):
+        guess("id,Gold Label,True Label,j1\na,1,0,1\nb,0,0,1\n")
+
+
 def test_a_group_column_is_guessed_unless_it_could_be_a_judge() -> None:
     assert guess("id,label,group,j1\na,1,g7,0\n").group_column == "group"
     mapping = guess("id,label,group,j1\na,1,1,0\n")
@@ -67,6 +96,7 @@ def test_short_names_of_labels_are_judges_beside_a_label() -> None:
         ("question,rater,answer,truth", ("question", "rater", "answer", "truth")),
         ("task,worker,label,gold", ("task", "worker", "label", "gold")),
         ("Example,Model,Vote,Label", ("Example", "Model", "Vote", "Label")),
+        ("Item ID,Judge Name,Verdict,Label", ("Item ID", "Judge Name", "Verdict", "Label")),
     ],
 )
 def test_a_long_file_is_known_by_its_names(header: str, roles: tuple[str, ...]) -> None:
