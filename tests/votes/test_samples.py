@@ -85,7 +85,7 @@ def test_the_folder_holds_the_samples_and_nothing_else():
 
 def test_an_unknown_sample_is_refused_with_the_names_there_are():
     with pytest.raises(
-        InputError, match="clean_pairwise, hard_panel, one_class, sparse_humans, llmbar"
+        InputError, match="llmbar, clean_pairwise, hard_panel, one_class, sparse_humans"
     ):
         sample_bytes("tidy")
 

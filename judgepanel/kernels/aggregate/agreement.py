@@ -13,11 +13,13 @@ from (the Nystroem approximation, Williams and Seeger 2001).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.vote_cells import Cells
+if TYPE_CHECKING:
+    from judgepanel.kernels.aggregate.vote_cells import Cells
 
 Floats = NDArray[np.float64]
 Votes = NDArray[np.int8]

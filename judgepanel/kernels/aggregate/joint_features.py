@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -15,7 +16,6 @@ from judgepanel.kernels.aggregate.ridge_chord import Problem
 from judgepanel.kernels.aggregate.ridge_design import DenseDesign, SparseDesign
 from judgepanel.kernels.aggregate.vote_cells import (
     ROWS,
-    Cells,
     cells_of,
     has_votes,
     part_of,
@@ -25,6 +25,9 @@ from judgepanel.kernels.aggregate.vote_cells import (
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.clustered import below_half_p, unit_counts
 from judgepanel.scoring.units import are_single, unit_codes
+
+if TYPE_CHECKING:
+    from judgepanel.kernels.aggregate.vote_cells import Cells
 
 CAUTION = 3.0
 """Prior rate of tau per unit of the design effect: see :class:`Verdicts`."""

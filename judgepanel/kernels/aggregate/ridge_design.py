@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.ridge_bounds import Face
-from judgepanel.kernels.aggregate.vote_cells import Sparse
 from judgepanel.scoring.single import single_product
+
+if TYPE_CHECKING:
+    from judgepanel.kernels.aggregate.vote_cells import Sparse
 
 Floats = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ time; making the sparse form takes a third of what a dense product with one colu
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import scipy
@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
+if TYPE_CHECKING:  # Scoring a file needs no sparse matrices, whose import takes time.
+    Sparse: TypeAlias = scipy.sparse.csr_array[Any, tuple[int, int]]
+    Cells: TypeAlias = NDArray[np.int8] | Sparse
 
 SPARSE_CELLS = 2_000_000
 SPARSE_DENSITY = 0.1
 
 ROWS = 4_096
 """Rows that products take at a time."""
-Sparse = scipy.sparse.csr_array[Any, tuple[int, int]]
-Cells = NDArray[np.int8] | Sparse
 
 
 def part_of(votes: NDArray[np.int8], rows: Index, judges: Index) -> NDArray[np.int8]:
