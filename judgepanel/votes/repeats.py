@@ -43,7 +43,6 @@ _FEWEST = 4
 _FACTORS = range(2, 9)
 _NEARLY_ALL = 0.8
 _TELLING_SHARE = 0.5
-_PATIENCE = 12
 
 
 @dataclass(frozen=True, slots=True)

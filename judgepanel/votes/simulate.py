@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import expit, ndtr, ndtri
 
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.matrix import MISSING, VoteMatrix
@@ -46,24 +46,6 @@ class Simulated:
     families: tuple[str, ...]
     truth: NDArray[np.int8]
     spec: SimulationSpec
-
-    def exact_logits(self) -> NDArray[np.float64]:
-        """Return logit P(label = 1 | votes), float (n_items,), for independent votes.
-
-        Raises
-        ------
-        InputError
-            The votes are not independent given the label (``spec.is_one_coin`` is false).
-        """
-        if not self.spec.is_one_coin:
-            raise InputError(
-                "the exact posterior is not known for this simulation",
-                allowed="no difficulty, family correlation, copies or one-class coding",
-            )
-        weights = logit(self.accuracies)
-        weights[self.spec.n_judges - self.spec.broken :] = 0.0
-        signs = np.where(self.votes.votes == MISSING, 0, 2 * self.votes.votes - 1)
-        return np.asarray(logit(self.spec.base_rate) + signs @ weights, dtype=float)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

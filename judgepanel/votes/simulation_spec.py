@@ -131,20 +131,6 @@ class SimulationSpec:
         """Number of judges that are neither copies nor anti-experts nor broken."""
         return self.n_judges - self.copies - self.anti_experts - self.broken
 
-    @property
-    def is_one_coin(self) -> bool:
-        """Whether votes are independent given the label, so that the posterior is known."""
-        shifted = any(shift != 0 for _, shift in self.subsets)
-        correlated = self.n_families > 0 and self.family_rho > 0
-        return not (
-            self.difficulty_sd > 0
-            or shifted
-            or correlated
-            or self.copies
-            or self.one_class
-            or self.base_rate in (0.0, 1.0)
-        )
-
 
 def _refuse(name: str, value: object, allowed: str) -> InputError:
     return InputError(f"the simulation cannot use this {name}", value=value, allowed=allowed)

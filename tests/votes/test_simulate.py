@@ -263,44 +263,18 @@ def test_blocks_of_rows_are_an_inner_matter(monkeypatch):
     assert abs(share - correctness(whole).mean()) < 0.1
 
 
-def test_the_exact_posterior_of_one_coin_votes_is_bayes_rule():
-    spec = SimulationSpec(
-        n_items=50, n_judges=3, accuracies=(0.6, 0.7, 0.9), base_rate=0.2, parse_rate=0.7
-    )
-    simulated = simulate_with_truth(spec)
-    for row, logit in zip(simulated.votes.votes, simulated.exact_logits(), strict=True):
-        odds = 0.2 / 0.8
-        for vote, accuracy in zip(row, spec.accuracies, strict=True):
-            if vote != MISSING:
-                ratio = accuracy / (1 - accuracy)
-                odds *= ratio if vote == 1 else 1 / ratio
-        assert np.exp(logit) == pytest.approx(odds)
-
-
-def test_the_exact_posterior_is_calibrated_and_ignores_broken_judges():
+def test_independent_votes_have_the_posterior_of_bayes_rule_and_broken_judges_no_part_in_it():
     spec = SimulationSpec(n_items=20_000, n_judges=5, broken=1, base_rate=0.4, seed=9)
     simulated = simulate_with_truth(spec)
-    p = 1 / (1 + np.exp(-simulated.exact_logits()))
+    weights = np.log(simulated.accuracies / (1 - simulated.accuracies))
+    weights[-spec.broken :] = 0.0
+    votes = simulated.votes.votes
+    signs = np.where(votes == MISSING, 0, 2 * votes - 1)
+    p = 1 / (1 + np.exp(-(np.log(0.4 / 0.6) + signs @ weights)))
     for low in np.arange(0, 1, 0.25):
         inside = (p >= low) & (p < low + 0.25)
         error = np.sqrt(0.25 / inside.sum())
         assert abs(simulated.truth[inside].mean() - p[inside].mean()) < 4 * error
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"difficulty_sd": 1.0},
-        {"n_families": 2, "family_rho": 0.3},
-        {"copies": 1},
-        {"one_class": True},
-        {"base_rate": 1.0},
-        {"subsets": (("hard", 1.0),)},
-    ],
-)
-def test_dependent_votes_have_no_exact_posterior(options):
-    with pytest.raises(InputError, match="exact posterior"):
-        simulate_with_truth(SimulationSpec(**options)).exact_logits()
 
 
 def test_one_class_coding_keeps_every_vote_right_or_wrong():
