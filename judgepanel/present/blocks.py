@@ -86,7 +86,8 @@ class Table:
     """A table of columns by name; ``caption`` says what it shows.
 
     A document shows at most ``most`` rows and says how many are omitted. ``height`` is the height
-    in pixels above which the table scrolls on a page. ``help`` describes columns by name.
+    in pixels above which the table scrolls on a page. ``help`` describes columns by name;
+    ``hidden`` are columns that a page shows only when they are asked for.
     """
 
     columns: Mapping[str, Column]
@@ -94,6 +95,7 @@ class Table:
     most: int = FEW_ROWS
     height: int | None = None
     help: Mapping[str, str] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:

@@ -27,7 +27,7 @@ from judgepanel.words.text import in_html
 START = "app.py"
 _STYLE = """
 <style>
-.block-container { padding-top: 2.2rem; max-width: 1180px; }
+.block-container { padding: 2.2rem 3rem 6rem; max-width: 1180px; }
 h1 { font-size: 1.55rem !important; font-weight: 650; padding: 0 0 .2rem 0 !important; }
 h2 { font-size: 1.1rem !important; font-weight: 650; padding: .9rem 0 .5rem 0 !important; }
 h3 { font-size: 1rem !important; font-weight: 650; padding: .4rem 0 .2rem 0 !important; margin: 0; }
@@ -77,6 +77,12 @@ section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
 .js-plotly-plot :is(.xtitle, .ytitle, .x2title, .y2title) {
   fill: currentColor !important; }
 .jp-scroll { overflow-x: auto; }
+[data-testid="stDataFrame"] .dvn-scroller { scrollbar-width: thin;
+  scrollbar-color: rgba(107,114,128,.7) transparent; }
+.jp-below { container-type: inline-size; margin-top: -.8rem; }
+.jp-further { margin: 0; font-size: .86rem; overflow: hidden;
+  color: color-mix(in srgb, currentColor 75%, transparent);
+  max-height: clamp(0px, (var(--table) - 100cqw) * 100, 3em); }
 .jp-grid { border-collapse: separate; border-spacing: 2px; font-size: .8rem; }
 .jp-grid th { font-weight: 400; text-align: left; padding: .2rem .4rem; }
 .jp-grid thead th { vertical-align: bottom; min-width: 4rem; }

@@ -28,6 +28,7 @@ from judgepanel.votes.checks import Check
 from judgepanel.votes.repeats import find_repeats
 from judgepanel.words.cells import Column, Form, levels, numbers, text
 from judgepanel.words.commands import study_command
+from judgepanel.words.numbers import counted
 from judgepanel.words.sentences import CHECK_MARKS, check_numbers
 from judgepanel.words.tables import csv_text
 from judgepanel.words.text import csv_name, plain
@@ -77,8 +78,15 @@ def chart(figure: go.Figure, *, key: str, alt: str) -> None:
 
 ROW = 35
 """Height of a row of a table, in pixels."""
-_CHARACTER, _PADDING = 8, 18
-"""Width of a character in a table and of the space around a cell, in pixels."""
+_PADDING = 17
+"""Space around a cell, in pixels."""
+_NARROW, _WIDE = frozenset("fijlrtI"), frozenset("mwMW%+<>=±−@")
+_WIDEST_TEXT = 260
+"""Pixels that a column of texts takes at most; a click on a cell shows all of it."""
+_PHONE, _PAGE = 340, 1084
+"""Pixels that a table has on a phone, and at most."""
+_MEASURED = 200
+"""Rows whose texts are measured, as by the browser."""
 _MOST_STYLED = 2_000
 _BROWSER = MappingProxyType({"number": "%.3f", "share": "%.1f %%", "whole": "localized"})
 """Formats of numbers that the browser applies itself."""
@@ -103,29 +111,40 @@ class _Shown(float):
 def table(block: Table, *, key: str) -> None:
     """Draw a table that sorts by its numbers and can be searched; cells are plain text.
 
-    A short table is only as high as its rows, since empty rows look like missing data.
+    A short table is only as high as its rows, since empty rows look like missing data. A
+    line below says how to see columns for which there is no room.
     """
     frame: dict[str, Any] = {}
     config: dict[str, Any] = {}
-    styled = []
+    styled, texts_only = list[str](), list[str]()
+    widths = {}
     for name, column in block.columns.items():
         about = block.help.get(name)
+        styles = column.numbers is not None and (
+            column.form not in _BROWSER or bool(column.words) or _has_blanks(column.numbers)
+        )
+        texts = column.texts(None if styles or column.numbers is None else _MEASURED)
+        # The browser measures only the first rows and would cut off longer numbers below.
+        widths[name] = max(map(_width, [name, *texts]))
         if column.numbers is None:
-            frame[name] = column.texts()
-            config[name] = st.column_config.Column(help=about)
-        elif column.form not in _BROWSER or column.words or _has_blanks(column.numbers):
-            texts = column.texts()
+            frame[name] = texts
+            width = _WIDEST_TEXT if widths[name] > _WIDEST_TEXT else None
+            config[name] = st.column_config.Column(help=about, width=width)
+            texts_only.append(name)
+            widths[name] = min(widths[name], _WIDEST_TEXT)
+        elif styles:
             shown = list(map(_Shown, column.numbers.tolist(), texts))
             frame[name] = pd.Series(shown, dtype=object)
-            # The browser measures only the first rows and would cut off longer numbers below.
-            longest = max(map(len, [name, *texts]))
-            config[name] = st.column_config.NumberColumn(
-                width=_PADDING + _CHARACTER * longest, help=about
-            )
+            config[name] = st.column_config.NumberColumn(width=widths[name], help=about)
             styled.append(name)
         else:
             frame[name] = _browsed(column.numbers, column.form)
             config[name] = st.column_config.NumberColumn(format=_BROWSER[column.form], help=about)
+    hidden = [name for name in block.hidden if name in frame]
+    total = sum(width for name, width in widths.items() if name not in hidden)
+    if total > _PAGE:  # Else the browser shares the room that is left.
+        for name in texts_only:
+            config[name]["width"] = widths[name]
     cells = pd.DataFrame(frame)
     # Only a Styler can show text over a number in a cell, and it is slow: only tables that need it
     # get one.
@@ -134,7 +153,36 @@ def table(block: Table, *, key: str) -> None:
         hide_index=True,
         key=f"table-{key}",
         height=block.height if block.height and ROW * (block.n_rows + 1) > block.height else "auto",
-        column_config=config,
+        column_config=config | dict.fromkeys(hidden),
+    )
+    if total > _PHONE:
+        # Widths are estimated, a little too high.
+        st.html(_out_of_sight(round(0.97 * total), len(hidden)))
+
+
+def _width(words: str) -> int:
+    """Pixels that a text takes in a table, in the widest font of the theme."""
+    return _PADDING + round(sum(map(_character_width, words)))
+
+
+def _character_width(character: str) -> float:
+    if character in _WIDE:
+        return 12.5
+    if character.isdigit():
+        return 9.0
+    if not character.isalpha() or character in _NARROW:
+        return 5.5
+    return 10.0 if character.isupper() else 8.5
+
+
+def _out_of_sight(width: int, n_hidden: int) -> str:
+    """Say how to see columns that are hidden, and those for which ``width`` is too much."""
+    hidden = f"{counted(n_hidden, 'more column')}: tick them under the eye above the table."
+    return (
+        f'<div class="jp-below"><p class="jp-further" style="--table: {width}px">'
+        "The table goes on to the right: scroll it sideways.</p>"
+        + f'<p class="jp-reading">{hidden}</p>' * bool(n_hidden)
+        + "</div>"
     )
 
 

@@ -1,4 +1,4 @@
-"""Tables in a real browser: they sort by number and offer no raw CSV."""
+"""Tables in a real browser: they sort by number, offer no raw CSV, and say where they go on."""
 
 from __future__ import annotations
 
@@ -24,6 +24,13 @@ STEP = 40
 """Pixels: no column is narrower."""
 _ROWS = """e => [...e.querySelectorAll('table[role=grid] tr')].map(
     row => [...row.children].map(cell => cell.textContent))"""
+
+_ALL_TOLD = """() => {
+    const lines = [...document.querySelectorAll('.jp-further')];
+    const told = line => line.getBoundingClientRect().height > 0;
+    const wide = line => parseFloat(line.style.getPropertyValue('--table'))
+        > line.parentElement.clientWidth;
+    return lines.some(told) && lines.every(line => told(line) === wide(line)); }"""
 
 
 def rows(grid: Locator) -> list[list[str]]:
@@ -80,4 +87,15 @@ def test_estimates_sort_by_number_and_there_is_no_raw_csv(
     toolbar = page.get_by_test_id("stElementToolbar").filter(has=page.get_by_label("Search"))
     expect(toolbar.get_by_label("Fullscreen").first).to_be_visible()
     expect(page.get_by_label("Download as CSV")).to_have_count(0)
+    guard.check()
+
+
+def test_a_table_without_room_for_all_columns_says_so(
+    page: Page, server: Server, guard: Guard
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(address(server, CURVE, prepared(server.home, "hard_panel", 4)))
+    finished_curve(page)
+    idle(page)
+    page.wait_for_function(_ALL_TOLD)
     guard.check()

@@ -63,3 +63,34 @@ def test_a_heading_says_what_its_column_holds(monkeypatch):
     widgets.table(Table(columns, help=abouts), key="help")
     config = drawn[0]["column_config"]
     assert {name: config[name]["help"] for name in columns} == {**abouts, "rest": None}
+
+
+def drawn(monkeypatch, table):
+    """The options with which a table is drawn, and the HTML below it."""
+    options, below = [], []
+    monkeypatch.setattr(widgets.st, "dataframe", lambda _, **given: options.append(given))
+    monkeypatch.setattr(widgets.st, "html", below.append)
+    widgets.table(table, key="wide")
+    return options[0], "".join(below)
+
+
+def test_a_wide_table_says_that_it_goes_on_to_the_right(monkeypatch):
+    names = text(["a judge with a long name"])
+    _, below = drawn(monkeypatch, Table({f"column {n}": names for n in range(9)}))
+    assert "scroll it sideways" in below
+    assert "--table: 1" in below  # More than a thousand pixels.
+    _, below = drawn(monkeypatch, Table({"judge": names}))
+    assert below == ""
+
+
+def test_a_long_text_does_not_push_other_columns_out_of_sight(monkeypatch):
+    options, _ = drawn(monkeypatch, Table({"judge": text(["x" * 119]), "k": numbers([1], "whole")}))
+    assert options["column_config"]["judge"]["width"] < 300
+
+
+def test_hidden_columns_are_left_to_the_menu_of_the_table(monkeypatch):
+    columns = {name: text(["a judge with a long name"]) for name in ("judge", "nearest", "more")}
+    options, below = drawn(monkeypatch, Table(columns, hidden=("more", "absent")))
+    assert options["column_config"]["more"] is None
+    assert "absent" not in options["column_config"]
+    assert "1 more column: tick" in below

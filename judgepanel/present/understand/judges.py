@@ -218,11 +218,17 @@ def present(result: Judges, spec: JudgesSpec, view: JudgesView = JudgesView()) -
             ),
             most=200,
             height=420,
+            hidden=_repeated(result) if view.every_column else (),
         ),
         *_clusters(result),
         *grade_blocks(view.curves),
         _method(result),
     ]
+
+
+def _repeated(result: Judges) -> tuple[str, ...]:
+    """Return columns of every judge that others say as well: counts, and the weights of a judge."""
+    return ("right", *(f"weight: {AGGREGATOR_NAMES[name]}" for name in result.aggregators))
 
 
 def _map(result: Judges, judge: str | None) -> list[Block]:
