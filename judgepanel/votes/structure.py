@@ -260,6 +260,8 @@ def _refuse_ragged(cells: NDArray[np.int64], lines: NDArray[np.int32], expected:
             f"{n_cells} {'cell' if n_cells == 1 else 'cells'} where the header has {expected}",
             row=int(lines[wrong[0]]),
             allowed=f"{expected} cells in every row",
+            remedy="put quotation marks around a cell that holds a separator; remove a title that "
+            "stands above the header",
         )
 
 

@@ -360,6 +360,12 @@ def test_many_different_grades_with_decimal_commas_are_those_with_decimal_points
     assert read(write(commas, ";"), thresholds=0.01).votes.sha256 == points.votes.sha256
 
 
+@pytest.mark.parametrize("title", ["Votes", "Votes, as of March"])
+def test_a_title_above_the_header_is_to_be_removed(title: str) -> None:
+    with pytest.raises(InputError, match="a title"):
+        read(f"{title}\n{write(columns())}")
+
+
 def test_an_empty_file_is_refused_with_what_to_do() -> None:
     with pytest.raises(InputError, match=r"the file is empty.*export it again"):
         read(b"")

@@ -58,8 +58,8 @@ NOTHING_TO_DO = "Nothing to do."
 _NOT_TESTED = {
     ONE_VERDICT: "one verdict throughout is right in exactly one of the two orders of a pair, so "
     "it is at chance",
-    AGAINST: "with lopsided labels such verdicts tell how the file was coded, and not how good a "
-    "judge is",
+    AGAINST: "verdicts against the label on nearly every item tell how lopsided labels were coded, "
+    "and not how good a judge is",
     SILENT: "there is no vote on a labelled item",
 }
 

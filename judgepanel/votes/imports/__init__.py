@@ -174,7 +174,8 @@ def recognised(data: bytes, name: str, task: Task | None = None) -> tuple[str, I
         raise InputError(
             "holds nothing that is known",
             file=name,
-            allowed=f"{titles}; a table of votes is given as it is, or as .csv.gz",
+            allowed=titles,
+            remedy="unpack it, and choose the table of votes inside",
         )
     if len(kinds) > 1:
         titles = " and ".join(KINDS[kind].title for kind in kinds)
