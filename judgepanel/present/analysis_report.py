@@ -141,7 +141,7 @@ def _sheet(report: AnalysisReport) -> tuple[tuple[Block, ...], list[Block]]:
     sheet, rest = decision_sheet(first, finding.result, report.votes, command=command)
     others = Paragraph(
         f"{other_way_sentence(finding.result)} Sections below that show another pipeline say so; "
-        "what they say of keeping or leaving out judges holds under that pipeline."
+        "their advice to keep or leave out judges holds under that pipeline."
     )
     return sheet, [*rest, others]
 

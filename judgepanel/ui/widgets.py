@@ -179,7 +179,8 @@ def _out_of_sight(width: int, n_hidden: int) -> str:
     """Say how to see columns that are hidden, and those for which ``width`` is too much."""
     hidden = f"{counted(n_hidden, 'more column')}: tick them under the eye above the table."
     return (
-        f'<div class="jp-below"><p class="jp-further" style="--table: {width}px">'
+        '<div class="jp-below">'
+        f'<p class="jp-further" aria-hidden="true" style="--table: {width}px">'
         "The table goes on to the right: scroll it sideways.</p>"
         + f'<p class="jp-reading">{hidden}</p>' * bool(n_hidden)
         + "</div>"

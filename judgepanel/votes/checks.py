@@ -90,8 +90,8 @@ def check_orientation(votes: VoteMatrix) -> Check:
         title,
         "pass",
         numbers,
-        f"Both labels are common ({100 * share:.1f} % are of the rarer kind) and no judge is "
-        "constant.",
+        f"Both labels are common ({100 * share:.1f} % are of the rarer kind) and no judge "
+        "gives nearly always the same verdict.",
         "Nothing to do.",
     )
 

@@ -65,7 +65,7 @@ def test_the_answer_the_price_the_tables_and_the_command_are_there() -> None:
     ):
         assert caption in readings
     sentence = htmls(app, "jp-text")
-    assert any(text.startswith("You have 300 labels: the next 100 buy you") for text in sentence)
+    assert any(text.startswith("You have 300 labels: the next 100") for text in sentence)
     assert any("joint p" in text for text in sentence)
     (command,) = [code.value for code in app.code if " study label_budget " in code.value]
     assert "--panels=3,5,10" in command
@@ -102,7 +102,7 @@ def test_goals_are_read_without_new_work_and_in_the_command() -> None:
     assert "within 20 % of what 150 labels give" in answer_of(app)
     assert answer_of(app).endswith("you have 1,000.")
     sentence = htmls(app, "jp-text")
-    assert any(text.startswith("You have 1,000 labels: the next 100 buy") for text in sentence)
+    assert any(text.startswith("You have 1,000 labels: the next 100") for text in sentence)
     assert any("bring all 24 to NLL 0.5" in text for text in sentence)
     (command,) = [code.value for code in app.code if " study label_budget " in code.value]
     assert {"--have=1000", "--target=0.5", "--within=0.2"} <= set(command.split())

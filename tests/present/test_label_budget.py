@@ -156,7 +156,7 @@ def test_a_curve_that_still_falls_at_its_end_has_no_plateau():
 
 def test_the_price_of_more_labels_is_marked_as_extrapolated():
     sentence = next_sentence(result(), "beta")
-    assert sentence.startswith("You have 120 labels: the next 100 buy you about ")
+    assert sentence.startswith("You have 120 labels: the next 100 would lower NLL by about ")
     assert "That is extrapolated: the fitted curve ends at 60." in sentence
     blank = replace(result(), curve_a=np.full_like(result().curve_a, np.nan))
     assert next_sentence(blank, "beta") == ""

@@ -85,7 +85,7 @@ def test_a_row_that_leads_the_table_is_explained():
     runner = replace(outcome.runner_up, behind=lead, stands="undecided")
     sentence = rival_sentence(replace(outcome, runner_up=runner))
     assert "It leads the table below" in sentence
-    assert "its lead flatters" in sentence
+    assert "expect less of it on new items" in sentence
     assert "leads the table" not in rival_sentence(
         replace(outcome, runner_up=replace(runner, behind=Interval.single(0.01, -0.01, 0.02)))
     )
@@ -98,9 +98,9 @@ def test_other_advice_has_its_price():
     sentence = prices_sentence(apart)
     for row in (everyone, fewer):
         assert with_interval(*row.behind, sign=True) in sentence
-    assert "everyone NLL" in sentence
-    assert "a choice of judges NLL" in sentence
-    assert "everyone NLL" not in prices_sentence(replace(outcome, runner_up=everyone))
+    assert "all judges NLL" in sentence
+    assert "fewer judges NLL" in sentence
+    assert "all judges NLL" not in prices_sentence(replace(outcome, runner_up=everyone))
 
 
 def test_the_recommended_panel_is_drawn_on_top_and_its_rivals_best_first():
@@ -284,7 +284,7 @@ def test_judges_are_counted_by_what_becomes_of_them():
     failed = JudgeStatus("e", "could go", "It fails the checks: always 1.", None, failed=True)
     sentence = statuses_sentence(some)
     assert sentence.startswith(f"{WORTH}2 judges are shown to help; 1 could go, ")
-    assert "for 1 neither is settled." in sentence
+    assert "for 1 this is not settled." in sentence
     assert sentence.endswith("is safe, not better: it saves their price.")
     assert statuses_sentence((*some[:2], failed)) == (
         f"{WORTH}2 judges are shown to help; 1 fails a check (see Scope)."
@@ -382,7 +382,7 @@ def test_every_pipeline_is_explained(recommendation, aggregator, calibrator):
     model = alone(recommendation.model.main, rule=rule, calibrator=calibrator)
     text = way_sentence(replace(recommendation, model=model))
     assert text.startswith(f"How: {AGGREGATOR_NAMES[aggregator]} ")
-    assert ("taken as they come" in text) == (calibrator == "none")
+    assert ("used without calibration" in text) == (calibrator == "none")
 
 
 def test_candidates_come_best_first_and_the_reference_is_marked_once():

@@ -156,7 +156,7 @@ def test_agreed_items_that_are_predicted_worse_are_not_called_easy():
         nll = put_interval(nll, (0, 0, 2, 1), hard, 0.1)
         text = difficulty_sentence(replace(result, nll=nll), "beta")
         assert bool(text) == odd
-    assert "Read easy as agreed" in text
+    assert "Easy means that the judges agree" in text
 
 
 def test_every_cell_is_in_the_table_with_its_base_rate():

@@ -15,7 +15,7 @@ from judgepanel.votes.remedies import CONTROLS, Control, in_terminal, on_page
 
 PACKAGE = Path(judgepanel.__file__).parent
 KEYS_OF_A_PANEL_FILE = ("panel_file.py", "panel_blocks.py")
-OPTION = re.compile(r"(?<![\w-])--[a-z]")
+OPTION = re.compile(r"(?<![\w-])--[a-z-]+\b(?!:)")
 ROOMS_OF_SENTENCES = ("votes", "studies", "decision", "present", "words", "service", "ui")
 """Packages whose sentences the dashboard shows as well as the terminal."""
 NO_SENTENCE = re.compile(r"(?s)--[a-z-]+|.*\.jp-.*|.*command line.*|.*promptfoo eval.*")
@@ -145,9 +145,9 @@ def test_no_error_about_a_column_is_without_a_remedy() -> None:
 def texts(path: Path) -> Iterator[tuple[int, str]]:
     """Every text of a module that is not a docstring, with its line."""
     tree = ast.parse(path.read_text("utf-8"))
-    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
             yield node.lineno, node.value
 
 

@@ -145,8 +145,8 @@ def optimism_sentence(curve: PanelCurve, calibrator: str) -> str:
         return ""
     nll = sig(float(arm.nll.value))
     return (
-        f"Choosing k on calibration rows (median {arm.k}, mostly {arm.k_lo} to {arm.k_hi}) "
-        f"promised NLL {sig(arm.chosen_on)} and gave {nll} on untouched items: a "
+        f"If k is chosen on the calibration items (median {arm.k}, mostly {arm.k_lo} to "
+        f"{arm.k_hi}), NLL is {sig(arm.chosen_on)} on them and {nll} on untouched items: a "
         f"selection bias of {signed(arm.optimism)}."
     )
 

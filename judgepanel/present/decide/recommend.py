@@ -178,15 +178,15 @@ def prices_sentence(result: Recommendation) -> str:
     """
     parts = []
     for who, row in (
-        ("everyone", result.best(everyone=True)),
-        ("a choice of judges", result.best(everyone=False)),
+        ("all judges", result.best(everyone=True)),
+        ("fewer judges", result.best(everyone=False)),
     ):
         if row is not None and row != result.runner_up and not same_panel(result, row):
             change = with_interval(*row.behind, sign=True)
             parts.append(f"{who} NLL {sig(float(row.nll.value))} ({candidate_name(row)}), {change}")
     if not parts:
         return ""
-    return f"Other advice under its best single pipeline, against this: {'; '.join(parts)}."
+    return f"The other advice, under its best single pipeline, against this: {'; '.join(parts)}."
 
 
 def statuses_sentence(statuses: tuple[JudgeStatus, ...]) -> str:
@@ -202,7 +202,7 @@ def statuses_sentence(statuses: tuple[JudgeStatus, ...]) -> str:
     if spare > failed:
         parts.append(f"{spare - failed} could go, alone or together, without a loss that is seen")
     if open_ones:
-        parts.append(f"for {open_ones} neither is settled")
+        parts.append(f"for {open_ones} this is not settled")
     sentence = f"Judge by judge under one pipeline (see {VALUE.title}), {'; '.join(parts)}."
     if spare > failed:
         sentence += " Leaving out those that could go is safe, not better: it saves their price."
@@ -220,7 +220,7 @@ def rival_sentence(result: Recommendation) -> str:
     if float(rival.behind.value) < 0.0:
         luck = (
             f" It leads the table below, but it is the best of {len(result.candidates)} on these "
-            "very items, which the choice did not see: its lead flatters."
+            "very items, which the choice did not see: expect less of it on new items."
         )
     return (
         text

@@ -14,7 +14,7 @@ def way_sentence(result: Recommendation) -> str:
     """Explain the recommended pipelines to readers who do not know their names."""
     main = result.model.main
     if main.calibrator == "none":
-        then = "its probabilities are taken as they come"
+        then = "its probabilities are used without calibration"
     else:
         then = f"{CALIBRATOR_NAMES[main.calibrator]} makes probabilities of that"
     how = f"{AGGREGATOR_NAMES[main.aggregator]} {_WAYS[main.aggregator]}; {then}."
@@ -43,14 +43,17 @@ def _reads_grades(result: Recommendation) -> bool:
     return any(row.aggregator in get_args(Graded) for row in result.candidates)
 
 
-_BY_CHANCE = "so one near chance hardly counts, and one below chance counts against what it says"
+_BY_CHANCE = (
+    "so one near chance hardly counts, and one below chance counts for the label that it votes "
+    "against"
+)
 _TOGETHER = (
     "weighs all judges in one regression, so copies share their weight and one that is mostly "
-    "wrong counts against what it says"
+    "wrong counts for the label that it votes against"
 )
 _BOUNDED = (
-    "weighs all judges in one regression, so copies share their weight, and counts no judge "
-    "against what it says unless the labels show it to be below chance"
+    "weighs all judges in one regression, so copies share their weight, and turns no judge's "
+    "vote around unless the labels show it to be below chance"
 )
 _WAYS = {
     "majority": "counts every judge alike",
@@ -66,6 +69,6 @@ _WAYS = {
     "one_coin_graded": "weighs a vote by how often the judge is right when its grade is as far "
     f"from the threshold, {_BY_CHANCE}",
     "joint_graded": "weighs all judges, and how far their grades are from the threshold, in one "
-    "regression, so copies share their weight and one that is mostly wrong counts against what it "
-    "says",
+    "regression, so copies share their weight and one that is mostly wrong counts for the label "
+    "that it votes against",
 }

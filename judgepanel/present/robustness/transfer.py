@@ -119,9 +119,12 @@ def difficulty_sentence(result: DifficultyTransfer, calibrator: str) -> str:
         return ""
     right = [percent(float(cell.accuracy.value), 3) for cell in (easy, hard)]
     nll = [fixed(float(cell.nll.value), 3) for cell in (easy, hard)]
-    what = "that the judges agree on" if result.by == "disagreement" else "called easy"
+    if result.by == "disagreement":
+        means, what = "Easy means that the judges agree, not that they are right", "they agree on"
+    else:
+        means, what = "Items called easy are not easier for this panel", "called easy"
     return (
-        f"Read easy as agreed and hard as contested: on the items {what} the panel of all items is "
+        f"{means}: on the items {what} the panel of all items is "
         f"right {right[0]} of the time (NLL {nll[0]}), on the others {right[1]} (NLL {nll[1]})."
     )
 

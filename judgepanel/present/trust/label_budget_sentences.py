@@ -125,7 +125,7 @@ def next_sentence(result: LabelBudget, calibrator: str) -> str:
             f"{have}, fewer than the smallest budget here ({round(float(result.labels[0])):,}): "
             "what more would buy is not known."
         )
-    text = f"{have}: the next {NEXT} buy you about {with_interval(*gain)} NLL."
+    text = f"{have}: the next {NEXT} would lower NLL by about {with_interval(*gain)}."
     if not result.curve_b[c, -1] > 0:
         text = (
             f"{have}: the curve does not fall, so the next {NEXT} are not shown to buy you "

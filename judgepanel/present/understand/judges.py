@@ -85,7 +85,7 @@ def worth_sentences(result: Judges) -> str:
     span = f" {interval(lo, hi)}" if math.isfinite(lo) else ""
     return (
         f"The errors of two judges correlate {fixed(rho, 2)}{span} on average. Counting a "
-        "judge that is always against another as its copy, the panel has about "
+        "judge that always contradicts another as its copy, the panel has about "
         f"{worth_text(result.dimensions)} independent directions. Neither number says how accurate "
         "a judge is."
     )

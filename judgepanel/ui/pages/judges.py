@@ -153,7 +153,7 @@ def _about(result: Judges, j: int) -> str:
         return f"{family}has no vote on a labelled item."
     text = (
         f"{family}is right on {share_level(*result.accuracy[j])} of {result.voted[j]:,} "
-        f"labelled items, votes on {percent(result.coverage[j], 3)} of all."
+        f"labelled items, and votes on {percent(result.coverage[j], 3)} of all items."
     )
     if result.set_aside[j]:
         return f"{text} Set aside, see the notes."
@@ -169,8 +169,8 @@ def _about(result: Judges, j: int) -> str:
     if mates == 1:
         return f"{text} It is in a cluster of its own."
     return (
-        f"{text} It is one of {mates} in cluster {result.cluster[j]}, and shares a cluster with "
-        f"each of them in {percent(result.stability[j])} of halves."
+        f"{text} It is one of {mates} judges in cluster {result.cluster[j]}, and shares a cluster "
+        f"with each of them in {percent(result.stability[j])} of random halves of the items."
     )
 
 
