@@ -184,11 +184,11 @@ _TERM = re.compile(
 
 
 def with_terms(text: str, length: int = 400) -> str:
-    """Return text for an HTML body in which the first mention of each term shows its definition,
-    and that names controls as they stand on pages.
+    """Return text for an HTML body in which the first mention of each term shows its definition.
 
     The definition appears below the term while a pointer is on it, or after a tap. It is an
     attribute, so the text itself stays as it was; the keyboard reaches it through the menu.
+    Controls are named as they stand on pages.
     """
     explained = set()
 

@@ -155,7 +155,7 @@ def table(block: Table, *, key: str) -> None:
         height=block.height if block.height and ROW * (block.n_rows + 1) > block.height else "auto",
         column_config=config | dict.fromkeys(hidden),
     )
-    if total > _PHONE:
+    if total > _PHONE or hidden:
         # Widths are estimated, a little too high.
         st.html(_out_of_sight(round(0.97 * total), len(hidden)))
 

@@ -47,7 +47,10 @@ def group_hint(
         return []
     taken = {*mapping.used} - {*mapping.feature_columns}
     for column in table.columns:
-        if column in taken or plain_name(column.lower().removeprefix("feat_")) not in _NAMES:
+        if (
+            column in taken
+            or plain_name(column.strip().lower().removeprefix("feat_")) not in _NAMES
+        ):
             continue
         cells = _cells_of_items(table, column, items, votes.n_items)
         repeats = None if cells is None else repeats_across_items(cells)

@@ -18,7 +18,7 @@ KEYS_OF_A_PANEL_FILE = ("panel_file.py", "panel_blocks.py")
 OPTION = re.compile(r"(?<![\w-])--[a-z-]+\b(?!:)")
 ROOMS_OF_SENTENCES = ("votes", "studies", "decision", "present", "words", "service", "ui")
 """Packages whose sentences the dashboard shows as well as the terminal."""
-NO_SENTENCE = re.compile(r"(?s)--[a-z-]+|.*\.jp-.*|.*command line.*|.*promptfoo eval.*")
+NO_SENTENCE = re.compile(r"(?s)--[a-z-]+|.*jp-.*|.*command line.*|.*promptfoo eval.*")
 """The name of an option alone, a style sheet, and what is about a command line."""
 
 
