@@ -15,6 +15,8 @@ LOOKS: dict[str, tuple[int, Literal["light", "dark"]]] = {
     "narrow dark": (390, "dark"),
 }
 """Contrast depends on the colours and layout on the width: two looks show all of both."""
+_FADED = "() => document.getAnimations().every(a => !(a instanceof CSSTransition))"
+"""Colours that still change to those of the other scheme are of neither."""
 _OPTIONS = {
     "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
     "resultTypes": ["violations"],
@@ -32,6 +34,7 @@ def looks(page: Page) -> Iterator[str]:
         page.emulate_media(color_scheme=scheme)
         expect(page.get_by_test_id("stApp")).to_have_css("color-scheme", scheme)
         idle(page)
+        page.wait_for_function(_FADED)
         yield look
 
 
