@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.process import MIB, answer, job_text, measured, peak_bytes
 from benchmarks.report import Report, Table, cores, say
-from judgepanel.votes.apart import Reading
+from judgepanel.votes.apart import open_apart
 from judgepanel.votes.load import load_votes, map_columns
 
 ROUNDS = 3
@@ -55,8 +55,7 @@ def here(job: Job) -> Cost:
     data = path.read_bytes() if job.preview else b""
     started, cpu = time.perf_counter(), _cpu()
     if job.preview:
-        with Reading(data, path.name) as reading:
-            table = reading.table()
+        table = open_apart(data, path.name)
         map_columns(table, need_label=False)
         shape = (table.n_rows, len(table.columns))
     else:

@@ -182,3 +182,9 @@ def kill_readers() -> None:
 
 
 atexit.register(kill_readers)
+
+
+def open_apart(data: bytes, name: str) -> RawTable:
+    """Return the table in ``data`` like ``open_table``, read in a separate process."""
+    with Reading(data, name) as reading:
+        return reading.table()

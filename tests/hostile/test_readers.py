@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judgepanel.votes import InputError, RawTable, apart, limits
+from judgepanel.votes import InputError, apart, limits
 from judgepanel.votes.answer import BadAnswer, packed, unpacked
-from judgepanel.votes.apart import Reading
+from judgepanel.votes.apart import Reading, open_apart
 from judgepanel.votes.load import open_table
 from judgepanel.votes.samples import SAMPLES, sample_bytes
 from tests.hostile import attacks
@@ -30,11 +30,10 @@ READ = """
 import sys
 from pathlib import Path
 from judgepanel.votes import InputError
-from judgepanel.votes.apart import Reading
+from judgepanel.votes.apart import open_apart
 path = Path(sys.argv[1])
 try:
-    with Reading(path.read_bytes(), path.name) as reading:
-        print("read", reading.table().frame.shape)
+    print("read", open_apart(path.read_bytes(), path.name).frame.shape)
 except InputError as error:
     print("refused", error)
 """
@@ -62,12 +61,6 @@ OUTCOMES = {
     "winwin.jsonl": "column 'text': the cell has 5,242,878 characters",
     "better.jsonl": "column 'text': the cell has 5,242,878 characters",
 }
-
-
-def open_apart(data: bytes, name: str) -> RawTable:
-    """What another process reads."""
-    with Reading(data, name) as reading:
-        return reading.table()
 
 
 def read_in_a_fresh_process(path: Path, seconds: float = 300) -> Cost:
