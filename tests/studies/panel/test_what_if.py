@@ -38,12 +38,8 @@ def found_for(votes, **options):
     return run(WHAT_IF, votes, spec_of(**options), jobs=1)
 
 
-@pytest.mark.parametrize(
-    ("aggregator", "calibrator"),
-    [("one_coin", "beta"), ("joint", "none"), ("joint", "temperature"), ("dawid_skene", "none")],
-)
-def test_both_panels_score_as_if_nobody_else_had_voted(votes, aggregator, calibrator):
-    result = found_for(votes, aggregator=aggregator, calibrator=calibrator)
+def check_levels(votes, result, nll_of):
+    """Both NLLs are means over items of what ``nll_of`` gives from the panel's judges alone."""
     prepared = prepare(votes, Settings())
     mask = np.isin(prepared.judges, FEW)
     for figures, judges in ((result.kept, mask), (result.against, np.ones(8, dtype=bool))):
@@ -51,18 +47,31 @@ def test_both_panels_score_as_if_nobody_else_had_voted(votes, aggregator, calibr
         total, times = np.zeros(90), np.zeros(90)
         for number in range(4):
             drawn = split(ballots.units, number)
-            k = np.array([ballots.n_judges])
-            scores = evaluate_split(
-                ballots,
-                drawn,
-                k,
-                Recipe(aggregator, (calibrator,)),
-                Choice(np.ones(1, dtype=bool), 3, (0, 1)),
-            )
-            total[drawn.evaluation] += scores.evaluation[calibrator].nll[0]
+            total[drawn.evaluation] += nll_of(ballots, drawn)
             times[drawn.evaluation] += 1
         seen = times > 0
         assert figures.nll.value == pytest.approx((total[seen] / times[seen]).mean(), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("aggregator", "calibrator"),
+    [("one_coin", "beta"), ("joint", "none"), ("joint", "temperature"), ("dawid_skene", "none")],
+)
+def test_both_panels_score_as_if_nobody_else_had_voted(votes, aggregator, calibrator):
+    result = found_for(votes, aggregator=aggregator, calibrator=calibrator)
+
+    def nll_of(ballots, drawn):
+        scores = evaluate_split(
+            ballots,
+            drawn,
+            np.array([ballots.n_judges]),
+            Recipe(aggregator, (calibrator,)),
+            Choice(np.ones(1, dtype=bool), 3, (0, 1)),
+        )
+        return scores.evaluation[calibrator].nll[0]
+
+    check_levels(votes, result, nll_of)
+    for figures in (result.kept, result.against):
         assert figures.nll.lo <= figures.nll.value <= figures.nll.hi
     assert result.delta.value == pytest.approx(
         result.kept.nll.value - result.against.nll.value, abs=1e-12
@@ -71,19 +80,12 @@ def test_both_panels_score_as_if_nobody_else_had_voted(votes, aggregator, calibr
 
 def test_each_panel_is_averaged_again_over_its_own_judges(votes):
     result = found_for(votes, aggregator="average")
-    prepared = prepare(votes, Settings())
-    mask = np.isin(prepared.judges, FEW)
-    for figures, judges in ((result.kept, mask), (result.against, np.ones(8, dtype=bool))):
-        ballots = prepared.ballots.of_judges(judges)
-        total, times = np.zeros(90), np.zeros(90)
-        for number in range(4):
-            drawn = split(ballots.units, number)
-            logits = average_on(ballots, drawn, seed=0).logits
-            signs = ballots.signs[drawn.evaluation].astype(float)
-            total[drawn.evaluation] += item_scores(logits, signs).nll
-            times[drawn.evaluation] += 1
-        seen = times > 0
-        assert figures.nll.value == pytest.approx((total[seen] / times[seen]).mean(), abs=1e-9)
+
+    def nll_of(ballots, drawn):
+        logits = average_on(ballots, drawn, seed=0).logits
+        return item_scores(logits, ballots.signs[drawn.evaluation].astype(float)).nll
+
+    check_levels(votes, result, nll_of)
     assert (result.aggregator, result.calibrator) == ("average", "none")
     assert set(result.frame()["aggregator"]) == {"average"}
 
