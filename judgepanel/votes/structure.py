@@ -19,7 +19,7 @@ from judgepanel.votes import limits
 from judgepanel.votes.errors import InputError
 
 _QUOTE, _CR, _LF = 34, 13, 10
-_BLOCK = 1 << 24
+_BLOCK = 1 << 20
 _QUOTING = 'cells quoted as "text", with any quotation mark inside them doubled'
 
 
