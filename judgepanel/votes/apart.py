@@ -125,7 +125,8 @@ class Reading:
             raise InputError(
                 "reading it takes too long",
                 file=self._name,
-                allowed=f"{limits.READER_CPU_SECONDS} s of computing: split the file",
+                allowed=f"{limits.READER_CPU_SECONDS} s of computing",
+                remedy="split the file",
             )
         if status == 0:
             data = b"".join(self._answer)
@@ -140,8 +141,8 @@ class Reading:
         raise InputError(
             "it cannot be read, a parser failed on it",
             file=self._name,
-            allowed=f"a file as {documentation('limits')} describes: write it again, as CSV for "
-            "example",
+            allowed=f"a file as {documentation('limits')} describes",
+            remedy="write it again, as CSV for example",
         )
 
     def end(self) -> None:

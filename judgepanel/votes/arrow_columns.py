@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from judgepanel.votes.column_parts import ColumnParts, check_cells
 from judgepanel.votes.errors import InputError, quote_value
+from judgepanel.votes.remedies import EXPORT_AGAIN
 from judgepanel.votes.table import check_size, column_names
 
 _COLUMNS_AT_ONCE = 64
@@ -47,7 +48,9 @@ def unreadable(title: str, error: Exception) -> InputError:
     """Return pyarrow's error as an InputError; an InputError is returned unchanged."""
     if isinstance(error, InputError):
         return error
-    return InputError(f"not a readable {title} file: {quote_value(error, 160)[1:-1]}")
+    return InputError(
+        f"not a readable {title} file: {quote_value(error, 160)[1:-1]}", remedy=EXPORT_AGAIN
+    )
 
 
 def check_kind(kind: pa.DataType, name: str) -> None:

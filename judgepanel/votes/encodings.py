@@ -6,6 +6,7 @@ import codecs
 
 from judgepanel.votes import limits
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.remedies import SAVE_AS_UTF8
 from judgepanel.votes.table import too_large_unpacked
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -24,7 +25,9 @@ def from_utf16(data: bytes) -> tuple[bytes, tuple[str, ...]]:
         text = data.decode("utf-16")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"damaged UTF-16 text at byte {error.start}", allowed="UTF-8 or UTF-16 text"
+            f"damaged UTF-16 text at byte {error.start}",
+            allowed="UTF-8 or UTF-16 text",
+            remedy=SAVE_AS_UTF8,
         ) from None
     return _bounded(text), ("Read as UTF-16 text.",)
 

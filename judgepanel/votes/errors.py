@@ -95,5 +95,14 @@ class InputError(ValueError):
         )
 
 
+def unopened(error: OSError, file: str) -> InputError:
+    """Return the refusal of a file that the operating system does not open."""
+    return InputError(
+        f"cannot be read: {error.strerror}",
+        file=file,
+        remedy="make it readable, or choose a copy of it",
+    )
+
+
 class TooLarge(InputError):
     """An archive unpacks to more than is allowed; the whole upload is refused, not one file."""

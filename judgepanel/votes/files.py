@@ -11,14 +11,14 @@ from pathlib import Path
 
 from judgepanel.votes import limits
 from judgepanel.votes.encodings import from_utf16, from_western
-from judgepanel.votes.errors import InputError
+from judgepanel.votes.errors import InputError, unopened
 from judgepanel.votes.from_arrow import is_arrow, read_arrow
 from judgepanel.votes.from_csv import read_csv
 from judgepanel.votes.from_excel import is_workbook, read_excel
 from judgepanel.votes.from_json import flat_lines, is_document, lines_of
 from judgepanel.votes.from_jsonl import NESTED, read_jsonl
 from judgepanel.votes.from_parquet import read_parquet
-from judgepanel.votes.remedies import RECORDS
+from judgepanel.votes.remedies import RECORDS, SAVE_AS_UTF8, SAVE_WORKBOOK
 from judgepanel.votes.table import Format, RawTable, too_large_unpacked
 
 __all__ = ["RawTable", "check_bytes", "read_table", "text_of"]
@@ -67,9 +67,10 @@ _TITLES: dict[Format, str] = {
     "excel": "Excel",
 }
 _GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
 _PARQUET = b"PAR1"
 _FOREIGN = (
-    (b"PK\x03\x04", "a ZIP archive"),
+    (_ZIP, "a ZIP archive"),
     (b"FEA1", "a Feather file of version 1; write it again as version 2"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook; save it as .xlsx"),
     (b"%PDF", "a PDF document"),
@@ -81,6 +82,7 @@ _FOREIGN = (
     (b"SQLite format 3", "an SQLite database"),
     (b"\x7fELF", "a program"),
 )
+_COMPRESS_AGAIN = "compress it again, or choose the file that was compressed"
 _MARKUP = (b"<!doctype", b"<html", b"<head", b"<body", b"<table", b"<?xml")
 _SAMPLE = 1 << 13
 _PIECE, _UNPACKED_PIECE = 1 << 12, 1 << 22
@@ -111,7 +113,8 @@ def check_bytes(size: int) -> None:
     if size > limits.MAX_UPLOAD_MB * 1024 * 1024:
         raise InputError(
             f"the file has {size / 1024 / 1024:.0f} MB",
-            allowed=f"at most {limits.MAX_UPLOAD_MB} MB: compress it as .csv.gz or Parquet",
+            allowed=f"at most {limits.MAX_UPLOAD_MB} MB",
+            remedy="compress it as .csv.gz or Parquet",
         )
 
 
@@ -128,13 +131,20 @@ def _read(data: bytes, name: str, extension: str, records: str | None, *, zipped
         )
     if data.startswith(_GZIP) or extension == "gz":
         if zipped:
-            raise InputError("a gzip file inside a gzip file", allowed=ALLOWED_FILES)
+            raise InputError(
+                "a gzip file inside a gzip file",
+                allowed=ALLOWED_FILES,
+                remedy="unpack it once, and choose the file inside",
+            )
         if not data.startswith(_GZIP):
-            raise InputError("the name ends in .gz but the content is not gzip")
+            raise InputError(
+                "the name ends in .gz but the content is not gzip",
+                remedy="rename the file without .gz",
+            )
         if extension != "gz" and extension in _BY_EXTENSION:
             raise InputError(
                 f"the name ends in .{extension} but the content is gzip",
-                allowed=f"a name that ends in .{extension}.gz",
+                remedy=f"rename the file so that it ends in .{extension}.gz",
             )
         inner = _extension(name[: -len(".gz")]) if extension == "gz" else ""
         return _read(unzip(data), name, inner, records, zipped=True)
@@ -146,6 +156,7 @@ def _read(data: bytes, name: str, extension: str, records: str | None, *, zipped
             f"the name ends in .{extension} but the content is not {_TITLES[promised]}",
             value=f"{_TITLES[kind]} content" if kind != "csv" else _start(data),
             allowed="a name that agrees with the content",
+            remedy="rename the file, or save it again in the format that its name says",
         )
     if kind not in ("parquet", "arrow", "excel"):
         data, western = from_western(data)
@@ -174,6 +185,8 @@ def _kind(data: bytes, promised: Format | None) -> Format:
         return "excel"
     if promised == "parquet":
         return "csv"
+    if promised == "excel" and data.startswith(_ZIP):
+        raise InputError("not a workbook, although its name says so", remedy=SAVE_WORKBOOK)
     for magic, title in _FOREIGN:
         if data.startswith(magic):
             raise _not_a_table(title)
@@ -188,7 +201,11 @@ def _kind(data: bytes, promised: Format | None) -> Format:
 
 
 def _not_a_table(title: str) -> InputError:
-    return InputError(f"not a table of votes but {title}", allowed=ALLOWED_FILES)
+    return InputError(
+        f"not a table of votes but {title}",
+        allowed=ALLOWED_FILES,
+        remedy="save the table of votes in one of these formats",
+    )
 
 
 def _is_binary(sample: bytes) -> bool:
@@ -220,9 +237,9 @@ def unzip(data: bytes) -> bytes:
         while data.startswith(_GZIP, start):
             start = _unzip_member(data, start, out)
     except zlib.error as error:
-        raise InputError(f"the gzip content is damaged, {error}") from None
+        raise InputError(f"the gzip content is damaged, {error}", remedy=_COMPRESS_AGAIN) from None
     if data[start:].strip(b"\0"):
-        raise InputError("the gzip content is followed by other data", allowed="a gzip file")
+        raise InputError("the gzip content is followed by other data", remedy=_COMPRESS_AGAIN)
     return out.getvalue()
 
 
@@ -238,7 +255,7 @@ def _unzip_member(data: bytes, start: int, out: io.BytesIO) -> int:
         start += 0 if rest else len(piece)
         chunk = member.decompress(piece, _UNPACKED_PIECE)
         if not piece and not chunk and not member.eof:
-            raise InputError("the gzip content is cut off", allowed="a whole gzip file")
+            raise InputError("the gzip content is cut off", remedy=_COMPRESS_AGAIN)
         out.write(chunk)
         if out.tell() > limits.MAX_UNPACKED:
             raise too_large_unpacked()
@@ -251,6 +268,6 @@ def text_of(path: Path) -> str:
     try:
         return path.read_text("utf-8-sig")
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path.name) from None
+        raise unopened(error, path.name) from None
     except UnicodeDecodeError:
-        raise InputError("is not UTF-8 text", file=path.name) from None
+        raise InputError("is not UTF-8 text", file=path.name, remedy=SAVE_AS_UTF8) from None

@@ -12,6 +12,7 @@ import pyarrow as pa
 from judgepanel.votes import limits
 from judgepanel.votes.arrow_columns import frame_of, unreadable
 from judgepanel.votes.errors import InputError, listed
+from judgepanel.votes.remedies import EXPORT_AGAIN
 from judgepanel.votes.table import RawTable, too_large_unpacked
 
 _FILE, _STREAM = b"ARROW1", b"\xff\xff\xff\xff"
@@ -77,7 +78,11 @@ def read_dataset(parts: Sequence[bytes], name: str) -> RawTable:
         readers = [_opened(data) for data in parts]
         schema = readers[0].schema
         if not all(reader.schema.equals(schema) for reader in readers):
-            raise InputError("its files have different columns", allowed="the same columns in all")
+            raise InputError(
+                "its files have different columns",
+                allowed="the same columns in all",
+                remedy=EXPORT_AGAIN,
+            )
 
         batches = list(_batches(readers))
 

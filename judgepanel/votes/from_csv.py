@@ -9,8 +9,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
+from judgepanel.votes.arrow_columns import unreadable
 from judgepanel.votes.column_parts import ColumnParts, check_cells
-from judgepanel.votes.errors import InputError, quote_value
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.remedies import EXPORT_AGAIN
 from judgepanel.votes.short_cells import short_columns, words_of
 from judgepanel.votes.structure import Structure, check_text, delimiter_of, scan
 from judgepanel.votes.table import RawTable, check_size, column_names
@@ -69,9 +71,12 @@ def _parse(data: bytes, delimiter: str, structure: Structure, names: list[str]) 
     except MemoryError:
         raise
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"not a readable CSV table: {quote_value(error, 160)[1:-1]}") from None
+        raise unreadable("CSV", error) from None
     if n_rows != structure.n_records:
-        raise InputError(f"{structure.n_records} rows were found, but {n_rows} could be read")
+        raise InputError(
+            f"{structure.n_records} rows were found, but {n_rows} could be read",
+            remedy=EXPORT_AGAIN,
+        )
     dtypes: dict[tuple[str, ...], pd.CategoricalDtype] = {}
     return pd.DataFrame(
         {name: columns[place].finish(dtypes) for place, name in enumerate(names)}, copy=False

@@ -25,6 +25,7 @@ from judgepanel.votes import limits
 from judgepanel.votes.column_parts import ColumnParts, check_cells
 from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.extras import require
+from judgepanel.votes.remedies import SAVE_WORKBOOK
 from judgepanel.votes.table import RawTable, check_size, column_names, too_large_unpacked
 
 _ZIP = b"PK\x03\x04"
@@ -35,7 +36,6 @@ _PIECE, _LONGEST_CELL = 1 << 20, 16
 _BLOCK = 10_000
 _MOST_TITLES = 10
 _Row = tuple[int, list[Any]]
-_ALLOWED = "a workbook that Excel opens, or its sheet saved as CSV"
 
 
 def is_workbook(data: bytes) -> bool:
@@ -68,7 +68,10 @@ def read_excel(data: bytes, name: str) -> RawTable:
         sheets = {title: book.get_sheet_by_name(title) for title in visible}
         full = [title for title, sheet in sheets.items() if sheet.start is not None]
         if not full:
-            raise InputError("no visible sheet of the workbook has content", allowed=_ALLOWED)
+            raise InputError(
+                "no visible sheet of the workbook has content",
+                remedy="show the sheet with the votes, and save the workbook again",
+            )
         title = next((title for title in full if title.strip().lower() == "votes"), full[0])
         sheet = sheets[title]
         check_size(sheet.height, sheet.width)
@@ -126,8 +129,10 @@ def _problems() -> Iterator[None]:
         raise
     except BaseException as error:
         kind = type(error).__name__
-        what = "protected by a password" if kind == "PasswordError" else "damaged"
-        raise InputError(f"the workbook is {what}", allowed=_ALLOWED) from None
+        if kind == "PasswordError":
+            remedy = "save it without the password, or save its sheet as CSV"
+            raise InputError("the workbook is protected by a password", remedy=remedy) from None
+        raise InputError("the workbook is damaged", remedy=SAVE_WORKBOOK) from None
 
 
 def _without_titles(rows: Iterator[list[Any]]) -> tuple[list[str], Iterator[_Row]]:
@@ -164,7 +169,11 @@ def _table(filled: Iterator[_Row]) -> tuple[pd.DataFrame, int, np.ndarray]:
             column.add(coded.indices.to_numpy(), coded.dictionary)
         _check_beside(block, len(names))
     if not lines:
-        raise InputError("the sheet has a header and no rows", allowed="one row per item")
+        raise InputError(
+            "the sheet has a header and no rows",
+            allowed="one row per item",
+            remedy="save the workbook with the votes in it, and with their sheet called votes",
+        )
     dtypes: dict[tuple[str, ...], pd.CategoricalDtype] = {}
     frame = pd.DataFrame(
         {name: column.finish(dtypes) for name, column in zip(names, columns, strict=True)},

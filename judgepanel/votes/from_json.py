@@ -14,7 +14,7 @@ from typing import Any
 from judgepanel.votes import limits
 from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.json_text import check_json
-from judgepanel.votes.remedies import RECORDS
+from judgepanel.votes.remedies import EXPORT_AGAIN, RECORDS
 from judgepanel.votes.table import too_large_unpacked
 
 _ALLOWED = 'a list of objects, such as [{"item_id": "q1", "label": 1, "judge-a": 1}]'
@@ -57,7 +57,7 @@ def lines_of(data: bytes, path: str | None = None) -> bytes:
     records = enumerate(_records(_decoded(data), path), start=1)
     lines = _written(line for number, record in records for line in _lines(record, number))
     if not lines:
-        raise InputError("a JSON list without records", allowed=_ALLOWED)
+        raise InputError("a JSON list without records", allowed=_ALLOWED, remedy=EXPORT_AGAIN)
     return lines
 
 
@@ -107,7 +107,7 @@ def _decoded(data: bytes) -> Any:
     except (ValueError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError("not readable as JSON", allowed=_ALLOWED) from None
+        raise InputError("not readable as JSON", allowed=_ALLOWED, remedy=EXPORT_AGAIN) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _records(value: Any, path: str | None) -> list[dict[str, Any]]:
             )
         value = next(iter(candidates.values()), [value])
     if not _are_records(value):
-        raise InputError("not a list of JSON objects", allowed=_ALLOWED)
+        raise InputError("not a list of JSON objects", allowed=_ALLOWED, remedy=EXPORT_AGAIN)
     records: list[dict[str, Any]] = value
     return records
 
@@ -183,7 +183,8 @@ def _rows(record: dict[str, Any], number: int) -> Iterator[dict[str, Any]]:
     if len(lists) > 1:
         raise InputError(
             f"two lists in record {number}, {quote_value(lists[0])} and {quote_value(lists[1])}",
-            allowed="one list of votes in a record; leave the other one out",
+            allowed="one list of votes in a record",
+            remedy="leave out the other",
         )
     outer = {name: inner for name, inner in record.items() if name not in lists}
     for inner in record[lists[0]] if lists else [{}]:

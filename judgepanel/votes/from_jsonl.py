@@ -12,6 +12,7 @@ import pandas as pd
 from judgepanel.votes import limits
 from judgepanel.votes.errors import InputError, first_repeated, quote_value
 from judgepanel.votes.json_text import check_json
+from judgepanel.votes.remedies import CORRECT_LINE, EXPORT_AGAIN
 from judgepanel.votes.structure import check_text
 from judgepanel.votes.table import (
     RawTable,
@@ -80,7 +81,9 @@ def read_jsonl(data: bytes, name: str) -> RawTable:
             lines.append(number)
     names = column_names(list(columns), None)
     if not names:
-        raise InputError("objects without keys", row=1, allowed="one key a column")
+        raise InputError(
+            "objects without keys", row=1, allowed="one key a column", remedy=EXPORT_AGAIN
+        )
     frame = pd.DataFrame(
         {
             name: columns.pop(key).finish(len(lines))
@@ -99,13 +102,33 @@ def _object(raw: bytes, text: str, line: int) -> _Pairs:
     except json.JSONDecodeError as error:
         what = error.msg.removesuffix(" at")
         reason = f"broken JSON, {what} at character {error.pos + 1}"
-        raise InputError(reason, row=line, value=text, allowed="one JSON object a line") from None
+        raise InputError(
+            reason,
+            row=line,
+            value=text,
+            allowed="one JSON object a line",
+            remedy=CORRECT_LINE,
+        ) from None
     except (InputError, RecursionError) as error:
         if isinstance(error, InputError) and raw.count(b"[") + raw.count(b"{") == 1:
-            raise InputError(error.problem, row=line, allowed=error.allowed) from None
-        raise InputError(NESTED, row=line, value=text, allowed=_ALLOWED_VALUES) from None
+            raise InputError(
+                error.problem, row=line, allowed=error.allowed, remedy=error.remedy
+            ) from None
+        raise InputError(
+            NESTED,
+            row=line,
+            value=text,
+            allowed=_ALLOWED_VALUES,
+            remedy="write each nested value as a column of its own",
+        ) from None
     if not isinstance(pairs, _Pairs):
-        raise InputError("not a JSON object", row=line, value=text, allowed="one object a line")
+        raise InputError(
+            "not a JSON object",
+            row=line,
+            value=text,
+            allowed="one object a line",
+            remedy=CORRECT_LINE,
+        )
     twice = first_repeated([key for key, _ in pairs])
     if twice is not None:
         raise InputError(

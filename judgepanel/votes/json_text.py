@@ -13,6 +13,7 @@ import numpy as np
 
 from judgepanel.votes import limits
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.remedies import EXPORT_AGAIN
 
 # Possessive quantifiers never backtrack, so matching takes linear time.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
@@ -29,7 +30,7 @@ def decoded(data: bytes) -> Any:
     try:
         return json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise InputError("is not JSON") from None
+        raise InputError("is not JSON", remedy=EXPORT_AGAIN) from None
 
 
 def check_json(data: bytes) -> None:
@@ -40,11 +41,16 @@ def check_json(data: bytes) -> None:
     bare = _STRING.sub(b"", data)
     opening = bare.count(b"[") + bare.count(b"{")
     if opening > limits.MAX_DEPTH and _depth(bare) > limits.MAX_DEPTH:
-        raise InputError("JSON is nested too deeply", allowed=f"at most {limits.MAX_DEPTH} levels")
+        raise InputError(
+            "JSON is nested too deeply",
+            allowed=f"at most {limits.MAX_DEPTH} levels",
+            remedy="write each nested value as a column of its own",
+        )
     if opening + bare.count(b",") >= limits.MAX_VALUES:
         raise InputError(
             "one JSON document has too many values",
-            allowed=f"at most {limits.MAX_VALUES:,}: split it",
+            allowed=f"at most {limits.MAX_VALUES:,}",
+            remedy="split it",
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from judgepanel.votes.build import Loaded, build_votes
 from judgepanel.votes.columns import Mapping, guess_mapping
-from judgepanel.votes.errors import InputError
+from judgepanel.votes.errors import InputError, unopened
 from judgepanel.votes.files import check_bytes, read_table
 from judgepanel.votes.forms import implied_task
 from judgepanel.votes.from_arrow import dataset_files, is_dataset, read_dataset
@@ -18,7 +18,7 @@ from judgepanel.votes.grades import NOTHING_KNOWN, GivenThresholds, KnownThresho
 from judgepanel.votes.imports import KINDS, recognised
 from judgepanel.votes.label_table import with_labels
 from judgepanel.votes.matrix import Task
-from judgepanel.votes.remedies import PAIRWISE
+from judgepanel.votes.remedies import CHECK_PATH, PAIRWISE
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.transcripts import transcribed
 
@@ -137,8 +137,13 @@ def open_table(
         return _read_dataset(path, name)
     if not path.is_file():
         if path.is_dir():
-            raise InputError("this is a folder, not a file", file=name, allowed=ALLOWED_SOURCES)
-        raise InputError("there is no such file", file=name)
+            raise InputError(
+                "this is a folder, not a file",
+                file=name,
+                allowed=ALLOWED_SOURCES,
+                remedy="name a file in it",
+            )
+        raise InputError("there is no such file", file=name, remedy=CHECK_PATH)
     return _read(_bytes_of([path], name)[0], name, task, records)
 
 
@@ -150,7 +155,7 @@ def _bytes_of(paths: Sequence[Path], name: str) -> list[bytes]:
     except InputError as error:
         raise error.in_file(name) from None
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=name) from None
+        raise unopened(error, name) from None
 
 
 def _read_dataset(folder: Path, name: str) -> RawTable:

@@ -73,7 +73,8 @@ def out_of_memory(name: str) -> InputError:
     return InputError(
         "reading it takes too much memory",
         file=name,
-        allowed=f"{READER_MIB:,} MiB: split the file, or leave out columns that are not needed",
+        allowed=f"{READER_MIB:,} MiB",
+        remedy="split the file, or leave out columns that are not needed",
     )
 
 

@@ -63,6 +63,11 @@ CONTROLS = (
 )
 
 CORRECT_CELL = "correct the cell, or leave it blank"
+CORRECT_LINE = "correct this line, or export the file again"
+EXPORT_AGAIN = "export it again with the tool that wrote it"
+SAVE_AS_UTF8 = "save it again as UTF-8 text"
+SAVE_WORKBOOK = "open it in the program that wrote it, and save it again as .xlsx or CSV"
+CHECK_PATH = "check its name and folder"
 RENAME_COLUMN = "rename the column in the file"
 REMOVE_ROW = "remove one of the two rows"
 JUDGE_OR_NOT = f"correct the cell; or, if this column is not a judge, name it {_ANY_ROLE}"

@@ -37,7 +37,9 @@ def read_roles(path: str | Path) -> dict[str, Any]:
     """
     path = Path(path)
     if path.is_file() and path.stat().st_size > _LARGEST:
-        raise InputError("too large", file=path.name, allowed="at most 1 MiB")
+        raise InputError(
+            "too large", file=path.name, allowed="at most 1 MiB", remedy="keep only the roles in it"
+        )
     try:
         content = tomllib.loads(text_of(path))
     except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from judgepanel.votes import limits
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.remedies import CORRECT_LINE, RENAME_COLUMN, SAVE_AS_UTF8
 
 _QUOTE, _CR, _LF = 34, 13, 10
 _BLOCK = 1 << 20
@@ -75,7 +76,10 @@ def check_text(data: bytes) -> None:
     offset = data.find(b"\0")
     if offset >= 0:
         raise InputError(
-            f"NUL byte at byte {offset}", row=line_at(data, offset), allowed="plain UTF-8 text"
+            f"NUL byte at byte {offset}",
+            row=line_at(data, offset),
+            allowed="plain UTF-8 text",
+            remedy=SAVE_AS_UTF8,
         )
     if data.isascii():
         return
@@ -92,6 +96,7 @@ def check_text(data: bytes) -> None:
                 row=line_at(data, offset),
                 value=f"byte 0x{data[offset]:02X}",
                 allowed="UTF-8 encoding",
+                remedy=SAVE_AS_UTF8,
             ) from None
 
 
@@ -145,7 +150,11 @@ def scan(data: bytes, delimiter: str) -> Structure:
         raise _open_quote(state.quote_line)
     rows = np.concatenate(lines) if lines else np.zeros(0, np.int32)
     if len(rows) == 0:
-        raise InputError("a header but no rows", allowed="at least one row below the header")
+        raise InputError(
+            "a header but no rows",
+            allowed="at least one row below the header",
+            remedy="export the table again, with its rows",
+        )
     regular = int(rows[-1]) - int(rows[0]) == len(rows) - 1
     row_numbers = None if regular else rows
     return Structure(header, header_line, body, len(rows), row_numbers, int(rows[0]), longest)
@@ -207,6 +216,7 @@ def _inside_quotes(
             "a quotation mark in the middle of a cell, or one that is opened and never closed",
             row=line,
             allowed=_QUOTING,
+            remedy=CORRECT_LINE,
         )
     if len(opens):
         state.quote_line = state.line + int(np.searchsorted(line_ends, opens[-1]))
@@ -249,6 +259,7 @@ def _header(raw: bytes, delimiter: str, line: int) -> tuple[str, ...]:
             "the name of a column is too long",
             row=line,
             allowed=f"at most {limits.MAX_NAME:,} characters",
+            remedy=RENAME_COLUMN,
         ) from None
 
 
@@ -266,4 +277,9 @@ def _refuse_ragged(cells: NDArray[np.int64], lines: NDArray[np.int32], expected:
 
 
 def _open_quote(line: int) -> InputError:
-    return InputError("a quotation mark is opened and never closed", row=line, allowed=_QUOTING)
+    return InputError(
+        "a quotation mark is opened and never closed",
+        row=line,
+        allowed=_QUOTING,
+        remedy=CORRECT_LINE,
+    )

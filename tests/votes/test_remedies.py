@@ -15,6 +15,11 @@ from judgepanel.votes.remedies import CONTROLS, Control, in_terminal, on_page
 
 PACKAGE = Path(judgepanel.__file__).parent
 KEYS_OF_A_PANEL_FILE = ("panel_file.py", "panel_blocks.py")
+READERS = (
+    *("apart.py", "arrow_columns.py", "encodings.py", "files.py", "from_*.py", "json_text.py"),
+    *("load.py", "reader.py", "structure.py", "table.py", "imports/*.py"),
+)
+"""Modules that read a file of unknown content."""
 OPTION = re.compile(r"(?<![\w-])--[a-z-]+\b(?!:)")
 ROOMS_OF_SENTENCES = ("votes", "studies", "decision", "present", "words", "service", "ui")
 """Packages whose sentences the dashboard shows as well as the terminal."""
@@ -120,26 +125,27 @@ def test_the_remedy_outlives_the_name_of_the_file_and_a_copy() -> None:
     assert str(error) == "v.csv, column 'a': no; rename it."
 
 
-def errors_about_columns() -> Iterator[tuple[str, ast.Call]]:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path.name in KEYS_OF_A_PANEL_FILE:
-            continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if not (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "InputError"):
-                continue
-            if any(keyword.arg == "column" for keyword in node.keywords):
-                yield f"{path.relative_to(PACKAGE)}:{node.lineno}", node
+def errors_in(path: Path) -> Iterator[tuple[str, set[str | None]]]:
+    """Every refusal of a module with its place, and what is given of it."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "InputError":
+            place = f"{path.relative_to(PACKAGE)}:{node.lineno}"
+            yield place, {keyword.arg for keyword in node.keywords}
 
 
 def test_no_error_about_a_column_is_without_a_remedy() -> None:
-    places = dict(errors_about_columns())
-    assert len(places) > 20
-    without = [
-        place
-        for place, call in places.items()
-        if not any(keyword.arg == "remedy" for keyword in call.keywords)
-    ]
-    assert without == []
+    modules = (path for path in PACKAGE.rglob("*.py") if path.name not in KEYS_OF_A_PANEL_FILE)
+    errors = [error for path in sorted(modules) for error in errors_in(path)]
+    about_columns = [(place, given) for place, given in errors if "column" in given]
+    assert len(about_columns) > 20
+    assert [place for place, given in about_columns if "remedy" not in given] == []
+
+
+def test_no_file_is_refused_without_a_remedy() -> None:
+    modules = [path for name in READERS for path in (PACKAGE / "votes").glob(name)]
+    errors = [error for path in modules for error in errors_in(path)]
+    assert len(errors) > 60
+    assert [place for place, given in errors if "remedy" not in given] == []
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:

@@ -39,6 +39,7 @@ from judgepanel.votes.imports.source import (
     source_of,
 )
 from judgepanel.votes.matrix import Task
+from judgepanel.votes.remedies import EXPORT_AGAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,12 @@ def read_kind(
 
 
 def _damaged(layout: Kind, file: str) -> InputError:
-    return InputError(f"damaged, or not written as {layout.title} are", file=file)
+    return InputError(
+        f"damaged, or not written as {layout.title} are",
+        file=file,
+        allowed=layout.wanted,
+        remedy=EXPORT_AGAIN,
+    )
 
 
 def _nothing(source: Source, layout: Kind, problems: list[InputError]) -> InputError:
@@ -138,9 +144,12 @@ def _nothing(source: Source, layout: Kind, problems: list[InputError]) -> InputE
             f"none of {len(problems):,} files can be read, the first because: {problems[0]}",
             file=source.name,
             allowed=layout.wanted,
+            remedy=EXPORT_AGAIN,
         )
     problem = f"holds no {layout.title}" if source.names else "there is nothing to read"
-    return InputError(problem, file=source.name, allowed=layout.wanted)
+    return InputError(
+        problem, file=source.name, allowed=layout.wanted, remedy="choose the file or folder with it"
+    )
 
 
 def recognised(data: bytes, name: str, task: Task | None = None) -> tuple[str, ImportedRows] | None:
@@ -152,7 +161,7 @@ def recognised(data: bytes, name: str, task: Task | None = None) -> tuple[str, I
     InputError for one that is damaged, and for an archive with results of no known tool, or of two.
     """
     looked_into = data.startswith(_LOOKED_INTO) or name.lower().endswith((".csv", ".tsv"))
-    if not looked_into or is_workbook(data):
+    if not looked_into or name.lower().endswith((".xlsx", ".xlsm")) or is_workbook(data):
         return None
     try:
         source = source_in(name, data)
@@ -162,13 +171,6 @@ def recognised(data: bytes, name: str, task: Task | None = None) -> tuple[str, I
             raise
         return None
     kinds = _kinds_in(source) if isinstance(source, Archive) else _kinds_of(_glimpse(source, data))
-    if not kinds and name.lower().endswith((".xlsx", ".xlsm")):
-        raise InputError(
-            "not a workbook, although its name says so",
-            file=name,
-            allowed="a workbook of Excel, or a table as CSV",
-            remedy="open it in the program that wrote it, and save it again as .xlsx or CSV",
-        )
     if not kinds and isinstance(source, Archive):
         titles = ", ".join(layout.title for layout in KINDS.values())
         raise InputError(
@@ -179,7 +181,12 @@ def recognised(data: bytes, name: str, task: Task | None = None) -> tuple[str, I
         )
     if len(kinds) > 1:
         titles = " and ".join(KINDS[kind].title for kind in kinds)
-        raise InputError(f"holds {titles}", file=name, allowed="results of one tool")
+        raise InputError(
+            f"holds {titles}",
+            file=name,
+            allowed="results of one tool",
+            remedy="read each in a file of its own",
+        )
     return (kinds[0], read_kind(source, kinds[0], task)) if kinds else None
 
 

@@ -22,6 +22,7 @@ from judgepanel.votes.imports.source import (
     json_lines,
     member,
 )
+from judgepanel.votes.remedies import EXPORT_AGAIN
 from judgepanel.votes.table import too_large_unpacked
 
 BUILT_OTHERWISE = (
@@ -73,7 +74,11 @@ class Document:
                 read(record)
             except BUILT_OTHERWISE:
                 raise InputError(
-                    "not as such files are written", file=self.file, row=number, allowed=allowed
+                    "not as such files are written",
+                    file=self.file,
+                    row=number,
+                    allowed=allowed,
+                    remedy=EXPORT_AGAIN,
                 ) from None
 
 
@@ -94,7 +99,9 @@ def opened(source: Source, path: str) -> Document | None:
     ending = path.lower().rpartition(".")[2]
     if ending == "eval":
         if not data.startswith(ZIP):
-            raise InputError("not a log of Inspect AI", file=file, allowed="a whole .eval")
+            raise InputError(
+                "not a log of Inspect AI", file=file, allowed="a whole .eval", remedy=EXPORT_AGAIN
+            )
         inner = source.inside(path) if isinstance(source, Archive) else Archive(file, data)
         return Document(path, file, parts=inner)
     if ending in ("jsonl", "ndjson"):
@@ -156,7 +163,7 @@ def _parquet(data: bytes, file: str) -> Iterator[dict[str, Any]]:
         for batch in table.iter_batches(columns=plain, use_threads=False):
             yield from batch.to_pylist()
     except (pa.ArrowException, OSError, ValueError):
-        raise InputError("the Parquet file is damaged", file=file) from None
+        raise InputError("the Parquet file is damaged", file=file, remedy=EXPORT_AGAIN) from None
 
 
 def _of_objects(kind: pa.DataType) -> bool:

@@ -33,6 +33,7 @@ from judgepanel.votes.imports.rows import (
 )
 from judgepanel.votes.imports.source import json_in
 from judgepanel.votes.matrix import Task
+from judgepanel.votes.remedies import EXPORT_AGAIN
 
 WANTED = "a log of Inspect AI (.eval or .json), or a folder with them"
 _HEADERS = ("header.json", "_journal/start.json")
@@ -100,7 +101,10 @@ def read_file(document: Document, left_out: LeftOut) -> _Log:
         )
     except (KeyError, TypeError, AttributeError, IndexError, StopIteration):
         raise InputError(
-            "not as Inspect AI writes them", file=document.file, allowed=WANTED
+            "not as Inspect AI writes them",
+            file=document.file,
+            allowed=WANTED,
+            remedy=EXPORT_AGAIN,
         ) from None
 
 

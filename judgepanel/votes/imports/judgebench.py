@@ -17,6 +17,7 @@ from judgepanel.votes.errors import InputError
 from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import ImportedRows, LeftOut, Row
 from judgepanel.votes.matrix import Task
+from judgepanel.votes.remedies import EXPORT_AGAIN
 
 WANTED = "a folder with dataset=judgebench,...,judge_name=...,judge_model=....jsonl, or one of them"
 _MODEL = re.compile(r"judge_model=(.+?)\.jsonl\Z")
@@ -47,6 +48,7 @@ def read_file(document: Document, left_out: LeftOut) -> list[Row]:
                 file=document.file,
                 row=number,
                 allowed="pair_id, source, label, judge_name and judgments",
+                remedy=EXPORT_AGAIN,
             ) from None
     return rows
 

@@ -18,6 +18,7 @@ from judgepanel.votes.errors import InputError
 from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import ImportedRows, LeftOut, Row
 from judgepanel.votes.matrix import Task
+from judgepanel.votes.remedies import EXPORT_AGAIN
 
 WANTED = "a folder with SUBSET/evaluators/MODEL/STRATEGY/result.json"
 _RESULT = re.compile(r"(?:.*/)?([^/]+)/evaluators/([^/]+)/([^/]+)/result\.json\Z")
@@ -38,7 +39,7 @@ def read_file(document: Document, left_out: LeftOut) -> list[Row]:
     """Outputs of the evaluator whose file this is."""
     place = _RESULT.match(document.path)
     if place is None or not isinstance(document.whole, list):
-        raise InputError("holds no list of items", file=document.file)
+        raise InputError("holds no list of items", file=document.file, remedy=EXPORT_AGAIN)
     subset, model, strategy = place.groups()
     rows: list[Row] = []
     for number, item in enumerate(document.whole):
@@ -49,6 +50,7 @@ def read_file(document: Document, left_out: LeftOut) -> list[Row]:
                 f"item {number + 1} is not as LLMBar writes them",
                 file=document.file,
                 allowed="label and results",
+                remedy=EXPORT_AGAIN,
             ) from None
     return rows
 

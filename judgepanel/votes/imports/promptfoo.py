@@ -32,6 +32,7 @@ from judgepanel.votes.imports.rows import (
     with_features,
 )
 from judgepanel.votes.matrix import Task
+from judgepanel.votes.remedies import EXPORT_AGAIN
 
 WANTED = "a .json or .jsonl that promptfoo eval --output wrote, or a folder with them"
 _KEYS = {"provider", "vars", "promptIdx"}
@@ -58,7 +59,12 @@ def read_file(document: Document, left_out: LeftOut) -> tuple[str, list[Row]]:
     results = whole if whole is not None else [result for _, result in document.lines]
     for result in results:
         if not isinstance(result, dict) or not result.keys() >= {"provider", "vars"}:
-            raise InputError("not as promptfoo writes them", file=document.file, allowed=WANTED)
+            raise InputError(
+                "not as promptfoo writes them",
+                file=document.file,
+                allowed=WANTED,
+                remedy=EXPORT_AGAIN,
+            )
         _try(result)
     return document.file, results
 

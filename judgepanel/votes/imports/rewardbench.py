@@ -22,6 +22,7 @@ from judgepanel.votes.errors import InputError
 from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import ImportedRows, LeftOut, Row, turned
 from judgepanel.votes.matrix import Task
+from judgepanel.votes.remedies import EXPORT_AGAIN
 
 WANTED = "a file of eval-set-scores (id, subset, results), or a folder with them"
 _LISTS = ("id", "subset", "results")
@@ -45,7 +46,10 @@ def read_file(document: Document, left_out: LeftOut) -> list[Row]:
         return list(_of_model(document.whole, document.path, left_out))
     except (ValueError, TypeError, IndexError, KeyError):
         raise InputError(
-            "not as RewardBench writes them", file=document.file, allowed="lists of one length"
+            "not as RewardBench writes them",
+            file=document.file,
+            allowed="lists of one length",
+            remedy=EXPORT_AGAIN,
         ) from None
 
 

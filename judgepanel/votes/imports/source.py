@@ -13,8 +13,9 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from judgepanel.votes import limits
-from judgepanel.votes.errors import InputError, TooLarge
+from judgepanel.votes.errors import InputError, TooLarge, unopened
 from judgepanel.votes.json_text import decoded
+from judgepanel.votes.remedies import CHECK_PATH, EXPORT_AGAIN
 from judgepanel.votes.table import too_large_unpacked
 
 try:
@@ -75,7 +76,7 @@ class Folder:
         try:
             return (self._above / name).read_bytes()
         except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror}", file=name) from None
+            raise unopened(error, name) from None
 
 
 class Archive:
@@ -95,9 +96,11 @@ class Archive:
             self._archive = zipfile.ZipFile(io.BytesIO(data))
             entries = [entry for entry in self._archive.infolist() if not entry.is_dir()]
         except (zipfile.BadZipFile, ValueError, NotImplementedError):
-            raise InputError(_DAMAGED, file=name, allowed="a whole archive") from None
+            raise InputError(_DAMAGED, file=name, remedy=EXPORT_AGAIN) from None
         if any(entry.flag_bits & 1 for entry in entries):
-            raise InputError("the ZIP archive is locked", file=name, allowed="no password")
+            raise InputError(
+                "the ZIP archive is locked", file=name, remedy="make it again without a password"
+            )
         self._room = room - sum(entry.file_size for entry in entries)
         self._inside: dict[str, int] = {}
         if self._room < 0:
@@ -128,7 +131,7 @@ class Archive:
             with self._archive.open(entry) as member:
                 return member.read(entry.file_size)
         except _BROKEN:
-            raise InputError(_DAMAGED, file=self.name, value=name) from None
+            raise InputError(_DAMAGED, file=self.name, value=name, remedy=EXPORT_AGAIN) from None
 
     def _zstandard(self, entry: zipfile.ZipInfo) -> bytes:
         # Python reads this method from 3.14 on.
@@ -147,9 +150,11 @@ def source_of(path: Path) -> Source:
     try:
         return source_in(path.name, path.read_bytes())
     except FileNotFoundError:
-        raise InputError("there is no such file or folder", file=path.name) from None
+        raise InputError(
+            "there is no such file or folder", file=path.name, remedy=CHECK_PATH
+        ) from None
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path.name) from None
+        raise unopened(error, path.name) from None
 
 
 def source_in(name: str, data: bytes) -> Source:
@@ -170,7 +175,9 @@ def json_in(data: bytes, file: str) -> Any:
         return decoded(data)
     except InputError as error:
         if error.allowed is None:
-            raise InputError("is not JSON: cut off, or damaged", file=file) from None
+            raise InputError(
+                "is not JSON: cut off, or damaged", file=file, remedy=EXPORT_AGAIN
+            ) from None
         raise error.in_file(file) from None
 
 
@@ -184,8 +191,14 @@ def json_lines(data: bytes, file: str) -> Iterator[tuple[int, Any]]:
         if not line.strip():
             continue
         if number > 1 and line.startswith(b"\xef\xbb\xbf"):
-            raise InputError("is not JSON", file=file, row=number)
+            raise InputError("is not JSON", file=file, row=number, remedy=EXPORT_AGAIN)
         try:
             yield number, decoded(line)
         except InputError as error:
-            raise InputError(error.problem, file=file, row=number, allowed=error.allowed) from None
+            raise InputError(
+                error.problem,
+                file=file,
+                row=number,
+                allowed=error.allowed,
+                remedy=error.remedy,
+            ) from None

@@ -302,10 +302,12 @@ def test_logs_with_nothing_to_read_and_damaged_ones_are_named_and_the_others_rea
         "Left out, logs without scores: 1 ('silent.json').",
         "Left out, grades that are neither right nor wrong: 1.",
         "Left out, files that cannot be read: 3.",
-        "Not read: half.eval: the ZIP archive is damaged; allowed: a whole archive.",
-        "Not read: half.json: is not JSON: cut off, or damaged.",
+        "Not read: half.eval: the ZIP archive is damaged; export it again with the tool that wrote "
+        "it.",
+        "Not read: half.json: is not JSON: cut off, or damaged; export it again with the tool that "
+        "wrote it.",
         "Not read: odd.json: not as Inspect AI writes them; allowed: a log of Inspect AI (.eval "
-        "or .json), or a folder with them.",
+        "or .json), or a folder with them; export it again with the tool that wrote it.",
     ]
 
 
