@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -17,17 +18,20 @@ from judgepanel.votes.words import (
     ALLOWED_LABELS,
     MISSING_WORDS,
     UNKNOWN,
+    decimal_of,
     distinct,
     is_verdict,
     verdicts_of,
 )
 
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*", re.ASCII)
 _INFINITE = frozenset({"inf", "infinity"})
 
 
 def is_numeric_word(text: str) -> bool:
     """Whether a feature cell with this text would be read as a number or as missing."""
-    return text != "" and (_is_missing(text) or is_number(text) or _is_infinite(text))
+    plain = decimal_of(text)
+    return text != "" and (_is_missing(text) or is_number(plain) or _is_infinite(text))
 
 
 def is_group_word(text: str) -> bool:
@@ -187,14 +191,19 @@ def feature_name(table: RawTable, column: str) -> str:
 def typed_column(table: RawTable, column: str, rows: NDArray[np.intp]) -> pd.Series:
     """Return rows of a column as float64 (blank = nan) if all cells are numbers, otherwise as text.
 
-    Raises InputError for an infinite number.
+    Commas are decimal unless all could separate thousands, as in ``1,250``. Raises InputError for
+    an infinite number.
     """
     codes, words = distinct(table.frame[column])
     picked = codes[rows]
-    if not all(word.strip() == "" or is_numeric_word(word.strip()) for word in words):
+    commas = [word for word in words if "," in word]
+    thousands = bool(commas) and all(map(_THOUSANDS.fullmatch, commas))
+    numeric = all(word.strip() == "" or is_numeric_word(word.strip()) for word in words)
+    if thousands or not numeric:
         texts = [unshield(word, is_numeric_word) for word in words]
         return pd.Series(np.array(texts, dtype=object)[picked], dtype="str")
-    numbers = np.array([np.nan if _is_missing(word) else float(word) for word in words])
+    plain = (decimal_of(word.strip()) for word in words)
+    numbers = np.array([np.nan if _is_missing(word) else float(word) for word in plain])
     values = numbers[picked]
     if np.isinf(values).any():
         index = int(rows[np.argmax(np.isinf(values))])

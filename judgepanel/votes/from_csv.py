@@ -15,9 +15,20 @@ from judgepanel.votes.errors import InputError
 from judgepanel.votes.remedies import EXPORT_AGAIN
 from judgepanel.votes.short_cells import short_columns, words_of
 from judgepanel.votes.structure import Structure, check_text, delimiter_of, scan
-from judgepanel.votes.table import RawTable, check_size, column_names
+from judgepanel.votes.table import (
+    MOST_TITLES,
+    RawTable,
+    check_size,
+    column_names,
+    title_note,
+)
+from judgepanel.votes.words import is_verdict
 
 _LINE_END = re.compile(rb"[\r\n]")
+_LINE_BREAK = re.compile(rb"\r\n|[\r\n]")
+_SPECIAL = re.compile(r'[",;\t|]')
+_BESIDE = " ,;\t|"
+_LONGEST_TITLE = 1 << 12
 # Possessive quantifiers never backtrack, so matching takes linear time.
 _HEADER = re.compile(rb'(?:[^"\r\n]++|"[^"]*+")*+')
 _BOM = b"\xef\xbb\xbf"
@@ -32,14 +43,59 @@ def read_csv(data: bytes, name: str) -> RawTable:
     check_text(data)
     if data.startswith(_BOM):
         data = data[len(_BOM) :]
+    data, notes = _without_titles(data)
     delimiter = delimiter_of(_first_line(data))
     structure = scan(data, delimiter)
     names = column_names(structure.header, structure.header_line)
     check_size(structure.n_records, len(names))
     frame = _parse(data, delimiter, structure, names)
     return RawTable(
-        frame, name, "csv", structure.first_line, structure.lines, structure.header_line
+        frame,
+        name,
+        "csv",
+        structure.first_line,
+        structure.lines,
+        structure.header_line,
+        notes=notes,
     )
+
+
+def _without_titles(data: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """Return text with blank lines instead of titles above the header, and notes on the titles.
+
+    A title is a line of a single cell, and the first line of several cells is the header unless
+    one of them is a verdict, which no header has.
+    """
+    notes: list[str] = []
+    for number, (start, end) in enumerate(_lines(data), start=1):
+        if len(notes) > MOST_TITLES:
+            break
+        line = data[start:end].decode()
+        cell = line.strip(_BESIDE)
+        if end - start <= _LONGEST_TITLE and _is_single(cell):
+            notes += [title_note(number, cell.strip('"'))] if cell else []
+            continue
+        if not notes or line.count('"') % 2:
+            break
+        names = [name.strip(' "') for name in line.split(delimiter_of(line))]
+        if any(map(is_verdict, names)) or len(set(names)) < len(names):
+            break
+        return b"\n" * (number - 1) + data[start:], tuple(notes)
+    return data, ()
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield where each line of text starts and ends."""
+    start = 0
+    for ending in _LINE_BREAK.finditer(data):
+        yield start, ending.start()
+        start = ending.end()
+
+
+def _is_single(cell: str) -> bool:
+    """Whether the text is one cell: quoted, or without a separator."""
+    inner = cell[1:-1] if len(cell) > 1 and cell[0] == cell[-1] == '"' else None
+    return '"' not in inner if inner is not None else not _SPECIAL.search(cell)
 
 
 def _first_line(data: bytes) -> str:

@@ -26,7 +26,14 @@ from judgepanel.votes.column_parts import ColumnParts, check_cells
 from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.extras import require
 from judgepanel.votes.remedies import SAVE_WORKBOOK
-from judgepanel.votes.table import RawTable, check_size, column_names, too_large_unpacked
+from judgepanel.votes.table import (
+    MOST_TITLES,
+    RawTable,
+    check_size,
+    column_names,
+    title_note,
+    too_large_unpacked,
+)
 
 _ZIP = b"PK\x03\x04"
 _BOOK = "xl/workbook.xml"
@@ -34,7 +41,6 @@ _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _CELL = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
 _PIECE, _LONGEST_CELL = 1 << 20, 16
 _BLOCK = 10_000
-_MOST_TITLES = 10
 _Row = tuple[int, list[Any]]
 
 
@@ -141,13 +147,10 @@ def _without_titles(rows: Iterator[list[Any]]) -> tuple[list[str], Iterator[_Row
     Titles are rows of a single cell above one of several: a table of votes has several columns.
     """
     filled = ((number, row) for number, row in enumerate(rows, start=1) if any(map(_held, row)))
-    start = list(islice(filled, _MOST_TITLES + 1))
+    start = list(islice(filled, MOST_TITLES + 1))
     wide = (place for place, (_, row) in enumerate(start) if sum(map(_held, row)) > 1)
     header = next(wide, 0)
-    notes = []
-    for number, row in start[:header]:
-        title = quote_value(_text(next(filter(_held, row))))
-        notes.append(f"Row {number} is left out, a title above the header: {title}.")
+    notes = [title_note(number, _text(next(filter(_held, row)))) for number, row in start[:header]]
     return notes, chain(start[header:], filled)
 
 

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from judgepanel.votes import limits
 from judgepanel.votes.coverage import Coverage
-from judgepanel.votes.errors import SHOWN_LENGTH, InputError, TooLarge
+from judgepanel.votes.errors import SHOWN_LENGTH, InputError, TooLarge, quote_value
 from judgepanel.votes.matrix import Task
 
 INDEX_COLUMN = "Unnamed: 0"
+MOST_TITLES = 10
+"""Rows above a header that may be titles."""
 _BETWEEN_WORDS = re.compile(r"[\s_-]+")
 Format = Literal["csv", "parquet", "arrow", "jsonl", "excel", "frame"]
 
@@ -110,6 +112,11 @@ def column_names(raw: Sequence[str], header_row: int | None) -> list[str]:
             )
         seen.add(name)
     return names
+
+
+def title_note(row: int, title: str) -> str:
+    """Say that a title above the header is not read."""
+    return f"Row {row} is left out, a title above the header: {quote_value(title)}."
 
 
 def plain_name(name: str) -> str:

@@ -104,7 +104,9 @@ def test_a_group_is_needed_for_every_item() -> None:
 
 
 def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^none.csv: there is no such file; check its name and folder\.$"):
+    with pytest.raises(
+        InputError, match=r"^none.csv: there is no such file; check its name and folder\.$"
+    ):
         load_votes(tmp_path / "none.csv")
     with pytest.raises(InputError, match="this is a folder"):
         load_votes(str(tmp_path))

@@ -360,10 +360,43 @@ def test_many_different_grades_with_decimal_commas_are_those_with_decimal_points
     assert read(write(commas, ";"), thresholds=0.01).votes.sha256 == points.votes.sha256
 
 
-@pytest.mark.parametrize("title", ["Votes", "Votes, as of March"])
-def test_a_title_above_the_header_is_to_be_removed(title: str) -> None:
-    with pytest.raises(InputError, match="a title"):
-        read(f"{title}\n{write(columns())}")
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("Votes of March", "Votes of March"),
+        (",,Votes of March,,", "Votes of March"),
+        ('"Votes, as of March",,,,', "Votes, as of March"),
+    ],
+)
+def test_a_title_above_the_header_is_left_out_and_named(title: str, shown: str) -> None:
+    text = f"{title}\r\n\r\n" + write(columns()).replace("\n", "\r\n")
+    loaded = read(text)
+    assert same_votes(loaded)
+    assert f"Row 1 is left out, a title above the header: '{shown}'." in loaded.warnings
+    with pytest.raises(InputError, match=r"v\.csv, row 4, column 'ann'.*perhaps"):
+        read(text.replace("q0,1,1,", "q0,1,perhaps,"))
+
+
+@pytest.mark.parametrize(
+    "start", ["Votes, as of March\n", "item_id,,,,\nq1,1,0,1,1\n", "Votes\n" * 20]
+)
+def test_what_may_be_a_header_is_not_taken_for_a_title(start: str) -> None:
+    with pytest.raises(InputError, match=r"a title|has no name"):
+        read(f"{start}{write(columns())}")
+
+
+def test_numbers_with_decimal_commas_describe_items_as_numbers_do() -> None:
+    lengths = [f"{n},{n}" for n in range(10)]
+    features = read(write(columns(length=lengths), ";")).votes.features
+    assert features is not None
+    assert features["length"].tolist() == [n + n / 10 for n in range(10)]
+
+
+def test_what_may_be_thousands_is_not_taken_for_decimals() -> None:
+    lengths = [f"{n + 1},250" for n in range(9)] + ["980"]
+    features = read(write(columns(length=lengths), ";")).votes.features
+    assert features is not None
+    assert features["length"].tolist() == lengths
 
 
 def test_an_empty_file_is_refused_with_what_to_do() -> None:
