@@ -23,7 +23,7 @@ from judgepanel.render.html import html_text
 from judgepanel.studies.scope.scope import SCOPE
 from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.studies.value.value_result import Value
-from judgepanel.ui.frame import PageContext, notes, problem
+from judgepanel.ui.frame import PageContext, caption, notes, problem
 from judgepanel.ui.pages.recommended_worth import known_statuses, known_value
 from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.session import is_reader, link_parameters
@@ -32,6 +32,7 @@ from judgepanel.ui.widgets import section_answer, table
 from judgepanel.ui.work import stored_result
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.checks import item_checks
+from judgepanel.votes.remedies import in_terminal
 from judgepanel.words.cells import as_columns
 from judgepanel.words.commands import recommend_command, score_command
 from judgepanel.words.scored import labelled_sentence
@@ -151,7 +152,11 @@ def scoring(context: PageContext, spec: RecommendSpec, result: Recommendation) -
         )
         scored = score(panel, loaded.votes)
     except InputError as error:
-        problem(str(error))
+        sentence = in_terminal(str(error))  # There are no controls for columns here.
+        problem(sentence)
+        if sentence != str(error):
+            caption("On the command line columns can be named:")
+            st.code(score_command(upload.name), language=None, wrap_lines=True)
         return
     notes((*loaded.warnings, *scored.warnings))
     if scored.labelled is not None:
