@@ -37,7 +37,10 @@ def test_the_module_runs_a_curve(clean, tmp_path):
 def test_the_module_refuses_with_status_2_and_one_line(tmp_path):
     ran = call("inspect", tmp_path / "nowhere.csv")
     assert (ran.returncode, ran.stdout) == (2, b"")
-    assert ran.stderr == b"judgepanel: nowhere.csv: there is no such file.\n"
+    assert (
+        ran.stderr
+        == b"judgepanel: nowhere.csv: there is no such file; check its name and folder.\n"
+    )
 
 
 def test_the_version_is_printed():
