@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.application import uncoded
-from judgepanel.kernels.calibrate.fits import KnotShape
-from judgepanel.kernels.calibrate.maps import apply_map, sigmoid
+from judgepanel.kernels.calibrate.fits import KnotShape, apply_map
+from judgepanel.kernels.calibrate.maps import sigmoid
 from judgepanel.models.fallback import Fallback
 from judgepanel.models.mixture import Mixture, pooled
 from judgepanel.models.panel import PanelModel

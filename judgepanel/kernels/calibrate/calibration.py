@@ -23,6 +23,7 @@ from judgepanel.kernels.calibrate.fits import (
     MapFit,
     MapShape,
     Shape,
+    apply_map,
 )
 from judgepanel.kernels.calibrate.isotonic import fit_isotonic
 from judgepanel.kernels.calibrate.maps import (
@@ -32,7 +33,6 @@ from judgepanel.kernels.calibrate.maps import (
     MAX_SLOPE,
     Floats,
     Index,
-    apply_map,
     column_blocks,
     fit_beta,
     fit_platt,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.calibrate.isotonic import Knots
-from judgepanel.kernels.calibrate.maps import Floats, Rows, apply_map
+from judgepanel.kernels.calibrate.maps import Floats, Rows, softplus
 
 MapCalibrator = Literal[
     "none", "temperature", "platt", "beta", "beta_clipped", "beta_l2", "beta_free", "beta_cv"
@@ -72,6 +72,17 @@ class CalibrationFit(Protocol):
 
     def shape(self, column: int) -> Shape:
         """Return the parameters fitted to one column."""
+
+
+def apply_map(params: Floats, logits: Floats, clip: float | None = None) -> Floats:
+    """m = a log p + b log(1 - p) + c; exactly a l + c if the slopes are tied."""
+    if clip is not None:
+        logits = np.clip(logits, -clip, clip)
+    a, b, c = (params[..., i, None] for i in range(3))
+    if np.array_equal(params[..., 0], -params[..., 1]):
+        return np.asarray(a * logits + c)
+    log_p = -softplus(-logits)
+    return np.asarray((a + b) * log_p - b * logits + c)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
