@@ -25,7 +25,7 @@ from judgepanel.kernels.evaluate.evaluation import Recipe, fit_split
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import METRICS, Tally, tally
+from judgepanel.studies.accumulate import METRICS, FittedArms, Tally, tally
 from judgepanel.studies.accumulate import combine as combine_tallies
 from judgepanel.studies.common import (
     check_each_once,
@@ -38,7 +38,6 @@ from judgepanel.studies.compare import arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.frames import long_frame
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
-from judgepanel.studies.panel.fitted_arms import FittedArms
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.studies.split_result import SplitResult
 from judgepanel.votes import VoteMatrix, distributions

@@ -31,7 +31,7 @@ from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, fit_split
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Tally, absorb, combine, tally
+from judgepanel.studies.accumulate import FittedArms, Tally, absorb, combine, tally
 from judgepanel.studies.ahead import ahead
 from judgepanel.studies.common import (
     check_each_once,
@@ -44,7 +44,6 @@ from judgepanel.studies.compare import Comparison, comparisons, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.frames import long_frame
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
-from judgepanel.studies.panel.fitted_arms import FittedArms
 from judgepanel.studies.position import ConstantPosition, against_position
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.studies.split_result import SplitResult
@@ -234,23 +233,21 @@ def run_chunk(
 ) -> Tally:
     """Evaluate the splits of one chunk, and add them to those of ``into``."""
     prepared = prepare(votes, spec.settings)
-    ballots, settings = prepared.ballots, spec.settings
+    ballots = prepared.ballots
     ks = panel_sizes(ballots.n_judges, spec.ks, spec.compare, spec.aggregator)
-    compared = np.flatnonzero(np.isin(ks, spec.compare) & (ks < ballots.n_judges))
     offered = np.isin(ks, choice_sizes(ks))
 
     def arms(split: Split) -> FittedArms:
         choice = Choice(offered, CHOICE_FOLDS, (split.number, 3))
-        fit = fit_split(ballots, split, ks, spec.recipe, choice)
-        return FittedArms.of(ballots, split, fit)
+        return FittedArms.of(ballots, split, fit_split(ballots, split, ks, spec.recipe, choice))
 
-    scored = ((split, arms(split)) for split in splits_of(prepared, settings, chunk))
+    splits = ((split, arms(split)) for split in splits_of(prepared, spec.settings, chunk))
     return tally(
-        ahead(scored) if large(votes, spec) else scored,
+        ahead(splits) if large(votes, spec) else splits,
         n_items=ballots.n_items,
-        compared=compared,
+        compared=np.flatnonzero(np.isin(ks, spec.compare) & (ks < ballots.n_judges)),
         reference=len(ks) - 1,
-        seed=settings.seed,
+        seed=spec.settings.seed,
         into=into,
     )
 
