@@ -79,14 +79,24 @@ def fit_split(
     ballots: Ballots, split: Split, ks: Index, recipe: Recipe, choice: Choice | None = None
 ) -> SplitFit:
     """Fit on the calibration rows of a split, for all ``ks``."""
-    scores = _split_scores(ballots, split, ks, recipe, looked_at=choice is not None)
+    scores = _scores(ballots, split, ks, recipe, (split.number, 4), compared=choice is not None)
     fitted = calibrate(ballots, split, scores, recipe.calibrators, in_sample=recipe.in_sample)
-    chosen_on = np.full((len(recipe.calibrators) if choice else 0, len(ks)), np.inf)
-    inner = None
-    if choice is not None:
-        inner = _compared(ballots, split, scores, recipe, choice)
-        chosen_on[:, choice.offered] = inner.mean(axis=-1)
-    return SplitFit(fitted, scores.order, chosen_on, inner)
+    if choice is None:
+        return SplitFit(fitted, scores.order, np.zeros((0, len(ks))), None)
+    if scores.fold is None or recipe.in_sample:
+        losses = inner_losses(
+            ballots,
+            split.calibration,
+            ks[choice.offered],
+            recipe,
+            n_folds=choice.n_folds,
+            key=choice.key,
+        )
+    else:
+        losses = losses_by_fold(ballots, split, scores, recipe.calibrators)[:, choice.offered]
+    chosen_on = np.full((len(losses), len(ks)), np.inf)
+    chosen_on[:, choice.offered] = losses.mean(axis=-1)
+    return SplitFit(fitted, scores.order, chosen_on, losses)
 
 
 def evaluate_each(
@@ -96,7 +106,11 @@ def evaluate_each(
     # Splits of like size share a batch, which is padded to the largest.
     order = sorted(range(len(splits)), key=lambda i: len(splits[i].calibration))
     scored = [
-        (splits[i], _split_scores(ballots, splits[i], ks, recipe, looked_at=False)) for i in order
+        (
+            splits[i],
+            _scores(ballots, splits[i], ks, recipe, (splits[i].number, 4), compared=False),
+        )
+        for i in order
     ]
     fitted = calibrate_each(ballots, scored, recipe.calibrators, in_sample=recipe.in_sample)
     nothing = np.zeros((0, len(ks)))
@@ -153,44 +167,27 @@ def inner_losses(
     return losses
 
 
-def _compared(
-    ballots: Ballots, split: Split, scores: PrefixScores, recipe: Recipe, choice: Choice
-) -> Floats:
-    """NLL (n_calibrators, n_offered, n_cal) on calibration rows alone."""
-    if scores.fold is None or recipe.in_sample:
-        return inner_losses(
-            ballots,
-            split.calibration,
-            scores.ks[choice.offered],
-            recipe,
-            n_folds=choice.n_folds,
-            key=choice.key,
-        )
-    return losses_by_fold(ballots, split, scores, recipe.calibrators)[:, choice.offered]
-
-
-def _split_scores(
-    ballots: Ballots, split: Split, ks: Index, recipe: Recipe, *, looked_at: bool
+def _scores(
+    ballots: Ballots,
+    split: Split,
+    ks: Index,
+    recipe: Recipe,
+    key: tuple[int, ...],
+    *,
+    compared: bool = True,
 ) -> PrefixScores:
     """Return the raw scores of a split.
 
-    Calibration rows are cross-fitted only if a calibrator or a choice uses them.
+    Own labels are removed only if a calibrator sees the calibration rows or panels are compared.
     """
-    unseen = not looked_at and recipe.calibrators == ("none",)
-    recipe = replace(recipe, in_sample=True) if unseen else recipe
-    return _scores(ballots, split, ks, recipe, (split.number, 4))
-
-
-def _scores(
-    ballots: Ballots, split: Split, ks: Index, recipe: Recipe, key: tuple[int, ...]
-) -> PrefixScores:
+    unseen = not compared and recipe.calibrators == ("none",)
     return panel_scores(
         ballots,
         split,
         ks,
         aggregator=recipe.aggregator,
         ranking=recipe.ranking,
-        own_label="seen" if recipe.in_sample else "removed",
+        own_label="seen" if recipe.in_sample or unseen else "removed",
         seed=recipe.seed,
         key=key,
     )
