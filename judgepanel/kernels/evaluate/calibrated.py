@@ -77,10 +77,10 @@ class Calibrated:
 
     def logits_of(self, name: Calibrator, block: slice, items: slice = slice(None)) -> Floats:
         """Return calibrated logits of a block; items without votes get the null prediction."""
-        calibrated = self.maps[name].part(block)(self.logits[block, items])
+        logits = self.maps[name].part(block)(self.logits[block, items])
         if self.empty is not None and self.empty[block, items].any():
-            calibrated = np.where(self.empty[block, items], self.null, calibrated)
-        return calibrated
+            logits = np.where(self.empty[block, items], self.null, logits)
+        return logits
 
     def of_items(self, items: slice) -> Iterator[tuple[int, slice, Floats]]:
         """Yield calibrator number, block of columns and their calibrated logits of some items.
@@ -116,7 +116,9 @@ def calibrate(
     if known.
     """
     fold = calibration_folds(ballots, split, scores, calibrators)
-    weights = _weights(scores, in_sample)
+    weights = None
+    if not in_sample and scores.calibration_empty.any():
+        weights = (~scores.calibration_empty).astype(np.float64)
     if importance is not None:
         weights = np.broadcast_to(importance, scores.calibration.shape) * (
             1.0 if weights is None else weights
@@ -186,21 +188,18 @@ def _calibrate_together(
     for block, (split, scores), n in zip(blocks, scored, shapes[:, 1], strict=True):
         logits[block, :n] = scores.calibration
         signs[block, :n] = ballots.signs[split.calibration]
-        own = _weights(scores, in_sample)
-        weights[block, :n] = 1.0 if own is None else own
+        weights[block, :n] = 1.0 if in_sample else ~scores.calibration_empty
     maps = fit(calibrators, logits, signs, weights, symmetric=ballots.symmetric)
-    parts = [{name: map_.part(block) for name, map_ in maps.items()} for block in blocks]
     return [
-        _calibrated(ballots, split, scores, part, in_sample)
-        for (split, scores), part in zip(scored, parts, strict=True)
+        _calibrated(
+            ballots,
+            split,
+            scores,
+            {name: map_.part(block) for name, map_ in maps.items()},
+            in_sample,
+        )
+        for block, (split, scores) in zip(blocks, scored, strict=True)
     ]
-
-
-def _weights(scores: PrefixScores, in_sample: bool) -> Floats | None:
-    """Weight 1 for items that take part in a fit, else 0; None if all do."""
-    if in_sample or not scores.calibration_empty.any():
-        return None
-    return (~scores.calibration_empty).astype(np.float64)
 
 
 def _calibrated(
@@ -265,13 +264,12 @@ def baselines(
     ballots: Ballots, split: Split, fitted: Calibrated
 ) -> tuple[float, dict[Calibrator, float]]:
     """NLL of the base rate, and of a constant score through every calibrator."""
+    signs = fitted.signs
     ones = np.count_nonzero(ballots.signs[split.calibration] > 0)
-    names = tuple(fitted.maps)
-    constant = _constant(names, ones, len(split.calibration), ballots.symmetric)
-    null = np.full(len(fitted.signs), fitted.null)
-    blank = np.zeros((1, len(fitted.signs)))
-    return float(mean_nll(null, fitted.signs)), {
-        name: float(mean_nll(map_(blank), fitted.signs)[0]) for name, map_ in constant.items()
+    maps = _constant(tuple(fitted.maps), ones, len(split.calibration), ballots.symmetric)
+    constant = np.zeros((1, len(signs)))
+    return float(mean_nll(np.full(len(signs), fitted.null), signs)), {
+        name: float(mean_nll(map_(constant), signs)[0]) for name, map_ in maps.items()
     }
 
 
