@@ -18,7 +18,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.prefixes import counts, one_coin_weight, own_counts
+from judgepanel.kernels.aggregate.prefixes import counts, counts_without_own, one_coin_weight
 from judgepanel.kernels.application import present_weights, weighted_logits
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.maps import softplus
@@ -81,10 +81,10 @@ def fit_fallback(ballots: Ballots, absent: Bools, rows: Index) -> Fallback | Non
     total = float(np.abs(weights).sum())
     if total == 0.0:
         return None
-    own_correct, own_voted, case = own_counts(ballots, everyone)
-    rest = np.maximum(voted - own_voted, 0.0)
-    left_out = one_coin_weight(np.clip(correct - own_correct, 0.0, rest), rest)
-    seen = left_out[case(rows, ballots.votes[rows]), np.arange(ballots.n_judges)]
+    correct, voted, case = counts_without_own(ballots, everyone, correct, voted)
+    seen = one_coin_weight(correct, voted)[
+        case(rows, ballots.votes[rows]), np.arange(ballots.n_judges)
+    ]
     there = ~absent.T.astype(bool)
     margins = (seen * ballots.votes[rows] * ballots.signs[rows, None]) @ there
     present = (np.abs(weights) * (ballots.votes[rows] != 0)) @ there / total

@@ -29,8 +29,9 @@ from judgepanel.kernels.aggregate.prefixes import (
     PrefixScores,
     Ranking,
     counts,
+    counts_without_own,
+    first_votes,
     one_coin_weight,
-    own_counts,
     posterior_mean,
     prefix_scores,
     rank,
@@ -78,9 +79,8 @@ def graded_scores(
         evidence = left_out_evidence(*learn, ballots.units[calibration], levels.n_bands)
         ranked = np.take_along_axis(evidence, own_order, axis=1)
         scores = np.cumsum(ranked, axis=1)[:, ks - 1].T
-        voted = np.take_along_axis(ballots.votes[calibration], own_order, axis=1) != 0
-        leading = np.where(voted.any(axis=1), voted.argmax(axis=1), ballots.n_judges)
-        empty = ks[:, None] <= leading[None, :]
+        votes = np.take_along_axis(ballots.votes[calibration], own_order, axis=1)
+        empty = ks[:, None] <= first_votes(votes, ballots.n_judges)[None, :]
     return PrefixScores(
         ks, order, scores, empty, fixed(evaluation), without_votes(ballots, evaluation, order, ks)
     )
@@ -94,10 +94,8 @@ def _rows(
 
 def _own_orders(ballots: Ballots, calibration: Index, ranking: Ranking) -> Index:
     """Return judges, best first, for every row, ranked without its own unit, (n_cal, n_judges)."""
-    correct, voted = counts(ballots, calibration)
-    own_correct, own_voted, case = own_counts(ballots, calibration)
-    rest = np.maximum(voted - own_voted, 0.0)
-    keys = -ranking_key(np.clip(correct - own_correct, 0.0, rest), rest, ranking).ravel()
+    correct, voted, case = counts_without_own(ballots, calibration, *counts(ballots, calibration))
+    keys = -ranking_key(correct, voted, ranking).ravel()
     cases = case(calibration, ballots.votes[calibration])
     place = cases * ballots.n_judges + np.arange(ballots.n_judges)
     return np.argsort(keys[place], axis=1, kind="stable")

@@ -38,8 +38,8 @@ from judgepanel.kernels.aggregate.prefixes import (
     Floats,
     Index,
     counts,
+    counts_without_own,
     one_coin_weight,
-    own_counts,
 )
 from judgepanel.kernels.aggregate.ridge import Prior, minimise
 from judgepanel.kernels.aggregate.ridge_design import DenseDesign
@@ -152,10 +152,8 @@ def held_at(ballots: Ballots, learn: Index, Cs: Floats, shares: Floats) -> HeldJ
 
 def _added(ballots: Ballots, rows: Index) -> Floats:
     """What each judge adds to one-coin scores (n, K), by counts without the row's own unit."""
-    correct, voted = counts(ballots, rows)
-    own_correct, own_voted, case = own_counts(ballots, rows)
-    rest = np.maximum(voted - own_voted, 0.0)
-    weights = one_coin_weight(np.clip(correct - own_correct, 0.0, rest), rest)
+    correct, voted, case = counts_without_own(ballots, rows, *counts(ballots, rows))
+    weights = one_coin_weight(correct, voted)
     votes = ballots.votes[rows]
     cases = np.broadcast_to(case(rows, ballots.votes[rows]), votes.shape)
     return np.asarray(votes * np.take_along_axis(weights, cases, axis=0))

@@ -21,13 +21,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.prefixes_sparse import (
-    Placed,
-    few_votes,
-    places_in,
-    places_without_own,
-    voters_scores,
-)
+from judgepanel.kernels.aggregate.prefixes_sparse import few_votes, voters_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.units import are_single, unit_codes
 
@@ -40,7 +34,7 @@ Votes = NDArray[np.int8]
 Ranked = Callable[[Index], tuple[Floats, Votes]]
 """Weights and votes (n, depth) of the first judges on these rows, in order."""
 Case = Callable[[Index, Votes], Index]
-"""Case (n, m) or (n, 1) of votes (n, m) on these rows, see :func:`own_counts`."""
+"""Case (n, m) or (n, 1) of votes (n, m) on these rows, see :func:`counts_without_own`."""
 
 CLOSED_FORMS: tuple[ClosedForm, ...] = ("majority", "accuracy_weighted", "log_odds", "one_coin")
 FRACTIONS: tuple[ClosedForm, ...] = ("majority", "accuracy_weighted")
@@ -66,6 +60,20 @@ class PrefixScores:
     evaluation: Floats
     evaluation_empty: NDArray[np.bool_]
     fold: Index | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cases:
+    """Sort keys, in ascending order, and weights of judges by case, each (n_cases, n_judges).
+
+    ``case`` is that of :func:`counts_without_own`, None if all votes have the one case;
+    ``by_unit`` says whether cases are groups of items.
+    """
+
+    keys: Floats
+    weights: Floats
+    case: Case | None = None
+    by_unit: bool = False
 
 
 def one_coin_weight(correct: Floats, voted: Floats) -> Floats:
@@ -128,9 +136,14 @@ def rank(ballots: Ballots, rows: Index, ranking: Ranking = "accuracy") -> Index:
 
 def without_votes(ballots: Ballots, rows: Index, order: Index, ks: Index) -> NDArray[np.bool_]:
     """Mask (n_k, n_rows) of items on which none of the first k judges voted."""
-    voted = ballots.votes[rows][:, order] != 0
-    leading = np.where(voted.any(axis=1), voted.argmax(axis=1), ballots.n_judges)
+    leading = first_votes(ballots.votes[rows][:, order], ballots.n_judges)
     return np.asarray(ks[:, None] <= leading[None, :])
+
+
+def first_votes(votes: Votes, n_judges: int) -> Index:
+    """Place (n,) of the first vote of each row of ranked votes, ``n_judges`` if there is none."""
+    voted = votes != 0
+    return np.where(voted.any(axis=1), voted.argmax(axis=1), n_judges)
 
 
 def prefix_scores(
@@ -145,73 +158,132 @@ def prefix_scores(
 ) -> PrefixScores:
     """Score both sides of a split under every prefix in ``ks`` (sorted, in 1..n_judges)."""
     correct, voted = counts(ballots, calibration)
-    order = np.argsort(-ranking_key(correct, voted, ranking), kind="stable")
-    weights = closed_form_weights(aggregator, correct, voted)
-    best = order[: _depth(ks, ballots.n_judges)]
-
-    def fixed(rows: Index) -> tuple[Floats, Votes]:
-        return weights[best], ballots.votes[rows[:, None], best]
-
-    def all_fixed(_: Index) -> tuple[Floats, Floats]:
-        return weights, weights
-
-    places = places_in(order)
-
-    def placed(_: Index, judges: Index, __: Votes) -> tuple[Index, Floats]:
-        return places[judges], weights[judges]
-
-    evaluation_scores = _scores(ballots, evaluation, ks, aggregator, fixed, all_fixed, placed)
-    if own_label == "seen":
-        calibration_scores = _scores(ballots, calibration, ks, aggregator, fixed, all_fixed, placed)
-    else:
-        calibration_scores = _own_label_removed(ballots, calibration, ks, aggregator, ranking)
+    whole = _Cases(
+        -ranking_key(correct, voted, ranking)[None],
+        closed_form_weights(aggregator, correct, voted)[None],
+    )
+    left_out = whole
+    if own_label == "removed":
+        correct, voted, case = counts_without_own(ballots, calibration, correct, voted)
+        left_out = _Cases(
+            -ranking_key(correct, voted, ranking),
+            closed_form_weights(aggregator, correct, voted),
+            case,
+            by_unit=not are_single(ballots.units[calibration]),
+        )
+    sides = [
+        _scores(ballots, rows, ks, aggregator, cases)
+        for rows, cases in ((calibration, left_out), (evaluation, whole))
+    ]
     if aggregator == "log_odds":
         # One prior for all rows does not distinguish items, so it leaks no label.
         prior = prior_logit(ballots, calibration)
-        calibration_scores, evaluation_scores = (
-            (np.where(empty, 0.0, logits + prior), empty)
-            for logits, empty in (calibration_scores, evaluation_scores)
-        )
-    return PrefixScores(ks, order, *calibration_scores, *evaluation_scores)
+        sides = [(np.where(empty, 0.0, logits + prior), empty) for logits, empty in sides]
+    return PrefixScores(ks, np.argsort(whole.keys[0], kind="stable"), *sides[0], *sides[1])
 
 
-def _own_label_removed(
-    ballots: Ballots, calibration: Index, ks: Index, aggregator: ClosedForm, ranking: Ranking
+def counts_without_own(
+    ballots: Ballots, rows: Index, correct: Floats, voted: Floats
+) -> tuple[Floats, Floats, Case]:
+    """Return the counts on these rows without a vote's own unit: two tables (n_cases, n_judges).
+
+    ``correct`` and ``voted`` (n_judges,) are those of :func:`counts`. The third value is a function
+    of rows (n,) and signed votes (n, m) on them that returns the case of each vote, (n, m) or
+    (n, 1). A single item has three cases per judge (wrong, missing, right); with groups, each group
+    is a case. Unused cases may hold counts that the panel does not have.
+    """
+    units = ballots.units[rows]
+    if are_single(units):
+        own_correct = np.array([[0.0], [0.0], [1.0]])
+        own_voted = np.array([[1.0], [0.0], [1.0]])
+
+        def case(rows: Index, votes: Votes) -> Index:
+            return votes * ballots.signs[rows, None] + np.int64(1)
+
+    else:
+        codes, n_units = unit_codes(units)
+        votes = ballots.votes[rows] * ballots.signs[rows, None]
+        own_correct, own_voted = np.zeros((2, n_units, ballots.n_judges))
+        np.add.at(own_correct, codes, votes)
+        np.add.at(own_voted, codes, np.abs(votes))
+        own_correct = (own_voted + own_correct) / 2.0
+        unit = np.full(ballots.n_items, -1)
+        unit[rows] = codes
+
+        def case(rows: Index, votes: Votes) -> Index:
+            return unit[rows][:, None]
+
+    voted = np.maximum(voted - own_voted, 0.0)
+    return np.clip(correct - own_correct, 0.0, voted), voted, case
+
+
+def _scores(
+    ballots: Ballots, rows: Index, ks: Index, aggregator: ClosedForm, cases: _Cases
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return logits (n_k, n_cal) and the empty mask, each row scored without its own unit."""
-    correct, voted = counts(ballots, calibration)
-    own_correct, own_voted, case = own_counts(ballots, calibration)
-    rest_voted = np.maximum(voted - own_voted, 0.0)
-    rest_correct = np.clip(correct - own_correct, 0.0, rest_voted)
-    weights = closed_form_weights(aggregator, rest_correct, rest_voted)
-    keys = -ranking_key(rest_correct, rest_voted, ranking)
+    """Return logits (n_k, n) and the empty mask of every prefix."""
+    few = np.zeros(len(rows), dtype=bool)
+    if not cases.by_unit and _depth(ks, ballots.n_judges) == ballots.n_judges:
+        few = few_votes(ballots.votes, rows, len(ks))
+    if not few.any():
+        logits, leading = _of_all(ballots, rows, ks, aggregator, cases)
+    else:
+        logits, leading = np.empty((len(ks), len(rows))), np.empty(len(rows), dtype=np.int64)
+        logits[:, few], leading[few] = voters_scores(
+            ballots.votes,
+            rows[few],
+            ks,
+            cases.keys,
+            cases.weights,
+            cases.case,
+            partial(_cumulated, aggregator=aggregator),
+        )
+        logits[:, ~few], leading[~few] = _of_all(ballots, rows[~few], ks, aggregator, cases)
+    return logits, ks[:, None] <= leading[None, :]
+
+
+def _of_all(
+    ballots: Ballots, rows: Index, ks: Index, aggregator: ClosedForm, cases: _Cases
+) -> tuple[Floats, Index]:
+    """Return logits (n_k, n) and the place of each item's first voter, in blocks of items."""
+    logits = np.empty((len(ks), len(rows)))
+    leading = np.full(len(rows), ballots.n_judges)
     depth = _depth(ks, ballots.n_judges)
+    walked = ks[ks <= depth]
+    ranked = _ranked(ballots.votes, cases, depth)
+    step = max(1, BLOCK // max(1, ballots.n_judges))
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        if len(walked):
+            weights, votes = ranked(rows[block])
+            logits[: len(walked), block] = _cumulated(weights, votes, aggregator)[:, walked - 1].T
+            leading[block] = first_votes(votes, ballots.n_judges)
+        if len(walked) < len(ks):
+            votes = ballots.votes[rows[block]]
+            logits[-1, block] = _summed(cases, rows[block], votes, aggregator)
+            # Whoever votes is at the latest the last of all.
+            later = np.flatnonzero(leading[block] == ballots.n_judges)
+            leading[start + later] -= votes[later].any(axis=1)
+    return logits, leading
 
-    def everyone(rows: Index) -> tuple[Floats, Floats]:
-        one = np.ones((len(rows), 1), dtype=np.int8)
-        return weights[case(rows, one)[:, 0]], weights[case(rows, -one)[:, 0]]
 
-    if not are_single(ballots.units[calibration]):
-        ranked = _ranked_by_unit(ballots.votes, keys, weights, case, depth)
-        return _scores(ballots, calibration, ks, aggregator, ranked, everyone, None)
-    places = places_without_own(keys)
-
-    def placed(rows: Index, judges: Index, votes: Votes) -> tuple[Index, Floats]:
-        cell = case(rows, votes)
-        return places(cell, judges, votes != 0), weights[cell, judges]
-
-    ranked = _ranked_by_item(ballots.votes, keys, weights, case, depth)
-    return _scores(ballots, calibration, ks, aggregator, ranked, everyone, placed)
+def _depth(ks: Index, n_judges: int) -> int:
+    """How much of a ranking these sizes need, all judges aside; all of it if more than half."""
+    depth = int(max(ks[ks < n_judges], default=0))
+    return depth if 2 * depth <= n_judges else n_judges
 
 
-def _ranked_by_unit(votes: Votes, keys: Floats, weights: Floats, case: Case, depth: int) -> Ranked:
-    """Weights and votes of the first judges, who are ranked once for each unit."""
-    order = np.argsort(keys, axis=1, kind="stable")[:, :depth]
+def _ranked(votes: Votes, cases: _Cases, depth: int) -> Ranked:
+    """Weights and votes of the first judges, ranked once, or once for each unit or item."""
+    if cases.case is not None and not cases.by_unit:
+        return _ranked_by_item(votes, cases.keys, cases.weights, cases.case, depth)
+    order = np.argsort(cases.keys, axis=1, kind="stable")[:, :depth]
 
     def ranked(rows: Index) -> tuple[Floats, Votes]:
-        unit = case(rows, votes[rows])
-        best = order[unit[:, 0]]
-        return weights[unit, best], votes[rows[:, None], best]
+        if cases.case is None:
+            return cases.weights[0, order[0]], votes[rows[:, None], order[0]]
+        unit = cases.case(rows, votes[rows])
+        judges = order[unit[:, 0]]
+        return cases.weights[unit, judges], votes[rows[:, None], judges]
 
     return ranked
 
@@ -222,31 +294,26 @@ def _ranked_by_item(votes: Votes, keys: Floats, weights: Floats, case: Case, dep
     All keys that there may be are ranked together, so that an item has places to sort, and none if
     no judge can pass another.
     """
-    near = leaders(keys, depth)
-    near = near[np.argsort(keys[:, near].min(axis=0), kind="stable")]
-    own = keys[:, near]
-    settled = bool((own.max(axis=0)[:-1] < own.min(axis=0)[1:]).all())
+    judges = leaders(keys, depth)
+    judges = judges[np.argsort(keys[:, judges].min(axis=0), kind="stable")]
+    keys = keys[:, judges]
+    settled = bool((keys.max(axis=0)[:-1] < keys.min(axis=0)[1:]).all())
     # Equal keys are in the order of the columns.
-    by_place = np.lexsort((np.tile(near, len(own)), own.ravel()))
-    place = places_in(by_place).astype(np.int32)
-    weight, column = weights[:, near].ravel()[by_place], by_place % max(1, len(near))
+    order = np.lexsort((np.tile(judges, len(keys)), keys.ravel()))
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order))
+    weights, column = weights[:, judges].ravel()[order], order % max(1, len(judges))
 
     def ranked(rows: Index) -> tuple[Floats, Votes]:
-        cast = votes[rows[:, None], near]
-        places = place[case(rows, cast) * len(near) + np.arange(len(near))]
+        cast = votes[rows[:, None], judges]
+        places = place[case(rows, cast) * len(judges) + np.arange(len(judges))]
         if settled:
-            return weight[places[:, :depth]], cast[:, :depth]
+            return weights[places[:, :depth]], cast[:, :depth]
         places.sort(axis=1)
         places = places[:, :depth]
-        return weight[places], np.take_along_axis(cast, column[places], axis=1)
+        return weights[places], np.take_along_axis(cast, column[places], axis=1)
 
     return ranked
-
-
-def _depth(ks: Index, n_judges: int) -> int:
-    """How much of a ranking these sizes need, all judges aside; all of it if more than half."""
-    depth = int(max(ks[ks < n_judges], default=0))
-    return depth if 2 * depth <= n_judges else n_judges
 
 
 def leaders(keys: Floats, depth: int) -> Index:
@@ -262,100 +329,6 @@ def leaders(keys: Floats, depth: int) -> Index:
     return np.flatnonzero(keys.min(axis=0) <= bound)
 
 
-def own_counts(ballots: Ballots, calibration: Index) -> tuple[Floats, Floats, Case]:
-    """Return an own unit's part of the counts c and n: two tables (n_cases, n_judges).
-
-    The third value is a function of rows (n,) and signed votes (n, m) on them that returns the case
-    of each vote, (n, m) or (n, 1). A single item has three cases per judge (wrong, missing, right);
-    with groups, each group is a case. Unused cases may hold counts that the panel does not have.
-    """
-    units = ballots.units[calibration]
-    if are_single(units):
-        shape = (3, ballots.n_judges)
-        right = np.broadcast_to(np.array([[0.0], [0.0], [1.0]]), shape)
-        voted = np.broadcast_to(np.array([[1.0], [0.0], [1.0]]), shape)
-
-        def alone(rows: Index, votes: Votes) -> Index:
-            return votes * ballots.signs[rows, None] + np.int64(1)
-
-        return right, voted, alone
-    codes, n_units = unit_codes(units)
-    signed = ballots.votes[calibration] * ballots.signs[calibration, None]
-    shape = (n_units, ballots.n_judges)
-    agreement = np.zeros(shape)
-    cast = np.zeros(shape)
-    np.add.at(agreement, codes, signed)
-    np.add.at(cast, codes, np.abs(signed))
-    place = np.full(ballots.n_items, -1)
-    place[calibration] = codes
-
-    def grouped(rows: Index, _: Votes) -> Index:
-        return place[rows][:, None]
-
-    return (cast + agreement) / 2.0, cast, grouped
-
-
-def _scores(
-    ballots: Ballots,
-    rows: Index,
-    ks: Index,
-    aggregator: ClosedForm,
-    ranked: Ranked,
-    everyone: Callable[[Index], tuple[Floats, Floats]],
-    placed: Placed | None,
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return logits (n_k, n) and the empty mask of every prefix.
-
-    ``ranked`` returns weights and votes of the first judges in order, ``everyone`` the weights of
-    all judges if they vote for label 1, and for label 0; ``placed``, if known, the places and
-    weights of the voters alone.
-    """
-    few = np.zeros(len(rows), dtype=bool)
-    if placed is not None and _depth(ks, ballots.n_judges) == ballots.n_judges:
-        few = few_votes(ballots.votes, rows, len(ks))
-    if placed is None or not few.any():
-        logits, leading = _of_all(ballots, rows, ks, aggregator, ranked, everyone)
-    else:
-        logits, leading = np.empty((len(ks), len(rows))), np.empty(len(rows), dtype=np.int64)
-        logits[:, few], leading[few] = voters_scores(
-            ballots.votes, rows[few], ks, placed, partial(_cumulated, aggregator=aggregator)
-        )
-        logits[:, ~few], leading[~few] = _of_all(
-            ballots, rows[~few], ks, aggregator, ranked, everyone
-        )
-    return logits, ks[:, None] <= leading[None, :]
-
-
-def _of_all(
-    ballots: Ballots,
-    rows: Index,
-    ks: Index,
-    aggregator: ClosedForm,
-    ranked: Ranked,
-    everyone: Callable[[Index], tuple[Floats, Floats]],
-) -> tuple[Floats, Index]:
-    """Return logits (n_k, n) and the place of each item's first voter, in blocks of items."""
-    logits = np.empty((len(ks), len(rows)))
-    leading = np.full(len(rows), ballots.n_judges)
-    walked = ks[ks <= _depth(ks, ballots.n_judges)]
-    step = max(1, BLOCK // max(1, ballots.n_judges))
-    for start in range(0, len(rows), step):
-        block = slice(start, start + step)
-        if len(walked):
-            weights, votes = ranked(rows[block])
-            logits[: len(walked), block] = _cumulated(weights, votes, aggregator)[:, walked - 1].T
-            first = (votes != 0).argmax(axis=1)
-            none = votes[np.arange(len(votes)), first] == 0
-            leading[block] = np.where(none, ballots.n_judges, first)
-        if len(walked) < len(ks):
-            votes = ballots.votes[rows[block]]
-            logits[-1, block] = _summed(*everyone(rows[block]), votes, aggregator)
-            # Whoever votes is at the latest the last of all.
-            later = np.flatnonzero(leading[block] == ballots.n_judges)
-            leading[start + later] -= votes[later].any(axis=1)
-    return logits, leading
-
-
 def _cumulated(weights: Floats, votes: Votes, aggregator: ClosedForm) -> Floats:
     """Logits (n, k) of every prefix, from votes (n, k) in the order of the ranking."""
     if aggregator in FRACTIONS:
@@ -364,11 +337,17 @@ def _cumulated(weights: Floats, votes: Votes, aggregator: ClosedForm) -> Floats:
     return np.asarray(np.cumsum(votes * weights, axis=1))
 
 
-def _summed(for_one: Floats, for_zero: Floats, votes: Votes, aggregator: ClosedForm) -> Floats:
-    """Logits (n,) of all judges from votes (n, k), in no order."""
-    if aggregator not in FRACTIONS and for_one is for_zero:
-        return np.asarray(votes.astype(np.float64) @ for_one)
-    return _odds(np.vecdot(votes > 0, for_one), np.vecdot(votes < 0, for_zero), aggregator)
+def _summed(cases: _Cases, rows: Index, votes: Votes, aggregator: ClosedForm) -> Floats:
+    """Logits (n,) of all judges from their votes (n, n_judges) on these rows, in no order."""
+    if cases.case is None:
+        ones = zeros = cases.weights[0]
+        if aggregator not in FRACTIONS:
+            return np.asarray(votes.astype(np.float64) @ ones)
+    else:
+        vote = np.ones((len(rows), 1), dtype=np.int8)
+        ones = cases.weights[cases.case(rows, vote)[:, 0]]
+        zeros = cases.weights[cases.case(rows, -vote)[:, 0]]
+    return _odds(np.vecdot(votes > 0, ones), np.vecdot(votes < 0, zeros), aggregator)
 
 
 def _odds(ones: Floats, zeros: Floats, aggregator: ClosedForm) -> Floats:

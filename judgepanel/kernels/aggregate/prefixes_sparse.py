@@ -16,9 +16,6 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
 Votes = NDArray[np.int8]
-Placed = Callable[[Index, Index, Votes], tuple[Index, Floats]]
-"""From rows (n,), judges (n, w) and their votes, 0 for none: places in the ranking, and weights."""
-
 _CELLS = 262_144
 
 
@@ -45,19 +42,22 @@ def places_without_own(keys: Floats) -> Callable[[Index, Index, NDArray[np.bool_
     """Places of voters in the ranking without their item's own label.
 
     ``keys`` (3, n_judges) are the sort keys of a judge whose own vote was wrong, missing or right,
-    in ascending order. The function takes cases and judges (n, w), and which of these cells hold
-    a voter.
+    in ascending order; (1, n_judges) if it has no effect. The function takes cases and judges
+    (n, w), and which of these cells hold a voter.
     """
     n_judges = keys.shape[1]
     # Ties are in the order of the columns, so codes compare as keys and columns do.
-    code = places_in(np.lexsort((np.tile(np.arange(n_judges), 3), keys.ravel()))).reshape(3, -1)
+    order = np.lexsort((np.tile(np.arange(n_judges), len(keys)), keys.ravel()))
+    code = places_in(order).reshape(len(keys), -1)
+    if len(keys) == 1:
+        return lambda case, judges, voted: code[case, judges]
     before = np.searchsorted(np.sort(code[1]), code)
 
-    def places(case: Index, judges: Index, real: NDArray[np.bool_]) -> Index:
+    def places(case: Index, judges: Index, voted: NDArray[np.bool_]) -> Index:
         own, others = code[case, judges], code[1][judges]
         ahead = (own[:, None, :] < own[:, :, None]).astype(np.int64)
         ahead -= others[:, None, :] < own[:, :, None]
-        moved = np.einsum("nij,nj->ni", ahead, real.astype(np.int64))
+        moved = np.einsum("nij,nj->ni", ahead, voted.astype(np.int64))
         return np.asarray(before[case, judges] + moved)
 
     return places
@@ -67,27 +67,32 @@ def voters_scores(
     all_votes: Votes,
     rows: Index,
     ks: Index,
-    placed: Placed,
+    keys: Floats,
+    weights: Floats,
+    case: Callable[[Index, Votes], Index] | None,
     cumulated: Callable[[Floats, Votes], Floats],
 ) -> tuple[Floats, Index]:
     """Return logits (n_k, n) of every prefix, and the place (n,) of the first voter of each row.
 
+    ``keys`` and ``weights`` (n_cases, n_judges) are those of each ``case`` of a vote.
     ``cumulated`` turns weights and votes (n, w) in the order of the ranking into the logits of
     their prefixes; the first voter of a row without votes is past the last judge.
     """
     n_judges = all_votes.shape[1]
+    places_of = places_without_own(keys)
     logits, first = np.empty((len(ks), len(rows))), np.empty(len(rows), dtype=np.int64)
     step = max(1, _CELLS // n_judges)
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
         judges, votes = _voters(all_votes[rows[block]])
-        places, weights = placed(rows[block], judges, votes)
-        places = np.where(votes == 0, n_judges, places)
+        cases = np.zeros_like(judges) if case is None else case(rows[block], votes)
+        places = np.where(votes == 0, n_judges, places_of(cases, judges, votes != 0))
         ranked = np.argsort(places, axis=1)
         first[block] = places.min(axis=1)
         prefixes = np.zeros((len(votes), votes.shape[1] + 1))
         prefixes[:, 1:] = cumulated(
-            np.take_along_axis(weights, ranked, axis=1), np.take_along_axis(votes, ranked, axis=1)
+            np.take_along_axis(weights[cases, judges], ranked, axis=1),
+            np.take_along_axis(votes, ranked, axis=1),
         )
         logits[:, block] = np.take_along_axis(prefixes, _within(places, ks), axis=1).T
     return logits, first

@@ -22,7 +22,7 @@ from judgepanel.kernels.aggregate.prefixes import (
     PrefixScores,
     closed_form_weights,
     counts,
-    own_counts,
+    counts_without_own,
     prior_logit,
 )
 from judgepanel.kernels.ballots import Ballots
@@ -122,19 +122,16 @@ def subset_trial(
     """Return a trial with weights from the calibration rows; their own units are left out there."""
     rows = split.calibration
     correct, voted = counts(ballots, rows)
-    own_correct, own_voted, case = own_counts(ballots, rows)
-    rest_voted = np.maximum(voted - own_voted, 0.0)
-    rest_correct = np.clip(correct - own_correct, 0.0, rest_voted)
-    left_out = closed_form_weights(aggregator, rest_correct, rest_voted)
-    cases = _wide(case(rows, ballots.votes[rows]), ballots.n_judges)
-    own = np.take_along_axis(left_out, cases, axis=0)
     weights = closed_form_weights(aggregator, correct, voted)
+    correct, voted, case = counts_without_own(ballots, rows, correct, voted)
+    cases = _wide(case(rows, ballots.votes[rows]), ballots.n_judges)
+    left_out = np.take_along_axis(closed_form_weights(aggregator, correct, voted), cases, axis=0)
     prior = prior_logit(ballots, rows) if aggregator == "log_odds" else 0.0
     return SubsetTrial(
         ballots,
         split,
         calibrator,
-        _additions(ballots.votes[rows], own, aggregator, prior),
+        _additions(ballots.votes[rows], left_out, aggregator, prior),
         _additions(ballots.votes[split.evaluation], weights[None], aggregator, prior),
     )
 
