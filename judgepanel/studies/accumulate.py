@@ -8,6 +8,7 @@ it overflows.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -255,7 +256,7 @@ def tally(
     Without ``compared`` arms, the paper's sign-flip tests are omitted. The splits are added to
     those of ``into``, whose memory is reused: it must not be used again.
     """
-    rows: dict[str, list[object]] = {name: [] for name in _PER_SPLIT}
+    rows: dict[str, list[object]] = defaultdict(list)
     evaluated = np.zeros(n_items, dtype=np.int64) if into is None else into.evaluated
     differences: list[Floats] = []
     sums = None if into is None else _ItemSums(into.item_sums, into.item_hits)
@@ -267,20 +268,18 @@ def tally(
             sums = _ItemSums.zeros(n_c, n_a, n_items)
         tested = np.zeros((n_c, 0), dtype=np.int64)
         if compared is not None:
-            others = np.tile(compared, (n_c, 1))
-            tested = np.column_stack([others, chosen, np.full(n_c, reference)])
+            tested = np.column_stack([np.tile(compared, (n_c, 1)), chosen, np.full(n_c, reference)])
         totals, nll = sums.add(split.evaluation, arms, chosen, tested)
         evaluated[split.evaluation] += 1
         replaced = replaced + arms.replaced
         if compared is not None:
             differences.append(np.concatenate(nll[:, :-1] - nll[:, -1:]))
-        levels = totals / len(split.evaluation)
-        means = [_with_chosen(values, chosen) for values in (*levels, arms.ece)]
+        means = (*(totals / len(split.evaluation)), arms.ece)
         for name, value in (
             ("numbers", split.number),
             ("n_calibration", len(split.calibration)),
             ("n_evaluation", len(split.evaluation)),
-            ("split_means", means),
+            ("split_means", [_with_chosen(values, chosen) for values in means]),
             ("chosen_on", arms.chosen_on),
             ("chosen", chosen),
             ("null_nll", arms.null_nll),
@@ -291,35 +290,33 @@ def tally(
     if sums is None:
         raise ValueError("no split to tally")
     n_c = len(sums.hits)
-    if compared is not None:
-        rows["flip_t"], rows["flip_p"] = _flips(differences, n_c, seed)
-    else:
-        rows["flip_t"] = rows["flip_p"] = [np.zeros((n_c, 0)) for _ in rows["numbers"]]
-    stacked = {name: np.array(values) for name, values in rows.items()}
+    flip_t, flip_p = (
+        np.zeros((2, len(rows["numbers"]), n_c, 0))
+        if compared is None
+        else _flips(differences, n_c, seed)
+    )
     total = Tally(
         compared=np.array([], dtype=np.int64) if compared is None else compared,
         reference=reference,
+        flip_t=flip_t,
+        flip_p=flip_p,
         item_sums=sums.losses,
         item_hits=sums.hits,
         evaluated=evaluated,
         replaced=np.asarray(replaced),
-        **stacked,
+        **{name: np.array(values) for name, values in rows.items()},
     )
     return total if into is None else replace(total, **_joined(into, total))
 
 
-def _flips(differences: list[Floats], n_c: int, seed: int) -> tuple[list[object], list[object]]:
-    """Sign-flip t and p (C, M + 1) of every split; splits of equal size share one set of signs."""
-    t: list[object] = [None] * len(differences)
-    p: list[object] = [None] * len(differences)
+def _flips(differences: list[Floats], n_c: int, seed: int) -> Floats:
+    """Sign-flip t and p of every split, (2, S, C, M + 1); those of equal size share their signs."""
+    flips = np.empty((2, len(differences), n_c, len(differences[0]) // n_c))
     for size in {values.shape[1] for values in differences}:
         same = [i for i, values in enumerate(differences) if values.shape[1] == size]
-        all_t, all_p = sign_flip(np.concatenate([differences[i] for i in same]), seed=seed)
-        for i, one_t, one_p in zip(
-            same, np.split(all_t, len(same)), np.split(all_p, len(same)), strict=True
-        ):
-            t[i], p[i] = one_t.reshape(n_c, -1), one_p.reshape(n_c, -1)
-    return t, p
+        tests = sign_flip(np.concatenate([differences[i] for i in same]), seed=seed)
+        flips[:, same] = np.reshape(tests, (2, len(same), *flips.shape[2:]))
+    return flips
 
 
 def _with_chosen(values: Floats, chosen: Ints) -> Floats:
@@ -340,7 +337,7 @@ class _ItemSums:
         return cls(np.zeros((2, *shape), dtype=np.int64), np.zeros(shape, dtype=np.uint16))
 
     def add(
-        self, evaluation: Ints, scored: Scored, chosen: Ints, tested: Ints
+        self, evaluation: Ints, arms: Scored, chosen: Ints, tested: Ints
     ) -> tuple[Floats, Floats]:
         """Add one split, in blocks that fit the cache; items that it does not evaluate get 0.
 
@@ -348,7 +345,7 @@ class _ItemSums:
         ``tested`` (C, T).
         """
         n_items = self.hits.shape[-1]
-        totals = np.zeros((len(ITEM_METRICS), *scored.chosen_on.shape))
+        totals = np.zeros((len(ITEM_METRICS), *arms.chosen_on.shape))
         nll = np.empty((*tested.shape, len(evaluation)))
         for start in range(0, n_items, _CELLS):
             here = slice(start, min(start + _CELLS, n_items))
@@ -356,7 +353,7 @@ class _ItemSums:
             n = items.stop - items.start
             position = np.full(here.stop - here.start, n)
             position[evaluation[items] - start] = np.arange(n)
-            for c, block, scores in scored.parts(items):
+            for c, block, scores in arms.parts(items):
                 for m, values in enumerate(scores):
                     totals[m, c, block] += values.sum(axis=-1)
                     sums = (self.hits if m == _HIT else self.losses[m])[c, :, here]
@@ -388,5 +385,5 @@ def _in_units(scores: Floats, out: Ints) -> None:
     out -= _ROUND_BITS
 
 
-def _in_halves(hits: Floats, out: Halves) -> None:
-    np.multiply(hits, 2.0, out=out, casting="unsafe")
+def _in_halves(scores: Floats, out: Halves) -> None:
+    np.multiply(scores, 2.0, out=out, casting="unsafe")

@@ -170,52 +170,51 @@ class _Family:
             self.made[name] = _FITTERS[name](self)
         return self.made[name]
 
-    def without_replacement(self, kind: MapCalibrator, params: Floats) -> MapFit:
-        return MapFit(kind, params, np.zeros(len(params), dtype=bool))
-
-    def or_temperature(
-        self, kind: MapCalibrator, params: Floats, fitted: NDArray[np.bool_]
+    def map_fit(
+        self, kind: MapCalibrator, params: Floats, fitted: NDArray[np.bool_] | None = None
     ) -> MapFit:
+        """Maps, with temperature where they are not ``fitted``; None if all are."""
+        if fitted is None:
+            return MapFit(kind, params, np.zeros(len(params), dtype=bool))
         return MapFit(kind, np.where(fitted[:, None], params, self.temperature), ~fitted)
 
 
 def _none(family: _Family) -> CalibrationFit:
-    identity = np.tile(IDENTITY, (len(family.temperature), 1))
-    return family.without_replacement("none", identity)
+    return family.map_fit("none", np.tile(IDENTITY, (len(family.temperature), 1)))
 
 
 def _temperature(family: _Family) -> CalibrationFit:
-    return family.without_replacement("temperature", family.temperature)
+    return family.map_fit("temperature", family.temperature)
 
 
 def _platt(family: _Family) -> CalibrationFit:
     if family.columns.symmetric:
-        return family.without_replacement("platt", family.temperature)
+        return family.map_fit("platt", family.temperature)
     columns = family.columns
     params, fitted = fit_platt(columns.logits, columns.signs, columns.weights, start=family.start)
-    return family.or_temperature("platt", params, fitted)
+    return family.map_fit("platt", params, fitted)
 
 
 def _beta(family: _Family) -> CalibrationFit:
     params, fitted = _penalised(family.columns, LAMBDA, ALPHA, family.start)
-    return family.or_temperature("beta", params, fitted)
+    return family.map_fit("beta", params, fitted)
 
 
 def _beta_l2(family: _Family) -> CalibrationFit:
     params, fitted = _penalised(family.columns, LAMBDA_L2, 0.0, family.temperature)
-    return family.or_temperature("beta_l2", params, fitted)
+    return family.map_fit("beta_l2", params, fitted)
 
 
 def _beta_free(family: _Family) -> CalibrationFit:
     columns, start = family.columns, family.temperature
     if columns.symmetric:
-        return family.without_replacement("beta_free", start)
+        return family.map_fit("beta_free", start)
     params, fitted = start.copy(), ~columns.separable()
     if fitted.any():
         able = np.flatnonzero(fitted)
         params[able], converged = _penalised(columns.part(able), 0.0, ALPHA, start[able])
         fitted[able] = converged & (np.abs(params[able]).max(-1) < MAX_SLOPE)
-    return family.or_temperature("beta_free", params, fitted)
+    return family.map_fit("beta_free", params, fitted)
 
 
 def _beta_clipped(family: _Family) -> CalibrationFit:
@@ -223,7 +222,7 @@ def _beta_clipped(family: _Family) -> CalibrationFit:
     logits = np.clip(columns.logits, -INPUT_CLIP, INPUT_CLIP)
     if columns.symmetric:
         slope = fit_scale(logits, columns.signs, columns.weights, penalty=LAMBDA, lowest=-MAX_SLOPE)
-        map_fit = family.without_replacement("beta_clipped", tied(slope))
+        map_fit = family.map_fit("beta_clipped", tied(slope))
     else:
         params, fitted = fit_beta(
             logits, columns.signs, columns.weights, start=family.temperature, bounded=False
@@ -231,9 +230,7 @@ def _beta_clipped(family: _Family) -> CalibrationFit:
         stands_in = family.temperature
         if not fitted.all():  # the fallback must see the clipped input, too
             stands_in = tied(fit_scale(logits, columns.signs, columns.weights))
-        map_fit = replace(family, temperature=stands_in).or_temperature(
-            "beta_clipped", params, fitted
-        )
+        map_fit = replace(family, temperature=stands_in).map_fit("beta_clipped", params, fitted)
     return replace(map_fit, clip=INPUT_CLIP)
 
 
@@ -245,13 +242,13 @@ def _beta_cv(family: _Family) -> CalibrationFit:
 
     def fits(learn: Columns, own: Index) -> list[CalibrationFit]:
         params, _ = _path(learn, whole[:, own])
-        return [family.without_replacement("beta_cv", maps) for maps in params]
+        return [family.map_fit("beta_cv", maps) for maps in params]
 
     which = np.full(len(family.temperature), GRID.index(LAMBDA))
     if _has_folds(family):
         which = lowest(cross_validated(family.columns, family.fold, fits)[0])
     at = which, np.arange(len(which))
-    map_fit = family.or_temperature("beta_cv", whole[at], fitted[at])
+    map_fit = family.map_fit("beta_cv", whole[at], fitted[at])
     return replace(map_fit, penalty=np.array(GRID)[which])
 
 
