@@ -324,9 +324,9 @@ def losses_by_fold(
 
     numbers = np.unique(fold).tolist()
     losses = np.empty((len(calibrators), *scores.calibration.shape))
-    fitted = calibrate_each(ballots, map(left_out, numbers), calibrators)
-    for number, maps in zip(numbers, fitted, strict=True):
-        losses[..., fold == number] = item_losses(maps)
+    fits = calibrate_each(ballots, map(left_out, numbers), calibrators)
+    for number, fitted in zip(numbers, fits, strict=True):
+        losses[..., fold == number] = item_losses(fitted)
     return losses
 
 

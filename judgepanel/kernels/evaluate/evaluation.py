@@ -112,11 +112,11 @@ def evaluate_each(
         )
         for i in order
     ]
-    fitted = calibrate_each(ballots, scored, recipe.calibrators, in_sample=recipe.in_sample)
     nothing = np.zeros((0, len(ks)))
+    fits = calibrate_each(ballots, scored, recipe.calibrators, in_sample=recipe.in_sample)
     results = {
-        i: evaluate(ballots, split, maps, scores.order, nothing)
-        for i, (split, scores), maps in zip(order, scored, fitted, strict=True)
+        i: evaluate(ballots, split, fitted, scores.order, nothing)
+        for i, (split, scores), fitted in zip(order, scored, fits, strict=True)
     }
     return [results[i] for i in range(len(splits))]
 
@@ -151,19 +151,19 @@ def inner_losses(
     spawn_key=key)``; cross-fitted aggregators use the same folds.
     """
     if cross_fits(recipe.aggregator) and not recipe.in_sample:
-        whole = Split(0, rows, rows[:0])
-        scores = _scores(ballots, whole, ks, recipe, key)
-        return losses_by_fold(ballots, whole, scores, recipe.calibrators)
+        split = Split(0, rows, rows[:0])
+        scores = _scores(ballots, split, ks, recipe, key)
+        return losses_by_fold(ballots, split, scores, recipe.calibrators)
     losses = np.empty((len(recipe.calibrators), len(ks), len(rows)))
     place = np.full(ballots.n_items, -1)
     place[rows] = np.arange(len(rows))
-    inner_splits = folds(ballots.units, rows, n_folds, seed=recipe.seed, key=key)
+    splits = folds(ballots.units, rows, n_folds, seed=recipe.seed, key=key)
     scored = (
-        (inner, _scores(ballots, inner, ks, recipe, (*key, inner.number))) for inner in inner_splits
+        (split, _scores(ballots, split, ks, recipe, (*key, split.number))) for split in splits
     )
-    fitted = calibrate_each(ballots, scored, recipe.calibrators, in_sample=recipe.in_sample)
-    for inner, maps in zip(inner_splits, fitted, strict=True):
-        losses[..., place[inner.evaluation]] = item_losses(maps)
+    fits = calibrate_each(ballots, scored, recipe.calibrators, in_sample=recipe.in_sample)
+    for split, fitted in zip(splits, fits, strict=True):
+        losses[..., place[split.evaluation]] = item_losses(fitted)
     return losses
 
 

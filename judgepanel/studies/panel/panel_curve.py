@@ -111,6 +111,30 @@ class PanelCurveSpec:
             seed=self.settings.seed,
         )
 
+    def panel_sizes(self, n_judges: int) -> Ints:
+        """Return sorted panel sizes to evaluate, with 1, all judges and the sizes compared.
+
+        If ``ks`` is None, a cross-fitted aggregator, which needs a fit for every size and fold,
+        gets ``CHOICE_SIZES`` sizes on a logarithmic scale.
+
+        Raises
+        ------
+        InputError
+            A size below 1.
+        """
+        ks = self.ks
+        check_panels((*(ks or ()), *self.compare))
+        if ks is None and cross_fits(self.aggregator):
+            ks = tuple(np.geomspace(1, n_judges, CHOICE_SIZES).round().astype(int).tolist())
+        if ks == () or (ks is None and n_judges <= DENSE_JUDGES):
+            return np.arange(1, n_judges + 1)
+        if ks is None:
+            dense = np.arange(1, 41)
+            sparse = np.geomspace(41, n_judges, _GRID_SIZE - len(dense)).round()
+            ks = tuple(np.concatenate([dense, sparse]).astype(int).tolist())
+        wanted = {1, n_judges, *(k for k in (*ks, *self.compare) if k <= n_judges)}
+        return np.array(sorted(wanted), dtype=np.int64)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PanelCurve(SplitResult):
@@ -186,35 +210,6 @@ class PanelCurve(SplitResult):
         return next(arms, None)
 
 
-def panel_sizes(
-    n_judges: int,
-    ks: tuple[int, ...] | None,
-    compare: tuple[int, ...],
-    aggregator: AnyAggregator = "one_coin",
-) -> Ints:
-    """Return sorted panel sizes to evaluate, always including 1, all judges and sizes compared.
-
-    If ``ks`` is None, a cross-fitted aggregator, which needs a fit for every size and fold, gets
-    ``CHOICE_SIZES`` sizes on a logarithmic scale.
-
-    Raises
-    ------
-    InputError
-        A size below 1.
-    """
-    check_panels((*(ks or ()), *compare))
-    if ks is None and cross_fits(aggregator):
-        ks = tuple(np.geomspace(1, n_judges, CHOICE_SIZES).round().astype(int).tolist())
-    if ks == () or (ks is None and n_judges <= DENSE_JUDGES):
-        return np.arange(1, n_judges + 1)
-    if ks is None:
-        dense = np.arange(1, 41)
-        sparse = np.geomspace(41, n_judges, _GRID_SIZE - len(dense)).round()
-        ks = tuple(np.concatenate([dense, sparse]).astype(int).tolist())
-    wanted = {1, n_judges, *(k for k in (*ks, *compare) if k <= n_judges)}
-    return np.array(sorted(wanted), dtype=np.int64)
-
-
 def choice_sizes(ks: Ints) -> Ints:
     """Return the panel sizes among which k is chosen: about ``CHOICE_SIZES``, with 1 and all.
 
@@ -234,7 +229,7 @@ def run_chunk(
     """Evaluate the splits of one chunk, and add them to those of ``into``."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
-    ks = panel_sizes(ballots.n_judges, spec.ks, spec.compare, spec.aggregator)
+    ks = spec.panel_sizes(ballots.n_judges)
     offered = np.isin(ks, choice_sizes(ks))
 
     def arms(split: Split) -> FittedArms:
@@ -255,15 +250,15 @@ def run_chunk(
 def large(votes: VoteMatrix, spec: PanelCurveSpec) -> bool:
     """Whether the scores of a split have so many cells that workers would need too much memory."""
     ballots = prepare(votes, spec.settings).ballots
-    ks = panel_sizes(ballots.n_judges, spec.ks, spec.compare, spec.aggregator)
-    return ballots.n_items * len(ks) * len(spec.calibrators) >= _LARGE
+    n_arms = len(spec.panel_sizes(ballots.n_judges)) * len(spec.calibrators)
+    return ballots.n_items * n_arms >= _LARGE
 
 
 def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve:
     """Return intervals and verdicts from the splits so far."""
     prepared = prepare(votes, spec.settings)
     totals = partial.in_order()
-    ks = panel_sizes(prepared.ballots.n_judges, spec.ks, spec.compare, spec.aggregator)
+    ks = spec.panel_sizes(prepared.ballots.n_judges)
     rare = errs_rarely(prepared)
     levels = grid_estimates(totals, prepared.ballots.units, rare=rare)
     correct, voted = counts(prepared.ballots, np.arange(prepared.ballots.n_items))
@@ -324,4 +319,4 @@ PANEL_CURVE: Study[PanelCurveSpec, Tally, PanelCurve] = Study(
     merge=merge,
 )
 
-__all__ = ["PANEL_CURVE", "PanelCurve", "PanelCurveSpec", "Verdict", "merge", "panel_sizes"]
+__all__ = ["PANEL_CURVE", "PanelCurve", "PanelCurveSpec", "Verdict", "merge"]

@@ -16,7 +16,6 @@ from judgepanel.studies.panel.panel_curve import (
     PanelCurve,
     PanelCurveSpec,
     choice_sizes,
-    panel_sizes,
     run_chunk,
 )
 from judgepanel.studies.runner import run
@@ -236,20 +235,20 @@ class TestOneClass:
 
 class TestSizes:
     def test_up_to_200_judges_take_every_size_and_more_a_grid(self):
-        assert panel_sizes(200, None, ()).tolist() == list(range(1, 201))
-        grid = panel_sizes(1000, None, (5, 10)).tolist()
+        assert PanelCurveSpec(compare=()).panel_sizes(200).tolist() == list(range(1, 201))
+        grid = PanelCurveSpec(compare=(5, 10)).panel_sizes(1000).tolist()
         assert grid[:40] == list(range(1, 41))
         assert grid[-1] == 1000
         assert len(grid) <= 120
-        assert panel_sizes(1000, (), ()).tolist() == list(range(1, 1001))
+        assert PanelCurveSpec(ks=(), compare=()).panel_sizes(1000).tolist() == list(range(1, 1001))
 
     def test_sizes_asked_for_come_with_one_all_and_those_compared(self):
-        assert panel_sizes(30, (7, 99), (3, 50)).tolist() == [1, 3, 7, 30]
+        assert PanelCurveSpec(ks=(7, 99), compare=(3, 50)).panel_sizes(30).tolist() == [1, 3, 7, 30]
 
     @pytest.mark.parametrize(("ks", "compare"), [((0,), ()), (None, (-1,))])
     def test_a_panel_of_nobody_is_refused(self, ks, compare):
         with pytest.raises(InputError, match="at least one judge"):
-            panel_sizes(5, ks, compare)
+            PanelCurveSpec(ks=ks, compare=compare).panel_sizes(5)
 
     def test_a_grid_is_a_slice_of_the_full_curve(self, votes, result):
         spec = replace(spec_of(calibrators=ALL), ks=(2, 5))
