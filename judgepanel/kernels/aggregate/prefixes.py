@@ -163,7 +163,7 @@ def prefix_scores(
         closed_form_weights(aggregator, correct, voted)[None],
     )
     left_out = whole
-    if own_label == "removed":
+    if own_label != "seen":
         correct, voted, case = counts_without_own(ballots, calibration, correct, voted)
         left_out = _Cases(
             -ranking_key(correct, voted, ranking),

@@ -106,11 +106,8 @@ def evaluate_each(
     # Splits of like size share a batch, which is padded to the largest.
     order = sorted(range(len(splits)), key=lambda i: len(splits[i].calibration))
     scored = [
-        (
-            splits[i],
-            _scores(ballots, splits[i], ks, recipe, (splits[i].number, 4), compared=False),
-        )
-        for i in order
+        (split, _scores(ballots, split, ks, recipe, (split.number, 4), compared=False))
+        for split in (splits[i] for i in order)
     ]
     nothing = np.zeros((0, len(ks)))
     fits = calibrate_each(ballots, scored, recipe.calibrators, in_sample=recipe.in_sample)
