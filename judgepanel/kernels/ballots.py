@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from judgepanel.kernels.aggregate.vote_cells import part_of, sparse_of
 from judgepanel.scoring.units import unit_codes
 
+if TYPE_CHECKING:
+    from judgepanel.kernels.aggregate.vote_cells import Cells, Sparse
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, eq=False)  # Slots would leave no place for what is computed once.
 class Ballots:
     """Labelled items ready for the kernels.
 
@@ -39,6 +45,15 @@ class Ballots:
     unlabelled: NDArray[np.int8] | None = None
     ties: NDArray[np.bool_] | None = None
     margins: NDArray[np.float64] | None = None
+
+    @cached_property
+    def sparse(self) -> Sparse | None:
+        """The votes as a sparse matrix; None where they are few, or most of them are there."""
+        return sparse_of(self.votes)
+
+    def part(self, rows: NDArray[np.int64], judges: NDArray[np.int64]) -> Cells:
+        """Return the votes (n, k) of some judges on some items, as products take them."""
+        return part_of(self.votes, self.sparse, rows, judges)
 
     def of_judges(self, judges: ArrayLike) -> Ballots:
         """Return the same items with some of the judges: a mask, or positions of columns."""

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.kernels.aggregate.vote_cells import dense_of, has_votes
+
 if TYPE_CHECKING:
     from judgepanel.kernels.aggregate.vote_cells import Cells
 
@@ -50,7 +52,7 @@ class Agreement:
         return similarity
 
 
-def agreement_among(votes: Votes, weights: Floats) -> tuple[Agreement, Floats]:
+def agreement_among(votes: Cells, weights: Floats) -> tuple[Agreement, Floats]:
     """Prototypes among signed votes (n, k), evenly spaced, and their directions (m, r).
 
     Features ``similarity @ directions`` have inner products close to the kernel. There are r of
@@ -59,9 +61,9 @@ def agreement_among(votes: Votes, weights: Floats) -> tuple[Agreement, Floats]:
     """
     squares = weights * weights
     total = float(squares.sum())
-    some = votes[votes.any(axis=1)]
+    some = np.flatnonzero(has_votes(votes))
     chosen = np.unique(np.linspace(0, len(some) - 1, min(PROTOTYPES, len(some))).astype(np.int64))
-    prototypes, times = _distinct(some[chosen])
+    prototypes, times = _distinct(dense_of(votes[some[chosen]]))
     agreement = Agreement(squares / total if total > 0.0 else squares, prototypes)
     if not len(prototypes) or total <= 0.0:
         return agreement, np.zeros((len(prototypes), 0))

@@ -6,10 +6,15 @@ are put into one group, and a sum that counts each of a group of m by 1/m counts
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.judges.redundancy import error_counts
+
+if TYPE_CHECKING:
+    from judgepanel.kernels.aggregate.vote_cells import Cells
 
 Index = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -29,10 +34,10 @@ def copy_groups(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> Index:
     return groups_among(copies(votes, signs), votes.shape[1])
 
 
-def copies(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> Bools | None:
+def copies(votes: Cells, signs: NDArray[np.int8]) -> Bools | None:
     """Which pairs of judges (k, k) are near-copies; None where nobody has any."""
-    k = votes.shape[1]
-    if not 2 <= k <= MOST_JUDGES or len(votes) < LEAST_ITEMS:
+    n_items, k = votes.shape
+    if not 2 <= k <= MOST_JUDGES or n_items < LEAST_ITEMS:
         return None
     counts = error_counts(votes, signs)
     n, wrong = counts.joint, counts.wrong

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,9 +42,12 @@ from judgepanel.kernels.aggregate.ridge import Prior
 from judgepanel.kernels.aggregate.ridge_bounds import Floor
 from judgepanel.kernels.aggregate.ridge_chord import solve_paths
 from judgepanel.kernels.aggregate.ridge_path import solve_path
-from judgepanel.kernels.aggregate.vote_cells import cells_of, has_votes, is_sparse, part_of
+from judgepanel.kernels.aggregate.vote_cells import cells_of, has_votes, taken
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.maps import softplus
+
+if TYPE_CHECKING:
+    from judgepanel.kernels.aggregate.vote_cells import Cells
 
 CS = tuple(float(c) for c in np.geomspace(1e-4, 1.0, 9))
 BATCH_CELLS = 300_000
@@ -79,10 +83,18 @@ class JointPanel:
 
     def logits(self, votes: NDArray[np.int8]) -> Floats:
         """Raw logits (n,) of signed votes (n, n_judges); 0 where none of the judges voted."""
-        logits = np.empty(len(votes))
-        for start in range(0, len(votes), _ROWS):
-            rows = np.arange(start, min(start + _ROWS, len(votes)))
-            seen = cells_of(part_of(votes, rows, self.judges))
+        return self._logits(
+            np.arange(len(votes)), lambda rows: cells_of(taken(votes, rows, self.judges))
+        )
+
+    def scores(self, ballots: Ballots, rows: Index) -> Floats:
+        """The same of the votes on some items (n,) of ballots."""
+        return self._logits(rows, lambda block: ballots.part(block, self.judges))
+
+    def _logits(self, rows: Index, votes_on: Callable[[Index], Cells]) -> Floats:
+        logits = np.empty(len(rows))
+        for start in range(0, len(rows), _ROWS):
+            seen = votes_on(rows[start : start + _ROWS])
             sums = seen.astype(np.float64) @ self.weights + self.intercept
             if self.agreement is not None:
                 sums += self.agreement.similarity(seen) @ self.agreement_weights
@@ -116,11 +128,10 @@ class Form:
         self, ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking
     ) -> list[Floats]:
         fitted = _fit_sizes(ballots, fits, ks.tolist(), ranking, self, CS)
-        scores = []
-        for fit, panels in zip(fits, fitted, strict=True):
-            votes = ballots.votes[fit.score]
-            scores.append(np.stack([panel.logits(votes) for panel in panels]))
-        return scores
+        return [
+            np.stack([panel.scores(ballots, fit.score) for panel in panels])
+            for fit, panels in zip(fits, fitted, strict=True)
+        ]
 
 
 stacking = Form(one_coin=False, agreement=False, monotone=False)
@@ -288,12 +299,11 @@ class _Model:
     agreement: Agreement | None
     pull: Floats
 
-    def logits(self, seen: NDArray[np.int8]) -> Floats:
+    def logits(self, seen: Cells) -> Floats:
         """Logits (n_C, n) of signed votes (n, k) of its judges."""
-        cells = cells_of(seen)
-        values = self.weights @ cells.T.astype(np.float64) + self.intercept[:, None]
+        values = self.weights @ seen.T.astype(np.float64) + self.intercept[:, None]
         if self.agreement is not None:
-            values += self.pull @ self.agreement.similarity(cells).T
+            values += self.pull @ self.agreement.similarity(seen).T
         return np.asarray(values)
 
 
@@ -301,7 +311,7 @@ def _fit(
     batch: list[Features], Cs: Sequence[float], *, scale: bool, intercept: bool
 ) -> list[_Model]:
     """Models of a batch along the path of ridges."""
-    if all(example.bounded is None and not is_sparse(example.votes) for example in batch):
+    if all(example.bounded is None and isinstance(example.votes, np.ndarray) for example in batch):
         taught = [problem(example, scale=scale, intercept=intercept) for example in batch]
         optima = solve_paths([fit for fit, _ in taught], Cs)
         return [
@@ -358,8 +368,8 @@ def _average(
     total, scored = np.zeros(len(Cs)), 0
     for fold, model in left_out.items():
         rows = fit.learn[fit.fold == fold]
-        seen = part_of(ballots.votes, rows, model.judges)
-        some = seen.any(axis=1)
+        seen = ballots.part(rows, model.judges)
+        some = has_votes(seen)
         margins = model.logits(seen[some]) * ballots.signs[rows[some]]
         total += softplus(-margins).sum(axis=1)
         scored += len(margins[0])

@@ -16,9 +16,8 @@ from judgepanel.kernels.aggregate.ridge_chord import Problem
 from judgepanel.kernels.aggregate.ridge_design import DenseDesign, SparseDesign
 from judgepanel.kernels.aggregate.vote_cells import (
     ROWS,
-    cells_of,
+    dense_of,
     has_votes,
-    part_of,
     row_sums,
     signed,
 )
@@ -45,7 +44,7 @@ class Features:
     judges : int (k,), columns of the ballots, best first.
     times : float (n,), how many learn rows each row stands for: those that are alike in all that
         follows can be one. 1 for each unless :func:`features` is asked for ``distinct`` ones.
-    votes : int8 (n, k), signed votes.
+    votes : (n, k), signed votes: int8, or sparse where they are large and sparse.
     signs : float (n,), signs of the labels; 0 for rows that none of these judges voted on.
     groups : int (k,), near-copies share a number (:mod:`kernels.aggregate.copies`).
     base : float (k,), one-coin weights; a group of m near-copies counts once, each by 1/m.
@@ -61,7 +60,7 @@ class Features:
 
     judges: Index
     times: Floats
-    votes: NDArray[np.int8]
+    votes: Cells
     signs: Floats
     groups: Index
     base: Floats
@@ -73,6 +72,11 @@ class Features:
     level: float
     bounded: NDArray[np.bool_] | None
     shrink: float
+
+    @property
+    def dense(self) -> NDArray[np.int8]:
+        """The votes (n, k) as an array."""
+        return dense_of(self.votes)
 
     def middle(self, columns: Floats | Cells) -> Floats:
         """Centre (q,) of features (n, q): the classes' midpoint, shrunk; each mean is shrunk by a
@@ -89,11 +93,11 @@ class Features:
     def centre(self, *, scale: bool) -> Floats:
         """Centre (k + r + scale,) of votes, agreement and one-coin score."""
         beside = self.columns_beside(scale=scale)
-        return np.concatenate([self.middle(cells_of(self.votes)), self.middle(beside)])
+        return np.concatenate([self.middle(self.votes), self.middle(beside)])
 
     def columns(self, *, scale: bool) -> Floats:
         """Features (n, k + r + scale): votes, agreement, one-coin score."""
-        return np.concatenate([self.votes, self.columns_beside(scale=scale)], axis=1)
+        return np.concatenate([self.dense, self.columns_beside(scale=scale)], axis=1)
 
     def columns_beside(self, *, scale: bool) -> Floats:
         """Features after those of the votes, (n, r + scale)."""
@@ -158,7 +162,7 @@ class Record:
         correct, voted = (total[judges] for total in counts(ballots, rows))
         pairs = None
         if compared:
-            pairs = copies(ballots.votes[rows][:, judges[:compared]], ballots.signs[rows])
+            pairs = copies(ballots.part(rows, judges[:compared]), ballots.signs[rows])
         return cls(judges, correct, voted, pairs)
 
 
@@ -182,10 +186,9 @@ def features(
         record = Record.of(ballots, rows, judges, len(judges) if one_coin else 0)
     k = len(judges)
     correct, voted = record.correct[:k], record.voted[:k]
-    votes = part_of(ballots.votes, rows, judges)
+    votes = ballots.part(rows, judges)
     labels, units = ballots.signs[rows], ballots.units[rows]
-    cells = cells_of(votes)
-    signs = np.where(has_votes(cells), labels, 0).astype(np.float64)
+    signs = np.where(has_votes(votes), labels, 0).astype(np.float64)
     groups = groups_among(record.copies, k) if one_coin else np.arange(k)
     shares = copy_shares(groups)
     weights = one_coin_weight(correct, voted)
@@ -195,11 +198,10 @@ def features(
         alike, directions = agreement_among(votes, weights * np.sqrt(shares))
         directions = directions * np.sqrt(float(k))
     times = np.ones(len(rows))
-    if distinct and isinstance(cells, np.ndarray) and are_single(units):
+    if distinct and isinstance(votes, np.ndarray) and are_single(units):
         some, times = _distinct(votes, labels)
         votes, labels, units, signs = votes[some], labels[some], units[some], signs[some]
-        cells = votes
-    right = signed(cells, labels)
+    right = signed(votes, labels)
     score = left_out_margins(right, units, correct, voted, shares) * signs
     base = weights * shares if one_coin else np.zeros_like(weights)
     verdicts = Verdicts(right, times, correct, voted)
@@ -213,10 +215,10 @@ def features(
         score=score,
         agreement=alike,
         directions=directions,
-        span=np.zeros((len(votes), 0)) if alike is None else alike.similarity(cells) @ directions,
+        span=np.zeros((len(units), 0)) if alike is None else alike.similarity(votes) @ directions,
         rate=CAUTION * verdicts.design_effect(base),
         level=level,
-        bounded=~below_chance(votes * labels[:, None], units) if monotone else None,
+        bounded=~below_chance(right, units) if monotone else None,
         shrink=0.0 if ballots.symmetric else centring(score, signs, times),
     )
 
@@ -230,14 +232,14 @@ def _distinct(votes: NDArray[np.int8], labels: NDArray[np.int8]) -> tuple[Index,
     return some, times.astype(np.float64)
 
 
-def below_chance(right: NDArray[np.int8], units: Index) -> NDArray[np.bool_]:
+def below_chance(right: Cells, units: Index) -> NDArray[np.bool_]:
     """Judges (k,) whose accuracy has a 95 % interval below 1/2, counted by units.
 
     ``right`` (n, k) is +1 where a vote was right, -1 where it was wrong.
     """
     below = np.zeros(right.shape[1], dtype=bool)
     for start in range(0, len(below), _COLUMNS):
-        block = right[:, start : start + _COLUMNS]
+        block = dense_of(right[:, start : start + _COLUMNS])
         p = below_half_p(unit_counts(block > 0, block != 0, units))
         below[start : start + _COLUMNS] = p < BELOW
     return below
@@ -300,12 +302,11 @@ def design(batch: list[Features], *, scale: bool, intercept: bool) -> DenseDesig
     One large model with sparse votes keeps them sparse.
     """
     first = batch[0]
-    cells = cells_of(first.votes)
-    if len(batch) == 1 and not isinstance(cells, np.ndarray):
+    if len(batch) == 1 and not isinstance(first.votes, np.ndarray):
         return SparseDesign.of(
-            scipy.sparse.csr_array(signed(cells, first.signs)),
+            scipy.sparse.csr_array(signed(first.votes, first.signs)),
             signs=first.signs,
-            centre=first.middle(cells),
+            centre=first.middle(first.votes),
             beside=_signed(first, first.columns_beside(scale=scale), intercept)[0],
         )
     return DenseDesign.of(

@@ -27,6 +27,7 @@ from judgepanel.kernels.aggregate.joint import CS, JointPanel, fit_panels, joint
 from judgepanel.kernels.aggregate.joint_features import Features, centring, features
 from judgepanel.kernels.aggregate.levels import MOST_BANDS, Bands, Levels, levels_on
 from judgepanel.kernels.aggregate.prefixes import Floats, Index, Ranking, rank
+from judgepanel.kernels.aggregate.vote_cells import cells_of
 from judgepanel.kernels.ballots import Ballots
 
 BAND = 0.5
@@ -147,7 +148,7 @@ class _Columns:
         """What a model of these judges learns from these rows."""
         plain = features(ballots, rows, judges, one_coin=True, agreement=True)
         shares = copy_shares(plain.groups)
-        votes, signs, bands = plain.votes, ballots.signs[rows], self.bands[rows][:, judges]
+        votes, signs, bands = plain.dense, ballots.signs[rows], self.bands[rows][:, judges]
         n_bands = self.levels.n_bands[judges]
         own = np.flatnonzero(np.isin(self.judge, judges))
         place = np.argsort(judges)[np.searchsorted(np.sort(judges), self.judge[own])]
@@ -170,7 +171,7 @@ class _Columns:
         return replace(
             plain,
             judges=columns,
-            votes=np.ascontiguousarray(self.votes[rows][:, columns]),
+            votes=cells_of(np.ascontiguousarray(self.votes[rows][:, columns])),
             base=np.concatenate([base, level_base, np.zeros(silent)]),
             score=score,
             agreement=agreement,

@@ -87,7 +87,7 @@ class HeldJoint:
         """Raw logits (K, n_rows) without each judge; 0 where none of the others voted."""
         seen = self.ballots.votes[rows]
         agreements = _Agreements.of(self.whole, seen)
-        learnt = _Agreements.of(self.whole, self.whole.votes)
+        learnt = _Agreements.of(self.whole, self.whole.dense)
         values = np.zeros((self.ballots.n_judges, len(rows)))
         verdicts = _verdicts(self)
         everybody = np.arange(self.ballots.n_judges)
@@ -140,6 +140,7 @@ def held_at(ballots: Ballots, learn: Index, Cs: Floats, shares: Floats) -> HeldJ
     """Fit the full panel to these rows at given ridges (c,), ascending, with their shares (c,)."""
     symmetric = ballots.symmetric
     whole = features(ballots, learn, np.arange(ballots.n_judges), one_coin=True, agreement=True)
+    whole = replace(whole, votes=whole.dense)  # Whose Hessians are dense anyway.
     made, prior = _dense(whole, symmetric), _prior([whole], symmetric)
     optima, inverse = solve_path(made, prior, Cs.tolist()), []
     for C, theta in zip(Cs, optima, strict=True):
@@ -195,15 +196,15 @@ class _Agreements:
 def _verdicts(held: HeldJoint) -> Verdicts:
     """Right and wrong votes of all judges on the rows learnt from."""
     correct, voted = counts(held.ballots, held.learn)
-    right = held.whole.votes * held.ballots.signs[held.learn][:, None]
+    right = held.whole.dense * held.ballots.signs[held.learn][:, None]
     return Verdicts(right, held.whole.times, correct, voted)
 
 
 def _without(held: HeldJoint, judge: int, learnt: _Agreements, verdicts: Verdicts) -> Features:
     """Features without a judge; its column of ``votes`` is still there, to be given no weight."""
     whole, k = held.whole, held.ballots.n_judges
-    own = whole.votes[:, judge] != 0
-    alone = own & (np.count_nonzero(whole.votes, axis=1) == 1)
+    own = whole.dense[:, judge] != 0
+    alone = own & (np.count_nonzero(whole.dense, axis=1) == 1)
     signs = np.where(alone, 0.0, whole.signs)
     mates = np.flatnonzero(whole.groups == whole.groups[judge])
     rest = mates[mates != judge]
@@ -232,7 +233,7 @@ def _without(held: HeldJoint, judge: int, learnt: _Agreements, verdicts: Verdict
         level=0.0 if symmetric else prior_level(signs),
         shrink=0.0 if symmetric else centring(score, signs),
     )
-    return replace(left, span=_similarity(left, judge, whole.votes, learnt) @ directions)
+    return replace(left, span=_similarity(left, judge, whole.dense, learnt) @ directions)
 
 
 def _similarity(left: Features, judge: int, votes: NDArray[np.int8], known: _Agreements) -> Floats:
@@ -261,8 +262,8 @@ class _Block:
     def of(cls, lefts: list[Features], symmetric: bool) -> _Block:
         """Problems without one judge each."""
         return cls(
-            lefts[0].votes.astype(np.float64),
-            np.stack([_middle(one_features, one_features.votes) for one_features in lefts]),
+            lefts[0].dense.astype(np.float64),
+            np.stack([_middle(one_features, one_features.dense) for one_features in lefts]),
             np.stack(
                 [
                     one_features.span - _middle(one_features, one_features.span)
@@ -344,7 +345,7 @@ def _chord(
 
 def _newton(one_features: Features, judge: int, C: float, symmetric: bool, near: Floats) -> Floats:
     """Parameters (p,) of one panel without a judge by Newton's method, from ``near`` if it can."""
-    votes = one_features.votes.copy()
+    votes = one_features.dense.copy()
     votes[:, judge] = 0
     left, prior = replace(one_features, votes=votes), _prior([one_features], symmetric)
     usable = np.isfinite(near).all() and near[prior.n_weights] > 0.0
@@ -356,7 +357,7 @@ def _dense(one_features: Features, symmetric: bool) -> DenseDesign:
     """Signed, centred features of one model, dense however sparse its votes are."""
     score = one_features.score[:, None]
     parts = [
-        one_features.votes - _middle(one_features, one_features.votes),
+        one_features.dense - _middle(one_features, one_features.dense),
         one_features.span - _middle(one_features, one_features.span),
     ]
     parts.append(score - _middle(one_features, score))
@@ -393,7 +394,7 @@ def _logits(
     delta, gamma, tau = theta[:k], theta[k : k + r], theta[k + r]
     level = 0.0
     if not symmetric:
-        centre = delta @ _middle(one_features, one_features.votes) + gamma @ _middle(
+        centre = delta @ _middle(one_features, one_features.dense) + gamma @ _middle(
             one_features, one_features.span
         )
         level = theta[-1] - centre - tau * _middle(one_features, one_features.score[:, None])[0]

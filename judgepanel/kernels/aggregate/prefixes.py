@@ -118,6 +118,10 @@ def ranking_key(correct: Floats, voted: Floats, ranking: Ranking) -> Floats:
 
 def counts(ballots: Ballots, rows: Index) -> tuple[Floats, Floats]:
     """Return correct votes c and votes n of every judge on these rows, each float (n_judges,)."""
+    if ballots.sparse is not None:
+        cast = ballots.sparse[rows]
+        voted = np.bincount(cast.indices, minlength=ballots.n_judges).astype(np.float64)
+        return (voted + ballots.signs[rows] @ cast) / 2.0, voted
     agreement, voted = np.zeros(ballots.n_judges), np.zeros(ballots.n_judges)
     step = max(1, _COUNTED // max(1, ballots.n_judges))
     for start in range(0, len(rows), step):
@@ -136,7 +140,13 @@ def rank(ballots: Ballots, rows: Index, ranking: Ranking = "accuracy") -> Index:
 
 def without_votes(ballots: Ballots, rows: Index, order: Index, ks: Index) -> NDArray[np.bool_]:
     """Mask (n_k, n_rows) of items on which none of the first k judges voted."""
-    leading = first_votes(ballots.votes[rows][:, order], ballots.n_judges)
+    if ballots.sparse is None:
+        leading = first_votes(ballots.votes[rows][:, order], ballots.n_judges)
+    else:
+        cast = ballots.sparse[rows]
+        leading = np.full(len(rows), ballots.n_judges)
+        row = np.repeat(np.arange(len(rows)), np.diff(cast.indptr))
+        np.minimum.at(leading, row, np.argsort(order)[cast.indices])
     return np.asarray(ks[:, None] <= leading[None, :])
 
 

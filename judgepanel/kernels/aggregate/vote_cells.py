@@ -25,25 +25,46 @@ ROWS = 4_096
 """Rows that products take at a time."""
 
 
-def part_of(votes: NDArray[np.int8], rows: Index, judges: Index) -> NDArray[np.int8]:
-    """Return the votes (n, k) of some judges on some rows."""
+def part_of(votes: NDArray[np.int8], sparse: Sparse | None, rows: Index, judges: Index) -> Cells:
+    """Return the votes (n, k) of some judges on some rows.
+
+    ``sparse`` are all votes as :func:`sparse_of` returns them; its parts have the same bits as
+    those of the votes and take a tenth of the time.
+    """
+    size = len(rows) * len(judges)
+    if sparse is not None and size > SPARSE_CELLS:
+        part = sparse[rows][:, judges]
+        if part.nnz < SPARSE_DENSITY * size:
+            part.sort_indices()
+            return part
+    return cells_of(taken(votes, rows, judges))
+
+
+def taken(votes: NDArray[np.int8], rows: Index, judges: Index) -> NDArray[np.int8]:
+    """Return the votes (n, k) of some judges on some rows as an array."""
     if len(rows) * len(judges) <= SPARSE_CELLS:
         return votes[rows][:, judges]
     return votes.take(rows, axis=0).take(judges, axis=1)  # A tenth of the time where it is large.
 
 
-def is_sparse(votes: NDArray[np.int8]) -> bool:
-    """Whether products take these votes as sparse."""
+def sparse_of(votes: NDArray[np.int8]) -> Sparse | None:
+    """Return the votes (n, k) as a sparse matrix of floats; None where dense products are fast."""
     large = votes.size > SPARSE_CELLS
-    return bool(large and np.count_nonzero(votes) < SPARSE_DENSITY * votes.size)
+    if not large or np.count_nonzero(votes) >= SPARSE_DENSITY * votes.size:
+        return None
+    there = np.nonzero(votes)
+    return scipy.sparse.csr_array((votes[there].astype(np.float64), there), votes.shape)
 
 
 def cells_of(votes: NDArray[np.int8]) -> Cells:
     """Return the votes (n, k) themselves, or as a sparse matrix of floats."""
-    if not is_sparse(votes):
-        return votes
-    there = np.nonzero(votes)
-    return scipy.sparse.csr_array((votes[there].astype(np.float64), there), votes.shape)
+    sparse = sparse_of(votes)
+    return votes if sparse is None else sparse
+
+
+def dense_of(cells: Cells) -> NDArray[np.int8]:
+    """Return the votes (n, k) as an array."""
+    return cells if isinstance(cells, np.ndarray) else cells.astype(np.int8).toarray()
 
 
 def signed(cells: Cells, signs: NDArray[Any]) -> Cells:

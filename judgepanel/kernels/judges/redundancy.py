@@ -8,13 +8,17 @@ Swapping the two responses of an item changes neither errors nor any figure here
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from judgepanel.kernels.aggregate.vote_cells import signed
 from judgepanel.scoring.single import single_product
+
+if TYPE_CHECKING:
+    from judgepanel.kernels.aggregate.vote_cells import Cells
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,20 +59,26 @@ class ErrorCorrelation:
     spread: float
 
 
-def error_counts(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> ErrorCounts:
+def error_counts(votes: Cells, signs: NDArray[np.int8]) -> ErrorCounts:
     """Return exact counts; ``votes`` (n_items, n_judges) in {-1, 0 missing, 1}, ``signs`` (n,)."""
     n_judges = votes.shape[1]
     joint, wrong, both = (np.zeros((n_judges, n_judges)) for _ in range(3))
     step = max(1, _BLOCK_CELLS // max(n_judges, 1))
-    for start in range(0, len(votes), step):
-        block = votes[start : start + step]
-        held = block != 0
-        erred = held & (block != signs[start : start + step, None])
-        voted, wrongly = _matrix(held), _matrix(erred)
+    for start in range(0, len(signs), step):
+        voted, wrongly = _marks(votes[start : start + step], signs[start : start + step])
         joint += _dense(single_product(voted.T, voted))
         wrong += _dense(single_product(wrongly.T, voted))
         both += _dense(single_product(wrongly.T, wrongly))
     return ErrorCounts(joint, wrong, both)
+
+
+def _marks(votes: Cells, signs: NDArray[np.int8]) -> tuple[Any, Any]:
+    """Return where votes are, and where they are wrong."""
+    if isinstance(votes, np.ndarray):
+        held = votes != 0
+        return _matrix(held), _matrix(held & (votes != signs[:, None]))
+    wrongly = signed(votes, signs) < 0.0
+    return abs(votes).astype(np.float32), wrongly.astype(np.float32)
 
 
 def _matrix(marks: Bools) -> Any:
