@@ -73,28 +73,35 @@ class SparseDesign:
     """One problem with many judges who voted on few items each.
 
     The features are ``votes`` (n, k) minus the products of ``signs`` (n,) and ``centre`` (k,), and
-    ``beside`` (n, q); ``squares`` (k, n) are those of the votes. Newton systems are solved by
-    conjugate gradients, preconditioned by the diagonal of the votes and the block of the others.
+    ``beside`` (n, q); ``across`` (k, n) are the votes of each judge, ``squares`` (k, n) their
+    squares. Newton systems are solved by conjugate gradients, preconditioned by the diagonal of
+    the votes and the block of the others, for which ``single`` precision of ``beside`` is enough.
     """
 
     votes: Sparse
+    across: Sparse
     squares: Sparse
     signs: Floats
     centre: Floats
     beside: Floats
+    single: NDArray[np.float32]
 
     @classmethod
     def of(cls, votes: Sparse, signs: Floats, centre: Floats, beside: Floats) -> SparseDesign:
         """The design of votes that are already times ``signs``."""
-        return cls(votes, scipy.sparse.csr_array(votes.T.multiply(votes.T)), signs, centre, beside)
+        across = scipy.sparse.csr_array(votes.T)
+        squares = scipy.sparse.csr_array(
+            (across.data * across.data, across.indices, across.indptr), across.shape
+        )
+        return cls(votes, across, squares, signs, centre, beside, beside.astype(np.float32))
 
     def forward(self, theta: Floats) -> Floats:
-        weights, others = np.split(theta[0], [len(self.centre)])
+        weights, others = theta[0, : len(self.centre)], theta[0, len(self.centre) :]
         level = float(self.centre @ weights)
         return np.asarray(self.votes @ weights - self.signs * level + self.beside @ others)[None]
 
     def backward(self, rows: Floats) -> Floats:
-        votes = self.votes.T @ rows[0] - self.centre * float(self.signs @ rows[0])
+        votes = self.across @ rows[0] - self.centre * float(self.signs @ rows[0])
         return np.concatenate([votes, rows[0] @ self.beside])[None]
 
     def solve(
@@ -102,7 +109,8 @@ class SparseDesign:
     ) -> Floats:
         k, size = len(self.centre), diagonal.shape[1]
         weight = self.squares @ curvature[0] + diagonal[0, :k]
-        block = (self.beside.T * curvature[0]) @ self.beside + np.diag(diagonal[0, k:])
+        scaled = self.single * np.sqrt(curvature[0]).astype(np.float32)[:, None]
+        block = single_product(scaled.T, scaled) + np.diag(diagonal[0, k:])
         factor = scipy.linalg.cho_factor(block) if size > k else None
 
         def product(x: Floats) -> Floats:
