@@ -128,8 +128,7 @@ class _Walk:
         self, problems: Sequence[Problem], Cs: Sequence[float], optima: Sequence[Floats]
     ) -> None:
         self._Cs = np.asarray(Cs, dtype=np.float64)
-        logs = np.log(self._Cs)
-        self._ahead = [_lagrange(logs[max(0, i - 3) : i], logs[i]) for i in range(1, len(Cs))]
+        self._ahead = aheads(Cs)
         self._chords = [_Chord(problem) for problem in problems]
         self._optima = list(optima)
         self._place = np.zeros(len(problems), dtype=np.int64)
@@ -196,7 +195,7 @@ class _Walk:
             optima[place] = self._theta[part]
             if place + 1 == len(self._Cs):
                 continue
-            ahead = self._ahead[place] @ optima[max(0, place - 2) : place + 1]
+            ahead = self._ahead[place + 1] @ optima[max(0, place - 2) : place + 1]
             problem = self._chords[i].problem
             if problem.rate is not None:
                 least = 0.1 * optima[place, problem.n_weights]
@@ -263,6 +262,12 @@ def _start(problem: Problem) -> Floats:
 def _slices(sizes: Sequence[int]) -> list[slice]:
     ends = np.cumsum(sizes).tolist()
     return [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+
+
+def aheads(Cs: Sequence[float]) -> list[Floats]:
+    """What the optima before each C, three at most, weigh in where their parabola puts it."""
+    logs = np.log(np.asarray(Cs, dtype=np.float64))
+    return [_lagrange(logs[max(0, i - 3) : i], logs[i]) for i in range(len(logs))]
 
 
 def _lagrange(xs: Floats, x: float) -> Floats:

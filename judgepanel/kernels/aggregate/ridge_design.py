@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_CG_TOLERANCE = 1e-3
+_CG_TOLERANCE = 1e-4
 _CG_STEPS = 200
 
 

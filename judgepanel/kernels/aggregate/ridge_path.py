@@ -1,7 +1,8 @@
 """Optima along a path of ridges C, for many ridge fits at once.
 
 Dense designs without bounds take chord steps (:mod:`kernels.aggregate.ridge_chord`). What is sparse
-or bounded takes Newton steps (:func:`kernels.aggregate.ridge.minimise`).
+or bounded takes Newton steps (:func:`kernels.aggregate.ridge.minimise`). Without bounds every C
+starts from a quadratic extrapolation of the path in log C.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 
 from judgepanel.kernels.aggregate.ridge import Design, Floats, Prior, minimise
 from judgepanel.kernels.aggregate.ridge_bounds import Floor
-from judgepanel.kernels.aggregate.ridge_chord import Problem, solve_paths
+from judgepanel.kernels.aggregate.ridge_chord import Problem, aheads, solve_paths
 from judgepanel.kernels.aggregate.ridge_design import DenseDesign
 
 
@@ -38,7 +39,11 @@ def solve_path(
         ]
         return np.stack(solve_paths(batch, Cs), axis=1)
     optima: list[Floats] = []
-    for C in Cs:
-        start = optima[-1] if optima else prior.start(problems)
+    shares = aheads(Cs) if floor is None else [np.ones(1)] * len(Cs)
+    for C, share in zip(Cs, shares, strict=True):
+        start = prior.start(problems)
+        if optima:
+            ahead = np.tensordot(share, np.stack(optima[-len(share) :]), axes=1)
+            start = prior.inside(ahead, optima[-1])
         optima.append(minimise(design, prior, C, start, floor))
     return np.stack(optima)
