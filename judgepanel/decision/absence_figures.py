@@ -45,23 +45,22 @@ def figures_of(
 ) -> tuple[list[AbsenceFigures], float]:
     """Return the figures of every absence, and the NLL with no judge absent."""
     n_figures = int(losses[0].owner[-1]) + 1
-    sums, mains, finals = np.zeros((3, n_figures, len(limits.cross)))
-    times = np.zeros(len(limits.cross))
+    seen = np.unique(np.concatenate([loss.rows for loss in losses]))
+    sums, mains, finals = (np.zeros((n_figures, len(seen)), order="F") for _ in range(3))
+    times = np.zeros(len(seen))
     of_panels, draws = [], []
     for loss in losses:
         nll = loss.new.under(limits.cross[loss.rows])
-        sums[:, loss.rows] += loss.averaged(nll)
-        mains[:, loss.rows] += loss.averaged(loss.new.main)
-        finals[:, loss.rows] += loss.averaged(
-            loss.new.under(np.full(len(loss.rows), limits.beyond))
-        )
-        times[loss.rows] += 1
+        place = np.searchsorted(seen, loss.rows)
+        sums[:, place] += loss.averaged(nll)
+        mains[:, place] += loss.averaged(loss.new.main)
+        finals[:, place] += loss.averaged(loss.new.under(np.full(len(place), limits.beyond)))
+        times[place] += 1
         common = loss.common.under(limits.cross[loss.shared])
         of_panels.append(loss.averaged(common - common[0]).mean(axis=1))
         draws.append(loss.between_draws(nll - nll[0]))
-    seen = times > 0
-    items, mains = sums[:, seen] / times[seen], mains[:, seen] / times[seen]
-    rises, final = items[1:] - items[0], finals[:, seen] / times[seen]
+    items, mains = sums / times, mains / times
+    rises, final = items[1:] - items[0], finals / times
     rule = (final[1:] - final[0] - rises).mean(axis=1)
     spread = _Spread.of(
         rises,
