@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,11 @@ from judgepanel.kernels.aggregate.dawid_skene_em import (
     run,
 )
 from judgepanel.kernels.aggregate.prefixes import Ranking, rank, without_votes
+from judgepanel.kernels.aggregate.vote_cells import dense_of
 from judgepanel.kernels.ballots import Ballots
+
+if TYPE_CHECKING:
+    from judgepanel.kernels.aggregate.vote_cells import Cells
 
 BLOCK = 1 << 18
 
@@ -57,25 +62,26 @@ def fit_and_score(
     votes, labels = training(ballots, fit.learn, judges, clamp=clamp)
     panels = np.arange(len(judges))[:, None] < ks[None, :]
     fitted = fit_many(votes, panels, labels=labels, rules=rules)
-    logits = fitted.logits(ballots.votes[fit.score][:, judges])
+    logits = fitted.logits(ballots.part(fit.score, judges))
     logits[without_votes(ballots, fit.score, order, ks)] = 0.0
     return logits
 
 
 def training(
     ballots: Ballots, learn: Index, judges: Index, *, clamp: bool
-) -> tuple[Votes, NDArray[np.int8]]:
+) -> tuple[Cells, NDArray[np.int8]]:
     """Return the EM's training votes (n, n_judges) and clamped labels (n,), unlabelled last."""
-    votes = ballots.votes[learn][:, judges]
-    labels = ballots.signs[learn] if clamp else np.zeros(len(votes), dtype=np.int8)
+    votes = ballots.part(learn, judges)
+    labels = ballots.signs[learn] if clamp else np.zeros(len(learn), dtype=np.int8)
     if ballots.unlabelled is None:
         return votes, labels
     more = ballots.unlabelled[:, judges]
-    return np.concatenate([votes, more]), np.concatenate([labels, np.zeros(len(more), np.int8)])
+    free = np.zeros(len(more), dtype=np.int8)
+    return np.concatenate([dense_of(votes), more]), np.concatenate([labels, free])
 
 
 def fit_many(
-    votes: Votes,
+    votes: Cells,
     panels: Mask,
     *,
     rows: Mask | None = None,
@@ -87,7 +93,7 @@ def fit_many(
 
     Parameters
     ----------
-    votes : int8 (n, K) in {-1, +1}, 0 where the vote is missing.
+    votes : (n, K), int8 or sparse, in {-1, +1}, 0 where the vote is missing.
     panels : bool (K, B), the judges of each problem.
     rows : bool (n, B), the items of each problem; None for all.
     labels : int8 (n,), +1 or -1 clamps an item to label 1 or 0 in every problem, 0 leaves it to the

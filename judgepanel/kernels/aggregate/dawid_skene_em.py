@@ -8,13 +8,16 @@ not count and odd under a swap. Dawid and Skene 1979, doi:10.2307/2346806.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from judgepanel.votes.errors import InputError
+
+if TYPE_CHECKING:
+    from judgepanel.kernels.aggregate.vote_cells import Cells
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -86,15 +89,19 @@ class DawidSkeneFit:
     n_iter: Index
     converged: Mask
 
-    def logits(self, votes: Votes) -> Floats:
+    def logits(self, votes: Cells) -> Floats:
         """Logits (B, n) of signed votes (n, K); an item without votes gets the prior."""
         tied = np.array_equal(self.zeros, -self.ones)  # then the sums must be odd to the bit
         weights = self.ones if tied else np.concatenate([self.ones, self.zeros])
         return np.asarray((design_of(votes, tied=tied) @ weights + self.prior).T)
 
 
-def design_of(votes: Votes, *, tied: bool) -> Design:
+def design_of(votes: Cells, *, tied: bool) -> Design:
     """Return signed votes V as features: [V] (n, K) if confusions are tied, else [V > 0, V < 0]."""
+    if not isinstance(votes, np.ndarray):
+        if tied:
+            return votes
+        return scipy.sparse.hstack([votes > 0, votes < 0], format="csr").astype(np.float64)
     sparse = np.count_nonzero(votes) < SPARSE_BELOW * votes.size
     features = votes if tied else np.concatenate([votes > 0, votes < 0], axis=1)
     if sparse:

@@ -232,8 +232,8 @@ def _scores(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return logits (n_k, n) and the empty mask of every prefix."""
     few = np.zeros(len(rows), dtype=bool)
-    if not cases.by_unit and _depth(ks, ballots.n_judges) == ballots.n_judges:
-        few = few_votes(ballots.votes, rows, len(ks))
+    if not cases.by_unit:
+        few = few_votes(ballots.votes, rows, len(ks), _depth(ks, ballots.n_judges))
     if not few.any():
         logits, leading = _of_all(ballots, rows, ks, aggregator, cases)
     else:

@@ -19,14 +19,14 @@ Votes = NDArray[np.int8]
 _CELLS = 262_144
 
 
-def few_votes(votes: Votes, rows: Index, n_k: int) -> NDArray[np.bool_]:
+def few_votes(votes: Votes, rows: Index, n_k: int, depth: int) -> NDArray[np.bool_]:
     """Which rows (n,) of ``votes`` (n_items, n_judges) have so few that ranking the voters pays.
 
-    None if the items have more on average: then it is not worth looking.
+    Otherwise ``depth`` judges are ranked. None if the items have more votes on average: then it is
+    not worth looking.
     """
-    n_items, n_judges = votes.shape
-    most = n_judges // 2 - n_k
-    if most <= 0 or np.count_nonzero(votes) ** 2 > most * n_items**2:
+    most = depth // 2 - n_k
+    if most <= 0 or np.count_nonzero(votes) ** 2 > most * len(votes) ** 2:
         return np.zeros(len(rows), dtype=bool)
     return np.asarray(np.count_nonzero(votes[rows], axis=1) ** 2 <= most)
 

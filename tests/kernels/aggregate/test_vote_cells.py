@@ -5,6 +5,7 @@ import pytest
 
 from judgepanel.kernels.aggregate import vote_cells
 from judgepanel.kernels.aggregate.copies import copies
+from judgepanel.kernels.aggregate.dawid_skene_em import design_of
 from judgepanel.kernels.aggregate.prefixes import counts, rank, without_votes
 from judgepanel.kernels.aggregate.vote_cells import dense_of
 from tests.helpers import make_ballots
@@ -46,6 +47,13 @@ def test_counts_and_first_voters_are_the_same_from_sparse_votes(both):
     np.testing.assert_array_equal(
         without_votes(arrays, ROWS, order, ks), without_votes(sparse, ROWS, order, ks)
     )
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_features_of_dawid_skene_are_the_same_from_sparse_votes(both, tied):
+    arrays, sparse = both
+    of_sparse, of_arrays = (design_of(v, tied=tied) for v in (sparse.sparse, arrays.votes))
+    np.testing.assert_array_equal(of_sparse.toarray(), of_arrays.toarray())
 
 
 def test_near_copies_are_found_in_sparse_votes(monkeypatch):
