@@ -21,7 +21,7 @@ from judgepanel.models.mixture import Mixture, mixture_of
 from judgepanel.models.panel import PanelModel
 from judgepanel.scoring.inference import MARGIN, labels_to_settle
 from judgepanel.studies.contest.candidates import Candidate
-from judgepanel.studies.contest.compete import final_member
+from judgepanel.studies.contest.compete import final_members
 from judgepanel.studies.threads import one_thread
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import cached
@@ -220,11 +220,14 @@ def reference_of(candidates: Sequence[Candidate | CandidateFigures]) -> int:
 
 
 @cached(32)
-def _member(votes: VoteMatrix, spec: RecommendSpec, position: int) -> PanelModel:
-    """Return a candidate fitted on all labelled rows; preferences share these fits."""
+def _members(
+    votes: VoteMatrix, spec: RecommendSpec, positions: tuple[int, ...]
+) -> tuple[PanelModel, ...]:
+    """Return candidates that differ by their calibrator alone, fitted on all labelled rows."""
     contest = contest_of(votes, spec)
-    candidate = contest.choices.all()[position]
-    return final_member(contest.prepared.ballots, contest.prepared.judges, candidate, contest.terms)
+    candidates = [contest.choices.all()[position] for position in positions]
+    prepared = contest.prepared
+    return tuple(final_members(prepared.ballots, prepared.judges, candidates, contest.terms))
 
 
 def fitted_panel(
@@ -237,9 +240,16 @@ def fitted_panel(
 
     ``fitted`` are candidates that are already fitted.
     """
-    members = np.flatnonzero(weights).tolist()
-    models = [fitted.get(i) or _member(votes, shared_run(spec), i) for i in members]
-    return mixture_of(models, weights[members].tolist())
+    members, models = np.flatnonzero(weights).tolist(), dict(fitted)
+    shared = shared_run(spec)
+    listed = contest_of(votes, shared).choices.all()
+    alike: dict[Candidate, list[int]] = {}
+    for i in members:
+        if i not in models:
+            alike.setdefault(replace(listed[i], calibrator="none"), []).append(i)
+    for positions in alike.values():
+        models.update(zip(positions, _members(votes, shared, tuple(positions)), strict=True))
+    return mixture_of([models[i] for i in members], weights[members].tolist())
 
 
 @cached(4)

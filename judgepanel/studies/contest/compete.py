@@ -174,17 +174,21 @@ def _with_absent(
     return copied, np.arange(ballots.n_items, copied.n_items)
 
 
-def final_member(
-    ballots: Ballots, names: tuple[str, ...], candidate: Candidate, terms: Terms
-) -> PanelModel:
-    """A candidate fitted on all rows; ``names`` are the columns of ``ballots``."""
+def final_members(
+    ballots: Ballots, names: tuple[str, ...], candidates: Sequence[Candidate], terms: Terms
+) -> list[PanelModel]:
+    """Candidates that differ by their calibrator alone, fitted on all rows with one rule.
+
+    ``names`` are the columns of ``ballots``.
+    """
+    candidate = candidates[0]
     pipeline: dict[str, Any] = {
         "aggregator": candidate.aggregator,
-        "calibrators": (candidate.calibrator,),
+        "calibrators": tuple(one.calibrator for one in candidates),
         "seed": terms.seed,
     }
     if candidate.curator is None:
-        return fit_panels(ballots, names, candidate.k, ranking=candidate.ranking, **pipeline)[0]
+        return fit_panels(ballots, names, candidate.k, ranking=candidate.ranking, **pipeline)
     whole = whole_of(ballots)
     evidence = evidence_of(ballots, whole.calibration, terms.known, terms.rules, FINAL)
     made = curated(
@@ -194,7 +198,7 @@ def final_member(
     if made.chosen.table:
         raise ValueError("a table of patterns is not a panel that can be taken away")
     panel = tuple(name for name, chosen in zip(names, judges, strict=True) if chosen)
-    return panels_of(ballots.of_judges(judges), panel, len(panel), made.scores, **pipeline)[0]
+    return panels_of(ballots.of_judges(judges), panel, len(panel), made.scores, **pipeline)
 
 
 FINAL = (0, 2)

@@ -21,7 +21,7 @@ from judgepanel.studies.contest.compete import (
     Terms,
     absent_losses,
     compete,
-    final_member,
+    final_members,
     stand,
 )
 from judgepanel.studies.panel.evidence import Known, Rules, rows_of
@@ -146,7 +146,7 @@ def test_the_final_panel_has_the_judges_that_stood():
     names = tuple("abcdef")
     standing = stand(ballots, np.arange(80), ODD, terms(), FINAL)
     for candidate, panel in zip(ODD.all(), standing.panels, strict=True):
-        model = final_member(ballots, names, candidate, terms())
+        (model,) = final_members(ballots, names, [candidate], terms())
         assert set(model.judges) == {
             name for name, remaining in zip(names, panel, strict=True) if remaining
         }
@@ -159,6 +159,14 @@ def test_the_final_panel_has_the_judges_that_stood():
                 aggregator=candidate.aggregator,
                 calibrator=candidate.calibrator,
             )
+
+
+@pytest.mark.parametrize("aggregator", ["joint", "stacking", "one_coin"])
+def test_candidates_that_share_a_rule_are_fitted_together_as_each_alone(aggregator):
+    ballots, names = make_ballots(7, 60, 4, missing=0.2), tuple("abcd")
+    pair = [Candidate("all", 4, aggregator, name) for name in ("none", "temperature")]
+    together = final_members(ballots, names, pair, terms())
+    assert together == [final_members(ballots, names, [one], terms())[0] for one in pair]
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
@@ -177,7 +185,7 @@ def test_the_panel_that_is_taken_away_scores_as_the_one_that_competed(symmetric)
     seen = np.where(ballots.votes == 0, -1, (ballots.votes + 1) // 2)[drawn.evaluation]
     right = ballots.signs[drawn.evaluation] > 0
     for position, candidate in enumerate(choices.all()):
-        model = final_member(rows, ("a", "b", "c"), candidate, rules)
+        (model,) = final_members(rows, ("a", "b", "c"), [candidate], rules)
         columns = ["abc".index(name) for name in model.judges]
         p = model.score(seen[:, columns].astype(np.int8))
         nll = -np.log(np.where(right, p, 1.0 - p)).mean()
