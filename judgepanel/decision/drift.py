@@ -53,6 +53,8 @@ Edges = Sequence[Sequence[float]]
 """By judge, the smallest margin of each band of grades above the lowest; empty for one band."""
 _NAMED = 3
 _EXACT = 100_000
+_CELLS = 4_000_000
+"""Votes that design effects are counted from together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,27 +248,34 @@ def _counted(votes: VoteMatrix, edges: Edges = ()) -> _Counts:
     """Return counts of all judges of these votes, whose bands have these edges."""
     cast = votes.votes
     voted = cast != MISSING
-    signs = np.where(voted, 2 * cast.astype(np.int64) - 1, 0)
-    others = signs.sum(axis=1)[:, None] - signs
-    compared = voted & (others != 0)
+    signs = np.where(voted, 2 * cast - 1, 0).astype(np.int8)
+    total = signs.sum(axis=1, dtype=np.int32)[:, None]
+    compared, agreed = voted & (total != signs), voted & (signs * total > 1)
     tried = {"voted": np.ones_like(voted), "ones": voted, "agreed": compared}
-    right = {"voted": voted, "ones": cast == 1, "agreed": compared & (signs * others > 0)}
+    right = {"voted": voted, "ones": cast == 1, "agreed": agreed}
     if edges:
         middle = np.array([own[len(own) // 2] if len(own) else np.inf for own in edges])
         margins = np.zeros(cast.shape) if votes.margins is None else votes.margins
         tried[_FAR] = voted & np.isfinite(middle)
         right[_FAR] = voted & (margins >= middle)
-    units = votes.units
-    effects = {}
-    for measure, trials in tried.items():
-        counts = unit_counts(right[measure], trials, units)
-        effects[measure] = design_effect(counts, counts.share())
+    effects = {name: _effects(right[name], trials, votes.units) for name, trials in tried.items()}
     return _Counts(
         hits={name: hits.sum(axis=0) for name, hits in right.items()},
         trials={name: trials.sum(axis=0) for name, trials in tried.items()},
         effects=effects,
         n_votes=np.bincount(voted.sum(axis=1), minlength=votes.n_judges + 1),
     )
+
+
+def _effects(right: Bools, tried: Bools, units: Ints) -> Floats:
+    """Design effect (n_judges,) of each share of ``right`` among ``tried``, both (n, n_judges)."""
+    effects = np.empty(right.shape[1])
+    step = max(1, _CELLS // max(1, len(right)))
+    for start in range(0, len(effects), step):
+        block = slice(start, start + step)
+        counts = unit_counts(right[:, block], tried[:, block], units)
+        effects[block] = design_effect(counts, counts.share())
+    return effects
 
 
 _NO_GRADES: dict[str, Any] = {"edges": (), "far": 0, "effect": 1.0}
