@@ -48,7 +48,11 @@ class Agreement:
         for start in range(0, len(similarity), _ROWS):
             d = votes[start : start + _ROWS].astype(np.float64) @ weighted
             square = d * d
-            similarity[start : start + _ROWS] = 0.5 * d * square * (1.0 + square)
+            d *= 0.5
+            d *= square
+            square += 1.0
+            d *= square
+            similarity[start : start + _ROWS] = d
         return similarity
 
 
