@@ -20,6 +20,9 @@ Floats = NDArray[np.float64]
 
 _CG_TOLERANCE = 1e-4
 _CG_STEPS = 200
+_ROUNDING = 1e-5
+"""Share by which the diagonal of a block in single precision is raised, so that rounding leaves it
+positive definite."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +113,8 @@ class SparseDesign:
         k, size = len(self.centre), diagonal.shape[1]
         weight = self.squares @ curvature[0] + diagonal[0, :k]
         scaled = self.single * np.sqrt(curvature[0]).astype(np.float32)[:, None]
-        block = single_product(scaled.T, scaled) + np.diag(diagonal[0, k:])
+        block = single_product(scaled.T, scaled)
+        block = block + np.diag(diagonal[0, k:] + _ROUNDING * np.diag(block))
         factor = scipy.linalg.cho_factor(block) if size > k else None
 
         def product(x: Floats) -> Floats:

@@ -63,7 +63,7 @@ def cells_of(votes: NDArray[np.int8]) -> Cells:
 
 
 def dense_of(cells: Cells) -> NDArray[np.int8]:
-    """Return the votes (n, k) as an array."""
+    """Return whole votes (n, k) as an array."""
     return cells if isinstance(cells, np.ndarray) else cells.astype(np.int8).toarray()
 
 
