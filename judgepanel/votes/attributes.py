@@ -25,6 +25,8 @@ from judgepanel.votes.words import (
 )
 
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*", re.ASCII)
+_SHIELDED = re.compile(r"['\s]")
+"""What :func:`unshield` may take away."""
 _INFINITE = frozenset({"inf", "infinity"})
 
 
@@ -45,7 +47,9 @@ def names_in(
     """Return codes (n_rows,) into the distinct names in a column; refuse empty names."""
     codes, words = distinct(table.frame[column])
     place: dict[str, int] = {}
-    names = (unshield(word, reserved) for word in words)
+    names = words
+    if _SHIELDED.search("".join(words)):
+        names = [unshield(word, reserved) for word in words]
     target = np.array([place.setdefault(name, len(place)) for name in names], np.intp)
     codes = target[codes]
     if "" in place:

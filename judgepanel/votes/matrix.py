@@ -148,6 +148,8 @@ class VoteMatrix:
 
     def with_judges(self, judges: Sequence[str]) -> VoteMatrix:
         """Return the same items with these judges only, in the order given."""
+        if tuple(judges) == self.judges:
+            return self
         position = {name: index for index, name in enumerate(self.judges)}
         for name in judges:
             if name not in position:
@@ -166,6 +168,8 @@ class VoteMatrix:
     def with_items(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> VoteMatrix:
         """Return these items only (integer positions or a mask), in the order given."""
         index = np.arange(self.n_items)[rows]
+        if np.array_equal(index, np.arange(self.n_items)):
+            return self
         return replace(
             self,
             votes=self.votes[index],
@@ -273,6 +277,8 @@ def _check_length(name: str, length: int, expected: int) -> None:
 
 def _check_names(kind: str, names: tuple[str, ...], expected: int) -> None:
     _check_length(f"list of {kind}s", len(names), expected)
+    if set(map(type, names)) == {str} and len(set(names)) == len(names) and "" not in names:
+        return
     seen: set[str] = set()
     for name in names:
         if not isinstance(name, str) or name == "":

@@ -18,6 +18,7 @@ LEVEL = 1e-4
 _COPY = re.compile(
     r"[\s._\-#(]+(?:copy|dup|duplicate|rep|repeat)[\s._\-#]*\d{0,6}\)?$", re.IGNORECASE
 )
+_COPY_WORDS = ("copy", "dup", "rep")
 _NUMBER = re.compile(r"[._\-#]\d{1,6}$")
 _LONGEST_ID = 300
 _FEWEST = 5
@@ -36,16 +37,17 @@ def keyed_copies(votes: VoteMatrix, rows: Codes, units: Codes) -> Iterator[tuple
       nearly always have the same row and differ ``_RARER`` times less often than random pairs of
       items.
     """
-    stems = [_COPY.sub("", name[:_LONGEST_ID]) for name in votes.item_ids]
-    marked = np.array(
-        [stem != name[:_LONGEST_ID] for stem, name in zip(stems, votes.item_ids, strict=True)],
-        dtype=bool,
-    )
-    stem_codes = _text_codes(stems)
-    if marked.any() and _nearly_always(stem_codes, rows):
-        yield "ids", _repeated(_pairs_of(stem_codes, rows))
-    elif not marked.any():
-        bare = [_NUMBER.sub("", stem) for stem in stems]
+    names = [name[:_LONGEST_ID] for name in votes.item_ids]
+    # Looking for the word in all ids at once is much faster than for the suffix in each.
+    text = "\n".join(names).lower()
+    marked = any(word in text for word in _COPY_WORDS)
+    stems = [_COPY.sub("", name) for name in names] if marked else names
+    if stems != names:
+        stem_codes = _text_codes(stems)
+        if _nearly_always(stem_codes, rows):
+            yield "ids", _repeated(_pairs_of(stem_codes, rows))
+    else:
+        bare = [_NUMBER.sub("", name) for name in names]
         sets = _alike(_text_codes(bare), rows, units)
         if sets is not None:
             yield "ids", sets

@@ -21,6 +21,7 @@ one fit to at most 20,000 of them.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy
@@ -43,6 +44,8 @@ _FEWEST = 4
 _FACTORS = range(2, 9)
 _NEARLY_ALL = 0.8
 _TELLING_SHARE = 0.5
+_PACKED = 32
+"""Votes of two bits each that fit into one number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,15 +183,27 @@ def _rows(verdicts: NDArray[np.int8], labels: NDArray[np.int8], units: Codes) ->
         pairs = np.unique(np.column_stack([code, units]), axis=0)
         count = np.bincount(pairs[:, 0])
     present, alike = _codes(np.column_stack([verdicts != MISSING, labels]))
-    chance = np.exp(log_chance(verdicts, labels))
+    # Equal rows are equally improbable: one of each kind is looked at.
+    one_of = np.empty(len(count), dtype=np.int64)
+    one_of[code] = np.arange(len(code))
+    chance = np.exp(log_chance(verdicts, labels, one_of))[code]
     twins = np.asarray((alike[present] - 1.0) * chance, dtype=np.float64)
     return _Rows(code, count, chance, twins)
 
 
 def _codes(rows: NDArray[np.int8]) -> tuple[Codes, Codes]:
-    """Return the code of every row among the distinct rows, and the distinct rows' counts."""
-    content = np.ascontiguousarray(rows, dtype=np.int8)
-    whole = content.view(np.dtype((np.void, content.shape[1]))).ravel()
+    """Return the code of every row among the distinct rows, and the distinct rows' counts.
+
+    Rows hold -1, 0 and 1. Up to 32 of these are one number, which is sorted several times faster.
+    """
+    whole: NDArray[Any]
+    if rows.shape[1] <= _PACKED:
+        whole = np.zeros(len(rows), dtype=np.uint64)
+        for column in rows.T:
+            whole = whole << np.uint64(2) | (column & np.int8(3)).astype(np.uint64)
+    else:
+        content = np.ascontiguousarray(rows, dtype=np.int8)
+        whole = content.view(np.dtype((np.void, content.shape[1]))).ravel()
     _, code, count = np.unique(whole, return_inverse=True, return_counts=True)
     return code.astype(np.int64), count.astype(np.int64)
 

@@ -10,6 +10,7 @@ improbable. The pattern of missing votes is conditioned on.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,40 +32,64 @@ MOST_FITTED = 20_000
 """Number of rows, spread evenly over the file, to which the probabilities are fitted."""
 
 
-def log_chance(votes: Votes, labels: Votes) -> Floats:
-    """Return the log pseudo-likelihood of every row of votes given its label, (n_items,).
+def log_chance(votes: Votes, labels: Votes, rows: NDArray[np.int64]) -> Floats:
+    """Return the log pseudo-likelihood of some rows of votes given their labels, (n,).
 
     The expected vote of a judge given the others is linear (one inverse covariance matrix gives it
     for all judges); its quantile bins turn it into a probability. Cost for K judges: O(K) time per
-    vote, of which the fit uses at most ``MOST_FITTED`` rows, O(K³) once, and O(n K) memory.
+    vote, O(K³) once, and O(n K) memory; the fit uses at most ``MOST_FITTED`` of all rows.
 
     Parameters
     ----------
     votes : int8 (n_items, n_judges) in {0, 1, -1 missing}.
     labels : int8 (n_items,) in {0, 1}.
+    rows : int64 (n,), the rows to look at; the probabilities are fitted to all.
     """
     n_items, n_judges = votes.shape
-    cast = votes != MISSING
-    learnt = np.linspace(0, n_items - 1, min(n_items, MOST_FITTED)).astype(np.int64)
-    means = _class_means(votes[learnt], labels[learnt])
-    centred = _centred(votes, cast, labels, means)
-    slopes = _slopes_of_the_others(centred[learnt], cast[learnt])
-    total = np.zeros(n_items)
-    step = max(1, _CELLS // max(1, n_items))
+    sample = np.linspace(0, n_items - 1, min(n_items, MOST_FITTED)).astype(np.int64)
+    means = _class_means(votes[sample], labels[sample])
+    learnt = _Centred.of(votes[sample], labels[sample], means)
+    asked = _Centred.of(votes[rows], labels[rows], means)
+    slopes = _slopes_of_the_others(learnt.values, votes[sample] != MISSING)
+    total = np.zeros(len(rows))
+    step = max(1, _CELLS // max(1, len(sample), len(rows)))
     for start in range(0, n_judges, step):
         judges = slice(start, min(start + step, n_judges))
+        known, expected = learnt.expected(slopes, judges), asked.expected(slopes, judges)
+        for j, (of_known, of_judge) in enumerate(zip(known, expected, strict=True), start):
+            own = np.flatnonzero(learnt.votes[:, j] != MISSING)
+            cast = np.flatnonzero(asked.votes[:, j] != MISSING)
+            if len(cast):
+                edges, log_share = _log_shares(of_known[own], learnt.votes[own, j])
+                place = np.searchsorted(edges, of_judge[cast], side="right")
+                total[cast] += log_share[asked.votes[cast, j], place]
+    return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Centred:
+    """Votes (n, n_judges), labels (n,), the mean signed vote (2, n_judges) by label, and signed
+    votes minus this mean, 0 if missing: ``values`` (n, n_judges), sparse if few are cast.
+    """
+
+    votes: Votes
+    labels: Votes
+    means: Floats
+    values: Any
+
+    @classmethod
+    def of(cls, votes: Votes, labels: Votes, means: Floats) -> _Centred:
+        """Centre votes."""
+        return cls(votes, labels, means, _centred(votes, votes != MISSING, labels, means))
+
+    def expected(self, slopes: Floats, judges: slice) -> Floats:
+        """Expected votes (n_judges, n) of some judges given the others on the same row."""
         # One judge's expected votes are then neighbours in memory.
-        expected = np.ascontiguousarray((centred @ slopes[:, judges]).T)
-        expected += means.T[judges][:, labels]
+        expected = np.ascontiguousarray((self.values @ slopes[:, judges]).T)
+        expected += self.means.T[judges][:, self.labels]
         # Rounded so that floating-point noise from the order of items and judges moves no value to
         # another bin.
-        np.round(expected, 9, out=expected)
-        for j, of_judge in enumerate(expected, start):
-            rows = np.flatnonzero(cast[:, j])
-            if len(rows):
-                known = learnt[cast[learnt, j]]
-                total[rows] += _log_share(of_judge, votes[:, j], rows, known)
-    return total
+        return np.asarray(np.round(expected, 9, out=expected))
 
 
 def _class_means(votes: Votes, labels: Votes) -> Floats:
@@ -101,14 +126,13 @@ def _slopes_of_the_others(centred: Any, cast: NDArray[np.bool_]) -> Floats:
     return np.asarray(precision / -own)
 
 
-def _log_share(
-    expected: Floats, votes: Votes, rows: NDArray[np.int64], known: NDArray[np.int64]
-) -> Floats:
-    """Return the log share of equal votes by this judge among items with the same expectation."""
-    n_bins = int(np.clip(len(known) // _BIN_ITEMS, 1, _MOST_BINS))
-    edges = np.quantile(expected[known], np.linspace(0.0, 1.0, n_bins + 1)[1:-1])
-    place = np.searchsorted(edges, expected[known], side="right")
-    ones = np.bincount(place, votes[known] == 1, minlength=n_bins)
+def _log_shares(expected: Floats, votes: Votes) -> tuple[Floats, Floats]:
+    """Return edges of bins of a judge's expected votes, and the log shares (2, n_bins) of its
+    votes for label 0 and 1 in each.
+    """
+    n_bins = int(np.clip(len(expected) // _BIN_ITEMS, 1, _MOST_BINS))
+    edges = np.quantile(expected, np.linspace(0.0, 1.0, n_bins + 1)[1:-1])
+    place = np.searchsorted(edges, expected, side="right")
+    ones = np.bincount(place, votes == 1, minlength=n_bins)
     share = (ones + 0.5) / (np.bincount(place, minlength=n_bins) + 1.0)
-    log_share = np.log(np.stack([1.0 - share, share]))
-    return np.asarray(log_share[votes[rows], np.searchsorted(edges, expected[rows], side="right")])
+    return edges, np.log(np.stack([1.0 - share, share]))

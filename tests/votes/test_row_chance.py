@@ -11,8 +11,18 @@ def test_few_votes_give_the_figures_of_full_arrays(monkeypatch):
     votes = rng.choice([0, 1], (300, 40)).astype(np.int8)
     votes[rng.random(votes.shape) < 0.97] = -1
     labels = rng.choice([0, 1], 300).astype(np.int8)
-    sparse = log_chance(votes, labels)
+    every = np.arange(300)
+    sparse = log_chance(votes, labels, every)
     monkeypatch.setattr(row_chance, "_FEW", 0.0)
-    np.testing.assert_allclose(sparse, log_chance(votes, labels), rtol=1e-12)
+    np.testing.assert_allclose(sparse, log_chance(votes, labels, every), rtol=1e-12)
     assert (sparse[(votes >= 0).any(axis=1)] < 0.0).all()
     assert (sparse[(votes < 0).all(axis=1)] == 0.0).all()
+
+
+def test_some_rows_have_the_figures_that_they_have_among_all():
+    rng = np.random.default_rng(1)
+    votes = rng.choice([-1, 0, 1], (300, 9)).astype(np.int8)
+    labels = rng.choice([0, 1], 300).astype(np.int8)
+    some = rng.permutation(300)[:40]
+    among_all = log_chance(votes, labels, np.arange(300))
+    np.testing.assert_allclose(log_chance(votes, labels, some), among_all[some], rtol=1e-12)
