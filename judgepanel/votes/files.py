@@ -14,7 +14,7 @@ from judgepanel.votes.encodings import from_utf16, from_western
 from judgepanel.votes.errors import InputError, unopened
 from judgepanel.votes.from_arrow import is_arrow, read_arrow
 from judgepanel.votes.from_csv import read_csv
-from judgepanel.votes.from_excel import is_workbook, read_excel
+from judgepanel.votes.from_excel import ZIP, is_workbook, read_excel
 from judgepanel.votes.from_json import flat_lines, is_document, lines_of
 from judgepanel.votes.from_jsonl import NESTED, read_jsonl
 from judgepanel.votes.from_parquet import read_parquet
@@ -67,10 +67,9 @@ _TITLES: dict[Format, str] = {
     "excel": "Excel",
 }
 _GZIP = b"\x1f\x8b"
-_ZIP = b"PK\x03\x04"
 _PARQUET = b"PAR1"
 _FOREIGN = (
-    (_ZIP, "a ZIP archive"),
+    (ZIP, "a ZIP archive"),
     (b"FEA1", "a Feather file of version 1; write it again as version 2"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook; save it as .xlsx"),
     (b"%PDF", "a PDF document"),
@@ -185,7 +184,7 @@ def _kind(data: bytes, promised: Format | None) -> Format:
         return "excel"
     if promised == "parquet":
         return "csv"
-    if promised == "excel" and data.startswith(_ZIP):
+    if promised == "excel" and data.startswith(ZIP):
         raise InputError("not a workbook, although its name says so", remedy=SAVE_WORKBOOK)
     for magic, title in _FOREIGN:
         if data.startswith(magic):

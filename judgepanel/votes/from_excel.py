@@ -35,7 +35,7 @@ from judgepanel.votes.table import (
     too_large_unpacked,
 )
 
-_ZIP = b"PK\x03\x04"
+ZIP = b"PK\x03\x04"
 _BOOK = "xl/workbook.xml"
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _CELL = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
@@ -46,7 +46,7 @@ _Row = tuple[int, list[Any]]
 
 def is_workbook(data: bytes) -> bool:
     """Whether the bytes are a workbook, possibly a damaged one."""
-    if not data.startswith(_ZIP):
+    if not data.startswith(ZIP):
         return False
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:

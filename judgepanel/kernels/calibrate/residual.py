@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.calibrate.features import FeatureColumns, fit_encoder
-from judgepanel.kernels.calibrate.maps import MAX_SLOPE, descend, fit_scale, sigmoid, softplus
+from judgepanel.kernels.calibrate.maps import MAX_SLOPE, fit_scale, sigmoid, softplus
+from judgepanel.kernels.calibrate.newton import descend
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
