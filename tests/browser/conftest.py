@@ -239,6 +239,7 @@ def open_page(browser: Browser, guard: Guard) -> Iterator[PageFactory]:
                 viewport={"width": width, "height": height},
                 color_scheme="dark" if dark else "light",
                 accept_downloads=True,
+                reduced_motion="reduce",
             )
             contexts.callback(context.close)
             context.set_default_timeout(PATIENCE)
