@@ -31,7 +31,7 @@ PROTOTYPES = 150
 DIRECTIONS = 50
 _SMALLEST = 1e-4
 CODED = 39  # judges whose votes and a label make a number of 64 bits in base 3
-_ROWS = 4_096
+_ROWS, _BLOCK = 4_096, 32_768
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +54,14 @@ class Agreement:
             d *= square
             similarity[start : start + _ROWS] = d
         return similarity
+
+    def along(self, votes: Cells, directions: Floats) -> Floats:
+        """Features (n, r) of signed votes (n, k) along ``directions`` (m, r) of prototypes."""
+        span = np.empty((votes.shape[0], directions.shape[1]))
+        for start in range(0, len(span), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            span[rows] = self.similarity(votes[rows]) @ directions
+        return span
 
 
 def agreement_among(votes: Cells, weights: Floats) -> tuple[Agreement, Floats]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -92,16 +92,12 @@ class Features:
 
     def centre(self, *, scale: bool) -> Floats:
         """Centre (k + r + scale,) of votes, agreement and one-coin score."""
-        beside = self.columns_beside(scale=scale)
+        beside = np.concatenate(self.beside(scale=scale), axis=1)
         return np.concatenate([self.middle(self.votes), self.middle(beside)])
 
-    def columns(self, *, scale: bool) -> Floats:
-        """Features (n, k + r + scale): votes, agreement, one-coin score."""
-        return np.concatenate([self.dense, self.columns_beside(scale=scale)], axis=1)
-
-    def columns_beside(self, *, scale: bool) -> Floats:
-        """Features after those of the votes, (n, r + scale)."""
-        return np.concatenate([self.span, self.score[:, None]], axis=1) if scale else self.span
+    def beside(self, *, scale: bool) -> list[Floats]:
+        """Features after those of the votes: agreement (n, r), and one-coin scores (n, 1)."""
+        return [self.span, self.score[:, None]] if scale else [self.span]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,7 +211,7 @@ def features(
         score=score,
         agreement=alike,
         directions=directions,
-        span=np.zeros((len(units), 0)) if alike is None else alike.similarity(votes) @ directions,
+        span=np.zeros((len(units), 0)) if alike is None else alike.along(votes, directions),
         rate=CAUTION * verdicts.design_effect(base),
         level=level,
         bounded=~below_chance(right, units) if monotone else None,
@@ -276,7 +272,8 @@ def problem(example: Features, *, scale: bool, intercept: bool) -> tuple[Problem
     """The ridge fit of one model on signed, centred features: votes, agreement, one-coin score,
     intercept; and their centre (k + r + scale,).
     """
-    signed, centre = _signed(example, example.columns(scale=scale), intercept)
+    columns = [example.dense, *example.beside(scale=scale)]
+    signed, centre = _signed(example, columns, intercept=intercept)
     return Problem(
         signed,
         example.times,
@@ -286,13 +283,16 @@ def problem(example: Features, *, scale: bool, intercept: bool) -> tuple[Problem
     ), centre
 
 
-def _signed(example: Features, columns: Floats, intercept: bool) -> tuple[Floats, Floats]:
+def _signed(example: Features, columns: list[Any], *, intercept: bool) -> tuple[Floats, Floats]:
     """Columns (n, q) centred, with an intercept, times the label's sign; and their centre (q,)."""
-    centre = example.middle(columns)
-    signed = np.empty((len(columns), len(centre) + intercept))
-    signs = example.signs[:, None]
-    np.multiply(columns - centre, signs, out=signed[:, : len(centre)])
-    signed[:, len(centre) :] = signs
+    q = sum(part.shape[1] for part in columns)
+    signed = np.empty((len(example.signs), q + intercept))
+    features, signs = signed[:, :q], example.signs[:, None]
+    np.concatenate(columns, axis=1, out=features)
+    centre = example.middle(features)
+    features -= centre
+    features *= signs
+    signed[:, q:] = signs
     return signed, centre
 
 
@@ -307,7 +307,7 @@ def design(batch: list[Features], *, scale: bool, intercept: bool) -> DenseDesig
             scipy.sparse.csr_array(signed(first.votes, first.signs)),
             signs=first.signs,
             centre=first.middle(first.votes),
-            beside=_signed(first, first.columns_beside(scale=scale), intercept)[0],
+            beside=_signed(first, first.beside(scale=scale), intercept=intercept)[0],
         )
     return DenseDesign.of(
         [problem(one, scale=scale, intercept=intercept)[0].features for one in batch]

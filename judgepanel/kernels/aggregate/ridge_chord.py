@@ -13,13 +13,16 @@ Problems of a batch differ in size, and each goes along its path at its own pace
 on small arrays and nothing else. Products and systems are each problem's own, so that nobody in a
 batch moves a bit of another.
 
+Rows of a large problem are read in blocks that stay in the cache between the two products of a
+step.
+
 Cost of a problem with n rows, p parameters, c ridges and r renewals, about as many as ridges:
-O(c n p + c p^3 + r n p^2) time, O(n p + p^2) memory.
+O(c n p + c p^3 + r n p^2) time, O(n + p^2) memory beside the features.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +42,7 @@ _TOLERANCE = 1e-17
 by the rate of convergence: logits end within 1e-8 of the optimum."""
 _SLOW = 0.01  # of what the step before promised
 _MAX_STEPS, _MAX_SINGLE = 200, 30
+_BLOCK_CELLS = 600_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,8 +81,8 @@ class _Chord:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self._features: NDArray[Any] = problem.features.astype(np.float32)
-        self._product: NDArray[Any] = np.eye(self._features.shape[1], dtype=np.float32)
+        self._single = True
+        self._product: NDArray[Any] = np.eye(problem.features.shape[1], dtype=np.float32)
         self._factor = self._product
 
     def solved(self, gradient: Floats) -> Floats:
@@ -90,14 +94,23 @@ class _Chord:
     def renew(self, wrong: Floats, C: float, theta: Floats, *, single: bool) -> None:
         """The Hessian at a point where rows have these weights in the gradient."""
         curvature = wrong * (1.0 - wrong / self.problem.times)
-        if single and self._features.dtype == np.float32:
-            scaled = self._features * np.sqrt(curvature).astype(np.float32)[:, None]
-            self._product = single_product(scaled.T, scaled)
+        if single and self._single:
+            self._product = self._single_product(np.sqrt(curvature).astype(np.float32))
             if self.factorise(C, theta):
                 return
-        self._features = self.problem.features
-        self._product = (self._features.T * curvature) @ self._features
+        self._single = False
+        features = self.problem.features
+        self._product = (features.T * curvature) @ features
         self.factorise(C, theta)
+
+    def _single_product(self, scale: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The product (p, p) of the features with themselves, their rows times ``scale``."""
+        features = self.problem.features
+        product = np.zeros((features.shape[1],) * 2, dtype=np.float32)
+        for rows in _row_blocks(self.problem):
+            scaled = features[rows].astype(np.float32) * scale[rows, None]
+            product += single_product(scaled.T, scaled)
+        return product
 
     def factorise(self, C: float, theta: Floats) -> bool:
         """The factor for a C at this point; the last one stays where there is none."""
@@ -146,13 +159,9 @@ class _Walk:
 
     def step(self) -> None:
         """One step of every problem; those at the end of the path leave."""
-        features = [chord.problem.features for chord in self._chords]
         parts, rows = self._parts, self._rows
-        margins = [one @ self._theta[part] for one, part in zip(features, parts, strict=True)]
-        wrong = sigmoid(-np.concatenate(margins))
-        wrong *= self._times
-        sums = [wrong[own] @ one for one, own in zip(features, rows, strict=True)]
-        gradient = self._slope() - np.concatenate(sums)
+        wrong, sums = self._sums()
+        gradient = self._slope() - sums
         move = np.concatenate(
             [chord.solved(gradient[part]) for chord, part in zip(self._chords, parts, strict=True)]
         )
@@ -169,6 +178,20 @@ class _Walk:
             move[part] = chord.solved(gradient[part])
             promise[i] = gradient[part] @ move[part]
         self._go(move, promise, back)
+
+    def _sums(self) -> tuple[Floats, Floats]:
+        """How far each row is from its label, times how often it is there; and the sums of the
+        features with these weights, one problem after the other.
+        """
+        wrong, sums = np.empty(len(self._times)), np.zeros(len(self._theta))
+        for run in self._runs:
+            start, stop = run[0].at.start, run[-1].at.stop
+            margins = [block.features @ self._theta[self._parts[block.of]] for block in run]
+            wrong[start:stop] = sigmoid(-np.concatenate(margins))
+            wrong[start:stop] *= self._times[start:stop]
+            for block in run:
+                sums[self._parts[block.of]] += wrong[block.at] @ block.features
+        return wrong, sums
 
     def _go(self, move: Floats, promise: Floats, back: Bools) -> None:
         """On by a new move; half of the way back where the last one has led up."""
@@ -232,6 +255,7 @@ class _Walk:
         self._level_at = (self._starts + self._sizes - 1)[levelled]
         self._levels = np.array([p.level for p in problems if p.level is not None])
         self._ridges = np.repeat(self._Cs[self._place], self._sizes)
+        self._runs = list(_runs(problems))
 
     def _slope(self) -> Floats:
         """First derivatives of all penalties."""
@@ -247,6 +271,39 @@ class _Walk:
         fall = move[self._taus] / self._theta[self._taus]
         length[self._scaled] = np.where(fall > 0.9, 0.9 / np.maximum(fall, 0.9), 1.0)
         return length
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Block:
+    """Some rows of one problem of a batch: whose, ``of``, and where among the batch's rows."""
+
+    of: int
+    at: slice
+    features: Floats
+
+
+def _row_blocks(problem: Problem) -> list[slice]:
+    """Rows of a problem that stay in the cache together."""
+    n, p = problem.features.shape
+    most = max(1, _BLOCK_CELLS // p)
+    return [slice(start, min(start + most, n)) for start in range(0, n, most)]
+
+
+def _runs(problems: Sequence[Problem]) -> Iterator[list[_Block]]:
+    """Blocks of a batch, one after the other; a run of them stays in the cache."""
+    run: list[_Block] = []
+    before, cells = 0, 0
+    for i, problem in enumerate(problems):
+        for rows in _row_blocks(problem):
+            features = problem.features[rows]
+            if run and cells + features.size > _BLOCK_CELLS:
+                yield run
+                run, cells = [], 0
+            run.append(_Block(i, slice(before + rows.start, before + rows.stop), features))
+            cells += features.size
+        before += len(problem.times)
+    if run:
+        yield run
 
 
 def _start(problem: Problem) -> Floats:
