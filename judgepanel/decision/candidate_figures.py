@@ -66,12 +66,13 @@ def final_choice(
 ) -> FinalChoice:
     """Return what is known of the candidates when the panel is chosen on all labelled rows."""
     allowed = affordable(standing.panels, costs, budget)
+    smoothed = smoothed_nll(standing.losses, units, allowed)
     return FinalChoice(
         choices=choices,
         losses=standing.losses,
         panels=standing.panels,
-        smoothed=smoothed_nll(standing.losses, units, allowed),
-        tied=tied_with_best(standing.losses, units, allowed),
+        smoothed=smoothed,
+        tied=tied_with_best(standing.losses, units, smoothed),
         allowed=allowed,
         costs=costs,
     )

@@ -70,15 +70,16 @@ def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> Floats:
     mean = np.where(allowed, losses.mean(axis=1), np.inf)
     weights = np.exp(-POWER * len(np.unique(units)) * (mean - mean.min()))
     weights /= weights.sum()
-    p = np.exp(-losses)
+    p = np.negative(losses)  # One array for all steps: there may be a million items.
+    np.exp(p, out=p)
     blend = weights @ p
-    values = losses @ blend - np.log1p(-p) @ (1.0 - blend)
+    np.negative(p, out=p)
+    values = losses @ blend - np.log1p(p, out=p) @ (1.0 - blend)
     return np.where(allowed, values / losses.shape[1], np.inf)
 
 
-def tied_with_best(losses: Floats, units: Ints, allowed: Bools) -> Bools:
-    """Return which allowed candidates (A,) are tied with the best of them."""
-    smoothed = smoothed_nll(losses, units, allowed)
+def tied_with_best(losses: Floats, units: Ints, smoothed: Floats) -> Bools:
+    """Return which candidates (A,) are tied with the best of them by their smoothed NLL."""
     best = int(smoothed.argmin())
     return np.asarray(smoothed - smoothed[best] <= _standard_errors(losses, units, best))
 
@@ -130,7 +131,7 @@ def choose(
         _within(weights, panels, costs, budget)
         for weights in average_weights(losses, units, priors, rng)
     )
-    tied = np.flatnonzero(tied_with_best(losses, units, allowed)).tolist()
+    tied = np.flatnonzero(tied_with_best(losses, units, smoothed)).tolist()
 
     def first(prefer: Preference) -> int:
         return min(

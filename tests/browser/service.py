@@ -11,7 +11,7 @@ from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
 
 
-def prepared(home: Path, name: str, splits: int = 10, owner: str = LOCAL) -> str:
+def prepared(home: Path, name: str, splits: int = 4, owner: str = LOCAL) -> str:
     """The id of a new analysis of a sample with few splits."""
     return prepared_votes(home, sample_bytes(name), f"{name}_votes.csv", splits, owner)
 
@@ -20,7 +20,7 @@ def prepared_votes(
     home: Path,
     data: bytes,
     file: str,
-    splits: int = 10,
+    splits: int = 4,
     owner: str = LOCAL,
     **settings: str,
 ) -> str:

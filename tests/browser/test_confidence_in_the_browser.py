@@ -26,7 +26,7 @@ pytestmark = pytest.mark.browser
 def test_controls_move_the_address_and_the_link_shows_the_same_again(
     page: Page, server: Server, guard: Guard
 ) -> None:
-    page.goto(address(server, CONFIDENCE, prepared(server.home, "clean_pairwise", splits=4)))
+    page.goto(address(server, CONFIDENCE, prepared(server.home, "clean_pairwise")))
     finished_confidence(page)
     expect(answer(page)).to_contain_text("When it says")
     expect(page.get_by_text("This page shows the recommended panel.")).to_be_visible()

@@ -139,7 +139,7 @@ def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
 def test_the_menu_and_links_keep_the_analysis_and_the_keyboard_reaches_the_controls(
     page: Page, server: Server, guard: Guard
 ) -> None:
-    analysis = prepared(server.home, "clean_pairwise", splits=4)
+    analysis = prepared(server.home, "clean_pairwise")
     page.goto(address(server, "", analysis))
     page.get_by_role("link", name="Next: keep all judges").click()
     finished_curve(page)

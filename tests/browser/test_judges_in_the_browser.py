@@ -47,7 +47,7 @@ def test_the_table_downloads_as_the_study_gives_it_and_can_be_sorted(
     finished_judges(page)
     expect(answer(page)).to_contain_text("30 judges are worth about")
     expected = run(
-        STUDY, load_votes(sample_bytes("hard_panel")).votes, JudgesSpec(Settings(splits=10)), jobs=1
+        STUDY, load_votes(sample_bytes("hard_panel")).votes, JudgesSpec(Settings(splits=4)), jobs=1
     )
     assert downloaded(page, "Download CSV").decode() == csv_text(expected.frame())
 

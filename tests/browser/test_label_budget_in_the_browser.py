@@ -25,7 +25,7 @@ pytestmark = pytest.mark.browser
 def test_the_page_is_in_the_menu_and_its_table_is_the_studys(
     page: Page, server: Server, guard: Guard
 ) -> None:
-    page.goto(address(server, "", prepared(server.home, "clean_pairwise", splits=4)))
+    page.goto(address(server, "", prepared(server.home, "clean_pairwise")))
     page.get_by_test_id("stSidebar").get_by_role("link", name="Label budget").click()
     finished_budget(page)
     expect(answer(page)).to_contain_text("of what 150 labels give; you have")
@@ -40,7 +40,7 @@ def test_the_page_is_in_the_menu_and_its_table_is_the_studys(
 def test_views_are_in_the_address_and_a_link_shows_them_again(
     page: Page, open_page: Callable[..., Page], server: Server, guard: Guard
 ) -> None:
-    analysis = prepared(server.home, "one_class", splits=4)
+    analysis = prepared(server.home, "one_class")
     page.goto(address(server, BUDGET, analysis, aggregator="one-coin"))
     finished_budget(page)
     unfold(page)

@@ -122,7 +122,7 @@ def made_by(command: str, folder: Path) -> str:
 def test_judges_are_ticked_off_and_the_link_shows_the_same_to_somebody_else(
     page: Page, server: Server, guard: Guard, tmp_path: Path
 ) -> None:
-    analysis = prepared(server.home, "hard_panel", 4)
+    analysis = prepared(server.home, "hard_panel")
     page.goto(address(server, RECOMMENDED, analysis))
     finished_panel(page)
     idle(page)
@@ -147,7 +147,7 @@ def test_judges_are_ticked_off_and_the_link_shows_the_same_to_somebody_else(
 def test_a_link_shows_the_judges_that_were_left_out_and_opens_them_as_an_analysis(
     page: Page, server: Server, guard: Guard
 ) -> None:
-    analysis = prepared(server.home, "hard_panel", 4)
+    analysis = prepared(server.home, "hard_panel")
     page.goto(address(server, RECOMMENDED, analysis, without="1"))
     finished_panel(page)
     expect(shown_text(page, re.compile("these 29 judges", re.IGNORECASE))).to_have_count(1)
@@ -161,7 +161,7 @@ def test_a_link_shows_the_judges_that_were_left_out_and_opens_them_as_an_analysi
 def test_a_preference_and_a_budget_in_the_link_are_what_is_recommended_under(
     page: Page, server: Server, guard: Guard
 ) -> None:
-    analysis = prepared(server.home, "hard_panel", 4)
+    analysis = prepared(server.home, "hard_panel")
     page.goto(address(server, RECOMMENDED, analysis, prefer="fewest%20judges"))
     finished_panel(page)
     page.get_by_text("How this was computed").first.click()
@@ -172,7 +172,7 @@ def test_a_preference_and_a_budget_in_the_link_are_what_is_recommended_under(
 def test_the_report_opens_without_a_network(
     page: Page, server: Server, guard: Guard, tmp_path: Path
 ) -> None:
-    page.goto(address(server, RECOMMENDED, prepared(server.home, "hard_panel", 4)))
+    page.goto(address(server, RECOMMENDED, prepared(server.home, "hard_panel")))
     finished_panel(page)
     file = tmp_path / "report.html"
     file.write_bytes(downloaded(page, "Download report (HTML)"))

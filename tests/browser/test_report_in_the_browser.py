@@ -77,7 +77,7 @@ def pictures_of(report: Page) -> list[bytes]:
 def test_a_decision_is_in_the_report_which_opens_without_a_network(
     page: Page, server: Server, open_page: Callable[..., Page], guard: Guard, tmp_path: Path
 ) -> None:
-    analysis = prepared(server.home, "one_class", splits=4)
+    analysis = prepared(server.home, "one_class")
     page.goto(address(server, CURVE, analysis))
     finished_curve(page)
     idle(page)

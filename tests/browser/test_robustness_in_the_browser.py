@@ -24,7 +24,7 @@ def finished(page: Page) -> None:
 def test_the_matrix_is_shown_other_views_are_in_the_address_and_a_reload_keeps_them(
     page: Page, server: Server, guard: Guard
 ) -> None:
-    analysis = prepared(server.home, "hard_panel", splits=4)
+    analysis = prepared(server.home, "hard_panel")
     page.goto(address(server, ROBUSTNESS, analysis, aggregator="joint"))
     finished(page)
     expect(page.locator(".js-plotly-plot .annotation").first).to_contain_text("base rate 0.6")

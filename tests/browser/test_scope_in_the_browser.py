@@ -32,7 +32,7 @@ def accessible(page: Page) -> None:
 def test_the_checks_are_read_compared_and_found_again_by_their_link(
     page: Page, open_page: Callable[..., Page], server: Server, guard: Guard
 ) -> None:
-    page.goto(address(server, SCOPE, prepared(server.home, "hard_panel", splits=4)))
+    page.goto(address(server, SCOPE, prepared(server.home, "hard_panel")))
     finished(page, 2)  # What the filter drops is compared unasked: the recommendation keeps it.
     expect(answer(page)).to_contain_text("of 4 checks pass")
     expect(answer(page)).to_contain_text(
@@ -60,7 +60,7 @@ def test_what_the_curve_shows_by_default_is_no_choice_here_and_a_choice_comes_al
     page: Page, server: Server, guard: Guard
 ) -> None:
     menu = page.get_by_test_id("stSidebar")
-    page.goto(address(server, CURVE, prepared(server.home, "clean_pairwise", splits=4)))
+    page.goto(address(server, CURVE, prepared(server.home, "clean_pairwise")))
     finished_curve(page)
     expect(page.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
     settled(page)

@@ -30,7 +30,7 @@ NOTHING = "This link does not work: it is incomplete, has expired, or was revoke
 
 @pytest.fixture(scope="module")
 def analysis(server: Server) -> str:
-    return prepared(server.home, "one_class", splits=4)
+    return prepared(server.home, "one_class")
 
 
 def shared(server: Server, analysis: str, seconds: float | None = None) -> str:

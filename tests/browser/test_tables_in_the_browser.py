@@ -74,7 +74,7 @@ def test_estimates_sort_by_number_and_there_is_no_raw_csv(
     finished: Callable[[Page], None],
     heading: str,
 ) -> None:
-    page.goto(address(server, name, prepared(server.home, "hard_panel", 4)))
+    page.goto(address(server, name, prepared(server.home, "hard_panel")))
     finished(page)
     idle(page)
     grid = page.get_by_test_id("stDataFrame").filter(has_text=heading).first
@@ -94,7 +94,7 @@ def test_a_table_without_room_for_all_columns_says_so(
     page: Page, server: Server, guard: Guard
 ) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(address(server, CURVE, prepared(server.home, "hard_panel", 4)))
+    page.goto(address(server, CURVE, prepared(server.home, "hard_panel")))
     finished_curve(page)
     idle(page)
     page.wait_for_function(_ALL_TOLD)

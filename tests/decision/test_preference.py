@@ -84,13 +84,16 @@ def test_candidates_within_one_standard_error_of_the_best_are_tied():
     best = int(smooth.argmin())
     entry = (drawn - drawn[best]).std(axis=1, ddof=1) / np.sqrt(N)
     wanted = smooth - smooth[best] <= entry
-    np.testing.assert_array_equal(tied_with_best(drawn, UNITS, ANY), wanted)
+    np.testing.assert_array_equal(tied_with_best(drawn, UNITS, smooth), wanted)
     assert 1 < wanted.sum() < 4
 
 
 def test_items_of_one_group_count_as_one():
     drawn = np.repeat(losses(1.0, 0.8, 0.7, 0.6)[:, : N // 8], 8, axis=1)
-    alone, together = (tied_with_best(drawn, units, ANY) for units in (UNITS, UNITS // 8))
+    alone, together = (
+        tied_with_best(drawn, units, smoothed_nll(drawn, units, ANY))
+        for units in (UNITS, UNITS // 8)
+    )
     assert alone.sum() <= together.sum()
     assert together.sum() > 1
 
