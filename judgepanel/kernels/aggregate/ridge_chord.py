@@ -95,7 +95,7 @@ class _Chord:
         """The Hessian at a point where rows have these weights in the gradient."""
         curvature = wrong * (1.0 - wrong / self.problem.times)
         if single and self._single:
-            self._product = self._single_product(np.sqrt(curvature).astype(np.float32))
+            self._product = self._product_in_single(np.sqrt(curvature).astype(np.float32))
             if self.factorise(C, theta):
                 return
         self._single = False
@@ -103,7 +103,7 @@ class _Chord:
         self._product = (features.T * curvature) @ features
         self.factorise(C, theta)
 
-    def _single_product(self, scale: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _product_in_single(self, scale: NDArray[np.float32]) -> NDArray[np.float32]:
         """The product (p, p) of the features with themselves, their rows times ``scale``."""
         features = self.problem.features
         product = np.zeros((features.shape[1],) * 2, dtype=np.float32)

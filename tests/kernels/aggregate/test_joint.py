@@ -282,12 +282,14 @@ def test_a_difference_within_noise_is_no_difference():
     assert centring(signs, np.ones(100)) == 0.0
 
 
-def test_directions_span_the_kernel_when_prototypes_are_all_items():
+@pytest.mark.parametrize("block", [7, 100])
+def test_directions_span_the_kernel_when_prototypes_are_all_items(block, monkeypatch):
+    monkeypatch.setattr(agreement_module, "_BLOCK", block)
     rng = np.random.default_rng(15)
     votes = rng.choice(np.array([-1, 0, 1], np.int8), (40, 6))
     weights = rng.normal(size=6)
     agreement, directions = agreement_among(votes, weights)
-    span = agreement.similarity(votes) @ directions
+    span = agreement.along(votes, directions)
     shares = weights**2 / np.sum(weights**2)
     d = (votes * shares) @ votes.T
     np.testing.assert_allclose(span @ span.T, (d**3 + d**5) / 2.0, rtol=0, atol=1e-3)

@@ -70,6 +70,17 @@ def test_margins_end_within_1e_8_of_the_optimum(kind, level, rate, seed, n_rows,
         assert distance(design, prior, C, theta) < 1e-8
 
 
+@pytest.mark.parametrize("kind", ["noise", "separable", "alike"])
+def test_rows_that_are_read_in_blocks_lead_to_the_same_optimum(kind, monkeypatch):
+    design, prior = problems(5, 60, 12, kind)
+    whole = solve_path(design, prior, CS, problems=3)
+    monkeypatch.setattr(module, "_BLOCK_CELLS", 100)
+    in_blocks = solve_path(design, prior, CS, problems=3)
+    for C, theta in zip(CS, in_blocks, strict=True):
+        assert distance(design, prior, C, theta) < 1e-8
+    np.testing.assert_allclose(in_blocks, whole, rtol=0.0, atol=1e-6)
+
+
 @given(seed=st.integers(0, 2**32), kind=st.sampled_from(["noise", "separable", "alike"]))
 @settings(max_examples=15)
 def test_nobody_in_a_batch_moves_a_bit_of_another(seed, kind):
