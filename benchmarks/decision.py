@@ -214,7 +214,7 @@ def _halves(
             ballots.units[rows.calibration],
             default,
             np.random.default_rng(seed),
-        )
+        ).by_preference
         for place, prefer in enumerate(PREFERENCES):
             choice = choices_made[prefer]
             outcome = average_losses(results.items.nll[:n_default], choice.used)

@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.decision.preference import (
-    Choice,
-    Preference,
-    affordable,
-    cost_of,
-    smoothed_nll,
-    tied_with_best,
-)
+from judgepanel.decision.preference import Choices, Preference, cost_of
 from judgepanel.decision.recommend_result import AVERAGE, CandidateFigures, Reading
 from judgepanel.scoring.inference import MARGIN, Estimate, Verdict, estimate, verdict
 from judgepanel.scoring.interval import Interval
@@ -36,46 +29,28 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FinalChoice:
-    """All preferences on all labelled rows: what ``choices`` select from the n candidates.
+    """The choices from n candidates on all labelled rows.
 
-    ``losses`` (n, n_rows) are those of the choice, ``panels`` bool (n, n_judges) the judges chosen
-    on these rows. ``smoothed`` (n,) is the NLL by which single candidates are compared (infinite if
-    not allowed); ``tied`` and ``allowed`` (n,) are masks.
+    ``inner_nll`` (n,) is the cross-validated NLL of each candidate and ``average_nll`` that of the
+    average under each preference; ``panels`` bool (n, n_judges) are the judges chosen on these
+    rows.
     """
 
-    choices: dict[Preference, Choice]
-    losses: Floats
+    choices: Choices
+    inner_nll: Floats
+    average_nll: dict[Preference, float]
     panels: Bools
-    smoothed: Floats
-    tied: Bools
-    allowed: Bools
     costs: Floats | None
 
-    @property
-    def lowest(self) -> int:
-        """The candidate of lowest smoothed NLL."""
-        return int(self.smoothed.argmin())
-
-
-def final_choice(
-    standing: Standing,
-    units: Ints,
-    choices: dict[Preference, Choice],
-    costs: Floats | None,
-    budget: float | None,
-) -> FinalChoice:
-    """Return what is known of the candidates when the panel is chosen on all labelled rows."""
-    allowed = affordable(standing.panels, costs, budget)
-    smoothed = smoothed_nll(standing.losses, units, allowed)
-    return FinalChoice(
-        choices=choices,
-        losses=standing.losses,
-        panels=standing.panels,
-        smoothed=smoothed,
-        tied=tied_with_best(standing.losses, units, smoothed),
-        allowed=allowed,
-        costs=costs,
-    )
+    @classmethod
+    def of(cls, standing: Standing, choices: Choices, costs: Floats | None) -> FinalChoice:
+        """The same of choices among candidates whose losses are not needed any more."""
+        losses = standing.losses
+        averages = {
+            prefer: float(average_losses(losses, choice.weights).mean())
+            for prefer, choice in choices.by_preference.items()
+        }
+        return cls(choices, losses.mean(axis=1), averages, standing.panels, costs)
 
 
 def readings_of(
@@ -95,7 +70,7 @@ def readings_of(
     compare the preferences with a constant position, empty if not applicable. :func:`read_figures`
     fills in the figures that depend on a preference. ``rare`` as in :func:`grid_estimates`.
     """
-    n, prefers = len(candidates), tuple(final.choices)
+    n, prefers = len(candidates), tuple(final.choices.by_preference)
     levels = {
         metric: level[0] for metric, level in grid_estimates(totals, units, rare=rare).items()
     }
@@ -127,7 +102,7 @@ def readings_of(
 
     listed = tuple(figures(i, _described(candidates[i], final, i)) for i in range(n))
     readings = []
-    for place, (prefer, choice) in enumerate(final.choices.items()):
+    for place, (prefer, choice) in enumerate(final.choices.by_preference.items()):
         # A single chosen candidate is compared with the average that was not chosen.
         own = prefer if choice.taken is None else "nll"
         arm = n + prefers.index(own)
@@ -138,7 +113,7 @@ def readings_of(
             Reading(
                 prefer=prefer,
                 taken=n if choice.taken is None else choice.taken,
-                average=figures(arm, _described_average(final, choice.weights)),
+                average=figures(arm, _described_average(final, prefer)),
                 weights=np.append(choice.weights, 1.0),
                 chosen_shares=shares[rows],
                 behind=against[rows],
@@ -188,25 +163,27 @@ def _against(totals: Tally, units: Ints, arm: int, rare: bool) -> Estimate:
 
 def _described(candidate: Candidate, final: FinalChoice, i: int) -> dict[str, Any]:
     """Return a candidate's description, and its figures in the final choice."""
+    choices = final.choices
     return {
         "panel": candidate.name,
         "aggregator": candidate.aggregator,
         "calibrator": candidate.calibrator,
-        "inner_nll": float(final.losses[i].mean()),
-        "smoothed_nll": float(final.smoothed[i]) if final.allowed[i] else float("nan"),
-        "tied": bool(final.tied[i]),
-        "allowed": bool(final.allowed[i]),
+        "inner_nll": float(final.inner_nll[i]),
+        "smoothed_nll": float(choices.smoothed[i]) if choices.allowed[i] else float("nan"),
+        "tied": bool(choices.tied[i]),
+        "allowed": bool(choices.allowed[i]),
         **_size(final, final.panels[i]),
     }
 
 
-def _described_average(final: FinalChoice, weights: Floats) -> dict[str, Any]:
-    """Return the same for the average under given weights; only single candidates can be tied."""
+def _described_average(final: FinalChoice, prefer: Preference) -> dict[str, Any]:
+    """Return the same for the average under a preference; only single candidates can be tied."""
+    weights = final.choices.by_preference[prefer].weights
     return {
         "panel": AVERAGE,
         "aggregator": AVERAGE,
         "calibrator": "none",
-        "inner_nll": float(average_losses(final.losses, weights).mean()),
+        "inner_nll": final.average_nll[prefer],
         "smoothed_nll": float("nan"),
         "tied": False,
         "allowed": True,

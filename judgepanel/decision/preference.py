@@ -61,6 +61,20 @@ class Choice:
         return np.asarray(np.arange(len(self.weights)) == self.taken, dtype=np.float64)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Choices:
+    """What every available preference chooses, in ``by_preference``, and how candidates compare.
+
+    ``allowed`` (A,) are those within the budget, ``smoothed`` (A,) is their mean NLL if labels
+    followed the blend, infinite if not allowed, and ``tied`` (A,) are those tied with the lowest.
+    """
+
+    by_preference: dict[Preference, Choice]
+    allowed: Bools
+    smoothed: Floats
+    tied: Bools
+
+
 def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> Floats:
     """Mean NLL (A,) if labels followed the blend; infinite if not allowed.
 
@@ -111,8 +125,8 @@ def choose(
     costs: Floats | None = None,
     budget: float | None = None,
     absent: Floats | None = None,
-) -> dict[Preference, Choice]:
-    """Return what every available preference chooses from the candidates.
+) -> Choices:
+    """Choose from the candidates by every available preference.
 
     ``panels`` bool (A, n_judges) are the judges of each, ``costs`` (n_judges,) their cost per item;
     a ``budget`` excludes panels that cost more, and members that would make the average cost more,
@@ -123,6 +137,7 @@ def choose(
     allowed = affordable(panels, costs, budget)
     listed = candidates.all()
     smoothed = smoothed_nll(losses, units, allowed)
+    tied = tied_with_best(losses, units, smoothed)
     prior = candidates.prior() * allowed
     if not prior.any():
         prior = (np.arange(len(prior)) == smoothed.argmin()).astype(np.float64)
@@ -131,11 +146,11 @@ def choose(
         _within(weights, panels, costs, budget)
         for weights in average_weights(losses, units, priors, rng)
     )
-    tied = np.flatnonzero(tied_with_best(losses, units, smoothed)).tolist()
+    best = np.flatnonzero(tied).tolist()
 
     def first(prefer: Preference) -> int:
         return min(
-            tied, key=lambda i: (*_rank(listed[i], panels[i], prefer, costs), smoothed[i], i)
+            best, key=lambda i: (*_rank(listed[i], panels[i], prefer, costs), smoothed[i], i)
         )
 
     choices = {
@@ -144,11 +159,12 @@ def choose(
         "everyone": Choice(everyone, None),
     }
     if absent is not None:
-        choices["robust"] = Choice(average, _least_absent(absent, average, tied))
-    return {
+        choices["robust"] = Choice(average, _least_absent(absent, average, best))
+    chosen = {
         prefer: choices.get(prefer) or Choice(average, first(prefer))
         for prefer in offered(costs, budget, robust=absent is not None)
     }
+    return Choices(chosen, allowed, smoothed, tied)
 
 
 def _least_absent(absent: Floats, average: Floats, tied: list[int]) -> int | None:

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.decision.candidate_figures import FinalChoice, final_choice, readings_of
+from judgepanel.decision.candidate_figures import FinalChoice, readings_of
 from judgepanel.decision.held_out import held_out_warnings
-from judgepanel.decision.preference import Choice, Preference, choose
+from judgepanel.decision.preference import Choices, choose
 from judgepanel.decision.reading import (
     REFERENCE,
     fields_of,
@@ -40,8 +40,9 @@ from judgepanel.decision.recommend_spec import (
     contest_of,
     shared_run,
 )
+from judgepanel.kernels.threads import threads
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.accumulate import Arms, Tally, absorb, combine, tally
 from judgepanel.studies.common import splits_of
 from judgepanel.studies.compare import mean_sizes
 from judgepanel.studies.contest.average import average_losses, average_scores, bootstrap
@@ -57,6 +58,9 @@ from judgepanel.votes.repeats import find_repeats
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_LARGE = 10_000_000
+_THREADS = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,38 +84,38 @@ class Scores:
         return Scores(self.tally.in_order(), self.taken[order], averages)
 
 
-def run_chunk(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk) -> Scores:
-    """Choose by every preference and evaluate, in the splits of one chunk."""
+def run_chunk(
+    votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk, into: Scores | None = None
+) -> Scores:
+    """Choose by every preference and evaluate, in the splits of one chunk; add them to ``into``,
+    whose memory is reused.
+    """
     contest = contest_of(votes, spec)
     ballots, candidates = contest.prepared.ballots, contest.choices.all()
     taken, averages = [], []
     shown = _is_default(spec) and fits_memory(ballots.n_items, spec.settings)
 
     def arms(drawn: Split) -> tuple[Split, Arms]:
-        held = compete(ballots, drawn, contest.choices, contest.terms)
+        n_choices = len(contest.offered)
+        held = compete(ballots, drawn, contest.choices, contest.terms, n_choices=n_choices)
         rows, losses = drawn.calibration, held.standing.losses
-        choices = _choose(held.standing, rows, contest, spec, (drawn.number, 1))
+        choices = _choose(held.standing, rows, contest, spec, (drawn.number, 1)).by_preference
         signs = ballots.signs[drawn.evaluation].astype(np.float64)
-        scores = [
-            average_scores(held.items, choice.used, signs, symmetric=ballots.symmetric)
-            for choice in choices.values()
-        ]
+        n = end = len(losses)
+        for choice in choices.values():
+            scores = average_scores(held.items, choice.used, signs, symmetric=ballots.symmetric)
+            end = held.arms.put(end, scores)
         inner = [average_losses(losses, choice.used).mean() for choice in choices.values()]
-        nll, brier, hit, ece = (
-            np.concatenate([getattr(part, name) for part in (held.items, *scores)])[None]
-            for name in ("nll", "brier", "hit", "ece")
-        )
         if shown:
             averages.append(averaged_of(held, choices["nll"].weights, signs))
-        n = len(losses)
         taken.append(
             [n + i if c.taken is None else c.taken for i, c in enumerate(choices.values())]
         )
         return drawn, Arms(
-            nll=nll,
-            brier=brier,
-            hit=hit,
-            ece=ece,
+            nll=held.arms.nll[None],
+            brier=held.arms.brier[None],
+            hit=held.arms.hit[None],
+            ece=held.arms.ece[None],
             chosen_on=np.append(losses.mean(axis=1), inner)[None],
             null_nll=held.null_nll,
             constant_nll=np.array([held.constant_nll]),
@@ -124,8 +128,16 @@ def run_chunk(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk) -> Scores:
         n_items=ballots.n_items,
         reference=reference_of(candidates),
         seed=spec.settings.seed,
+        into=None if into is None else into.tally,
     )
-    return Scores(totals, np.array(taken, dtype=np.int64), tuple(averages))
+    scores = Scores(totals, np.array(taken, dtype=np.int64), tuple(averages))
+    return scores if into is None else _joined(totals, into, scores)
+
+
+def extend(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk, into: Scores | None) -> Scores:
+    """Add the splits of one chunk to the memory of others, on two threads."""
+    with threads(_THREADS):
+        return run_chunk(votes, spec, chunk, into)
 
 
 def _is_default(spec: RecommendSpec) -> bool:
@@ -135,16 +147,29 @@ def _is_default(spec: RecommendSpec) -> bool:
 
 def combine_scores(left: Scores, right: Scores) -> Scores:
     """Combine two sets of splits; exact and independent of order."""
-    return Scores(
-        combine(left.tally, right.tally),
-        np.concatenate([left.taken, right.taken]),
-        left.averages + right.averages,
-    )
+    return _joined(combine(left.tally, right.tally), left, right)
+
+
+def absorb_scores(left: Scores, right: Scores) -> Scores:
+    """The same in the memory of ``left``, which must not be used again."""
+    return _joined(absorb(left.tally, right.tally), left, right)
+
+
+def _joined(totals: Tally, left: Scores, right: Scores) -> Scores:
+    taken = np.concatenate([left.taken, right.taken])
+    return Scores(totals, taken, left.averages + right.averages)
+
+
+def large(votes: VoteMatrix, spec: RecommendSpec) -> bool:
+    """Whether the scores of a split have so many cells that workers would need too much memory."""
+    contest = contest_of(votes, spec)
+    n_arms = len(contest.choices.all()) + len(contest.offered)
+    return contest.prepared.ballots.n_items * n_arms >= _LARGE
 
 
 def _choose(
     standing: Standing, rows: Ints, contest: Contest, spec: RecommendSpec, key: tuple[int, ...]
-) -> dict[Preference, Choice]:
+) -> Choices:
     ballots, absent = contest.prepared.ballots, None
     if contest.families:
         absent = absent_losses(ballots, rows, contest.choices, contest.terms, contest.families, key)
@@ -168,18 +193,23 @@ def _final(votes: VoteMatrix, spec: RecommendSpec) -> FinalChoice:
     everyone = np.arange(ballots.n_items)
     standing = stand(ballots, everyone, contest.choices, contest.terms, FINAL)
     choices = _choose(standing, everyone, contest, spec, FINAL)
-    return final_choice(standing, ballots.units, choices, contest.costs, spec.budget)
+    return FinalChoice.of(standing, choices, contest.costs)
 
 
 def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> Recommendation:
     """Return intervals for every candidate and the choice, and the panel on all labelled rows."""
-    contest, scores = contest_of(votes, spec), partial.in_order()
+    with threads(_THREADS if large(votes, spec) else 1):
+        return _merged(votes, spec, partial.in_order())
+
+
+def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommendation:
+    contest = contest_of(votes, spec)
     final, totals = _final(votes, shared_run(spec)), scores.tally
     for number, average in zip(totals.numbers.tolist(), scores.averages, strict=False):
         remember(votes, spec.settings, number, average)
     prepared = contest.prepared
     listed = contest.choices.all()
-    n_arms = len(listed) + len(final.choices)
+    n_arms = len(listed) + len(final.choices.by_preference)
     positions = against_position(
         prepared, spec.settings, totals, [(0, arm) for arm in range(n_arms)]
     )
@@ -250,6 +280,9 @@ RECOMMEND: Study[RecommendSpec, Scores, Recommendation] = Study(
     combine=combine_scores,
     merge=merge,
     chunk=2,
+    absorb=absorb_scores,
+    large=large,
+    extend=extend,
 )
 
 __all__ = ["RECOMMEND", "REFERENCE", "RecommendSpec", "Scores", "merge", "run_chunk"]

@@ -37,6 +37,7 @@ Verdict = Literal[
 LEVEL = 0.95
 MARGIN = 0.02
 _MAX_T_DRAWS = 20_000
+_CELLS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,8 +92,11 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
     """
     n_splits = len(split_means)
     value = item_means.mean(axis=1)
-    centred, factor, n_clusters = _clustered(item_means - value[:, None], units)
-    v = np.vecdot(centred, centred) * factor
+    if joint:
+        centred, factor = _clustered(item_means - value[:, None], units)
+        v = np.vecdot(centred, centred) * factor
+    else:
+        v = sampling_variance(item_means, units)
     s2 = split_means.var(axis=0, ddof=1)
     redraw = np.asarray(item_means.shape[1] / np.asarray(n_evaluation) - 1.0)
     reuse = 1.0 / n_splits + n_calibration / (n_evaluation if n_others is None else n_others)
@@ -107,7 +111,7 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
         shared = np.sqrt(np.outer(reuse, reuse)) if isinstance(reuse, np.ndarray) else reuse
         covariance = _with_diagonal(items + _positive_part(training) * shared, variance)
     se = np.sqrt(variance)
-    df = _satterthwaite(v, splits, n_clusters - 1, n_splits - 1)
+    df = _satterthwaite(v, splits, unit_codes(units)[1] - 1, n_splits - 1)
     reach = np.asarray(distributions.t_ppf(0.5 + LEVEL / 2.0, df)) * se
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(se > 0, np.abs(value) / se, np.where(value == 0, 0.0, np.inf))
@@ -208,19 +212,24 @@ def sampling_variance(item_means: Floats, units: NDArray[np.int64]) -> Floats:
 
     This is v/N alone: it is conditional on the panels and ignores the sampling of their labels.
     """
-    centred, factor, _ = _clustered(item_means - item_means.mean(axis=1)[:, None], units)
-    return np.asarray(np.vecdot(centred, centred) * factor)
+    variance = np.empty(len(item_means))
+    rows = max(1, _CELLS // max(1, item_means.shape[1]))
+    for start in range(0, len(item_means), rows):
+        some = item_means[start : start + rows]
+        centred, factor = _clustered(some - some.mean(axis=1)[:, None], units)
+        variance[start : start + rows] = np.vecdot(centred, centred) * factor
+    return variance
 
 
-def _clustered(centred: Floats, units: NDArray[np.int64]) -> tuple[Floats, float, int]:
-    """Sums over clusters (n, G), factor from their squares to the variance of a mean, G."""
+def _clustered(centred: Floats, units: NDArray[np.int64]) -> tuple[Floats, float]:
+    """Sums over clusters (n, G), and the factor from their squares to the variance of a mean."""
     codes, n_clusters = unit_codes(units)
     n_items = centred.shape[1]
     if n_clusters < n_items:
         sums = np.zeros((n_clusters, len(centred)))
         np.add.at(sums, codes, centred.T)
         centred = sums.T
-    return centred, n_clusters / max(n_clusters - 1, 1) / n_items**2, n_clusters
+    return centred, n_clusters / max(n_clusters - 1, 1) / n_items**2
 
 
 def _positive_part(matrix: Floats) -> Floats:

@@ -39,6 +39,13 @@ class ItemScores:
         """Return a view of some of the items; ``ece`` remains that of all."""
         return ItemScores(self.nll[..., some], self.brier[..., some], self.hit[..., some], self.ece)
 
+    def put(self, start: int, part: ItemScores) -> int:
+        """Overwrite the panels from ``start`` on with others; return where these end."""
+        end = start + len(part.ece)
+        for name in ("nll", "brier", "hit", "ece"):
+            getattr(self, name)[start:end] = getattr(part, name)
+        return end
+
 
 def blank_scores(shape: tuple[int, ...]) -> ItemScores:
     """Allocate scores for calibrated logits of this shape (..., n_items)."""

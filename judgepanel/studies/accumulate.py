@@ -206,7 +206,11 @@ class ItemMeans:
             chosen = range(len(ITEM_METRICS))[metric]
             return np.stack([self[(m, *rest)] for m in chosen])
         sums, unit = (self.hits, 2.0) if metric == _HIT else (self.losses[metric], _UNIT)
-        means: Floats = sums[tuple(rest)][..., self.seen] / (unit * self.evaluated[self.seen])
+        wanted, often = sums[tuple(rest)], unit * self.evaluated[self.seen]
+        means = np.empty((*wanted.shape[:-1], len(often)))
+        # Row by row: all at once they would be copied twice, the second time with items first.
+        for row in np.ndindex(*wanted.shape[:-1]):
+            np.divide(wanted[row][self.seen], often, out=means[row])
         return means
 
 

@@ -45,7 +45,8 @@ def choice_of(prefer, *sharpness, **options):
     rng = np.random.default_rng(0)
     drawn = losses(*sharpness)
     options = {"absent": drawn, **options}
-    return choose(drawn, PANELS, UNITS, CANDIDATES, rng, costs=COSTS, **options)[prefer]
+    choices = choose(drawn, PANELS, UNITS, CANDIDATES, rng, costs=COSTS, **options)
+    return choices.by_preference[prefer]
 
 
 def taken(prefer, *sharpness, **options):
@@ -172,7 +173,7 @@ def test_members_of_an_average_keep_within_a_budget_together():
     drawn = losses(1.0, 1.0, 1.0)
     rng = np.random.default_rng(0)
     choices = choose(drawn, panels, UNITS, pair, rng, costs=np.ones(4), budget=3.0)
-    weights = choices["nll"].weights
+    weights = choices.by_preference["nll"].weights
     assert (weights > 0).sum() == 2
     assert panels[weights > 0].any(axis=0).sum() <= 3
 
@@ -186,4 +187,4 @@ def test_cheap_and_everyone_are_offered_where_costs_and_budget_allow_them():
     choices = choose(
         losses(1.0, 1.0, 1.0, 1.0), PANELS, UNITS, CANDIDATES, np.random.default_rng(0)
     )
-    assert tuple(choices) == offered(None, None)
+    assert tuple(choices.by_preference) == offered(None, None)

@@ -66,7 +66,7 @@ def by_hand(votes, spec):
         units = ballots.units[drawn.calibration]
         rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(number, 1, 67)))
         losses, panels = held.standing.losses, held.standing.panels
-        choice = choose(losses, panels, units, choices, rng)[spec.prefer]
+        choice = choose(losses, panels, units, choices, rng).by_preference[spec.prefer]
         yield choice, drawn.evaluation, average_losses(held.items.nll, choice.used)
 
 

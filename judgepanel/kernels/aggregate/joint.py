@@ -45,6 +45,7 @@ from judgepanel.kernels.aggregate.ridge_path import solve_path
 from judgepanel.kernels.aggregate.vote_cells import cells_of, has_votes, taken
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.maps import softplus
+from judgepanel.kernels.threads import each
 
 if TYPE_CHECKING:
     from judgepanel.kernels.aggregate.vote_cells import Cells
@@ -186,25 +187,31 @@ def _fit_sizes(
         if learn is None
         else _of_rows(problems, learn)
     )
-    models: dict[tuple[int, _Left], _Model] = {}
-    for batch in _batches(problems, ks, of_one_size=form.monotone):
+
+    def fitted(batch: list[tuple[int, _Left]]) -> list[_Model]:
         learned = [features_of(k, left) for k, left in batch]
-        fitted = _fit(learned, Cs, scale=form.one_coin, intercept=not ballots.symmetric)
-        models.update(zip(batch, fitted, strict=True))
+        return _fit(learned, Cs, scale=form.one_coin, intercept=not ballots.symmetric)
+
+    batches = list(_batches(problems, ks, of_one_size=form.monotone))
+    models: dict[tuple[int, _Left], _Model] = {}
+    for batch, result in zip(batches, each(fitted, batches), strict=True):
+        models.update(zip(batch, result, strict=True))
     ridges = np.asarray(Cs, dtype=np.float64)
-    return [
-        [
+
+    def averaged(number: int) -> list[JointPanel]:
+        own, left_out = outer[number], inner[number]
+        return [
             _average(
                 ballots,
-                fit,
+                fits[number],
                 models[k, own],
                 {fold: models[k, left] for fold, left in left_out.items()},
                 ridges,
             )
             for k in ks
         ]
-        for fit, own, left_out in zip(fits, outer, inner, strict=True)
-    ]
+
+    return each(averaged, range(len(fits)))
 
 
 _Left = frozenset[int]
@@ -228,10 +235,11 @@ def _of_votes(
 ) -> _FeaturesOf:
     """Features of the k best judges of a model; panels of all sizes share counts and copies."""
     compared = max((k for k in ks if k <= MOST_JUDGES), default=0) if form.one_coin else 0
-    records = {
-        left: Record.of(ballots, rows, rank(ballots, rows, ranking)[: max(ks)], compared)
-        for left, rows in problems.items()
-    }
+
+    def record(rows: Index) -> Record:
+        return Record.of(ballots, rows, rank(ballots, rows, ranking)[: max(ks)], compared)
+
+    records = dict(zip(problems, each(record, list(problems.values())), strict=True))
 
     def of_votes(k: int, left: _Left) -> Features:
         return features(

@@ -22,7 +22,7 @@ from judgepanel.kernels.evaluate.calibrated import (
 )
 from judgepanel.kernels.evaluate.evaluation import Choice, evaluate_split, inner_losses
 from judgepanel.models.panel import PanelModel, fit_panels, panels_of, whole_of
-from judgepanel.scoring.metrics import ItemScores
+from judgepanel.scoring.metrics import ItemScores, blank_scores
 from judgepanel.scoring.splits import Split, folds
 from judgepanel.studies.contest.candidates import Candidate, Candidates, Curation, Family
 from judgepanel.studies.panel.curated import Curated, curated
@@ -55,67 +55,65 @@ class Standing:
     losses: Floats
     panels: Bools
 
+    def put(self, start: int, part: Standing) -> int:
+        """Overwrite the candidates from ``start`` on with others; return where these end."""
+        end = start + len(part.losses)
+        self.losses[start:end], self.panels[start:end] = part.losses, part.panels
+        return end
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Results:
-    """Every candidate on the evaluation rows of a split: item scores (n_candidates, n_eval), ECE
-    (n_candidates,); ``standing`` is what the choice saw, ``null`` the logit of the base rate.
+    """Every candidate on the evaluation rows of a split, and what a choice may look at.
+
+    ``arms`` are item scores (n_arms, n_eval) and ECE (n_arms,) of the candidates, and of choices
+    among them, which whoever chooses fills in. ``null`` is the logit of the base rate.
     """
 
-    items: ItemScores
+    arms: ItemScores
     standing: Standing
     null: float
     null_nll: float
     constant_nll: float
     replaced: int
 
+    @property
+    def items(self) -> ItemScores:
+        """Scores of the candidates."""
+        return self.arms.part(slice(len(self.standing.losses)))
 
-def compete(ballots: Ballots, split: Split, choices: Candidates, terms: Terms) -> Results:
+
+def compete(
+    ballots: Ballots, split: Split, choices: Candidates, terms: Terms, *, n_choices: int = 0
+) -> Results:
     """Fit every candidate on the calibration rows of a split, score the others, and cross-validate
-    on the calibration rows alone.
+    on the calibration rows alone; ``n_choices`` arms more are left to be filled in.
     """
-    parts = [_on_split(ballots, split, family, terms) for family in choices.families]
-    scores = [part.scores for part in parts]
-    held = [
-        score.evaluation[name]
-        for score, family in zip(scores, choices.families, strict=True)
-        for name in family.calibrators
-    ]
-
-    def stacked(field: str) -> Floats:
-        return np.concatenate([getattr(entry, field) for entry in held])
-
-    return Results(
-        ItemScores(stacked("nll"), stacked("brier"), stacked("hit"), stacked("ece")),
-        standing=_together([part.standing for part in parts]),
-        null=scores[0].fitted.null,
-        null_nll=scores[0].null_nll,
-        constant_nll=scores[0].constant_nll[choices.families[0].calibrators[-1]],
-        replaced=sum(sum(score.replaced.values()) for score in scores),
-    )
+    arms = blank_scores((len(choices.all()) + n_choices, len(split.evaluation)))
+    standing = _blank(choices, split.calibration, ballots)
+    start, replaced = 0, 0
+    for family in choices.families:
+        part = _on_split(ballots, split, family, terms)
+        standing.put(start, part.standing)
+        for name in family.calibrators:
+            start = arms.put(start, part.scores.evaluation[name])
+        replaced += sum(part.scores.replaced.values())
+        if family is choices.families[0]:
+            null, null_nll = part.scores.fitted.null, part.scores.null_nll
+            constant_nll = part.scores.constant_nll[family.calibrators[-1]]
+        del part  # Scores of a million items take memory while the next family is fitted.
+    return Results(arms, standing, null, null_nll, constant_nll, replaced)
 
 
 def stand(
     ballots: Ballots, rows: Index, choices: Candidates, terms: Terms, key: tuple[int, ...]
 ) -> Standing:
     """Cross-validate every candidate on these rows alone; folds are drawn by ``key``."""
-    result = []
+    standing = _blank(choices, rows, ballots)
+    start = 0
     for family in choices.families:
-        if isinstance(family, Curation):
-            whole = Split(0, rows, rows[:0])
-            made = _made(ballots, whole, family, terms, key)
-            result.append(_curated_standing(ballots, whole, family, terms, made, key))
-        else:
-            losses = inner_losses(
-                ballots,
-                rows,
-                family.sizes,
-                family.recipe(terms.seed),
-                n_folds=terms.n_folds,
-                key=key,
-            )
-            result.append(_standing(losses, ballots, rows, family))
-    return _together(result)
+        start = standing.put(start, _family_standing(ballots, rows, family, terms, key))
+    return standing
 
 
 def absent_losses(
@@ -258,6 +256,30 @@ def _curated_scores(ballots: Ballots, split: Split, family: Curation, made: Cura
     return evaluate(ballots, split, fitted, made.scores.order, np.zeros((0, 1)))
 
 
+def _blank(choices: Candidates, rows: Index, ballots: Ballots) -> Standing:
+    """Room for what every candidate achieves on some rows."""
+    n = len(choices.all())
+    return Standing(np.empty((n, len(rows))), np.empty((n, ballots.n_judges), dtype=np.bool_))
+
+
+def _family_standing(
+    ballots: Ballots,
+    rows: Index,
+    family: Family | Curation,
+    terms: Terms,
+    key: tuple[int, ...],
+) -> Standing:
+    """Of one family on some rows, none of which is left to be scored."""
+    if isinstance(family, Curation):
+        whole = Split(0, rows, rows[:0])
+        made = _made(ballots, whole, family, terms, key)
+        return _curated_standing(ballots, whole, family, terms, made, key)
+    losses = inner_losses(
+        ballots, rows, family.sizes, family.recipe(terms.seed), n_folds=terms.n_folds, key=key
+    )
+    return _standing(losses, ballots, rows, family)
+
+
 def _standing(losses: Floats, ballots: Ballots, rows: Index, family: Family) -> Standing:
     """Of one family; ``losses`` is (n_calibrators, n_k, n_rows)."""
     order = rank(ballots, rows, family.ranking)
@@ -299,10 +321,3 @@ def _by_inner_folds(
         fitted: Calibrated = calibrate(ballots, inner, made.scores, family.calibrators)
         inner_folds[..., place[inner.evaluation]] = item_losses(fitted)
     return inner_folds
-
-
-def _together(standings: list[Standing]) -> Standing:
-    return Standing(
-        np.concatenate([standing.losses for standing in standings]),
-        np.concatenate([standing.panels for standing in standings]),
-    )
