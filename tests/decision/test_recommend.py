@@ -90,6 +90,15 @@ def test_the_reported_nll_is_that_of_what_was_chosen_in_each_split(votes, prefer
     assert result.optimism == pytest.approx(result.nll.value - result.chosen_on)
 
 
+def test_a_large_run_adds_to_one_set_of_sums_on_threads_with_the_same_bits(votes, monkeypatch):
+    spec = spec_of(splits=5)
+    wanted = run(RECOMMEND, votes, spec, jobs=1)
+    monkeypatch.setattr(recommend, "_LARGE", 0)
+    states = list(steps(RECOMMEND, votes, spec, jobs=2))
+    assert len({state.partial.tally.item_sums.ctypes.data for state in states}) == 1
+    assert to_plain(states[-1].result()) == to_plain(wanted)
+
+
 def test_what_is_chosen_does_not_depend_on_evaluation_labels(votes, tally):
     ballots = prepare(votes, Settings()).ballots
     assert len(set(votes.item_ids)) == ballots.n_items

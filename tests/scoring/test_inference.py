@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from judgepanel.scoring import inference
 from judgepanel.scoring.inference import (
     Estimate,
     estimate,
     joint_draws,
     joint_p,
+    sampling_variance,
     simultaneous_reach,
     verdict,
 )
@@ -70,6 +72,14 @@ def test_variance_clusters_on_groups():
         v_of_mean = squares * len(names) / (len(names) - 1) / 30**2
         assert interval.se[i] == pytest.approx(math.sqrt(v_of_mean), rel=1e-12)
         assert interval.df[i] == len(names) - 1
+
+
+@pytest.mark.parametrize("units", [np.arange(60), np.arange(60) // 3])
+def test_variances_of_few_values_at_a_time_are_those_of_all(units, monkeypatch):
+    values = np.random.default_rng(0).normal(size=(7, 60))
+    wanted = sampling_variance(values, units)
+    monkeypatch.setattr(inference, "_CELLS", 120)
+    np.testing.assert_allclose(sampling_variance(values, units), wanted, rtol=1e-13)
 
 
 def test_groups_of_one_are_no_groups():
