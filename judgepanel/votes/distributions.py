@@ -2,7 +2,7 @@
 
 Importing scipy.stats builds the documentation of a hundred distributions, which takes longer than
 scoring a file of votes. These functions give the same values; ``sf`` is P(X > x), ``ppf`` a
-quantile.
+quantile. scipy.special is imported when one of them is called first.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 Floats = NDArray[np.float64]
 Numbers = Any
@@ -20,12 +20,12 @@ Numbers = Any
 
 def norm_sf(z: Numbers) -> Numbers:
     """P(Z > z) of the standard normal distribution."""
-    return special.ndtr(-np.asarray(z))
+    return scipy.special.ndtr(-np.asarray(z))
 
 
 def norm_ppf(p: Numbers) -> Numbers:
     """Quantile of the standard normal distribution."""
-    return special.ndtri(p)
+    return scipy.special.ndtri(p)
 
 
 def norm_pdf(z: Numbers) -> Numbers:
@@ -35,39 +35,39 @@ def norm_pdf(z: Numbers) -> Numbers:
 
 def t_sf(t: Numbers, df: Numbers) -> Numbers:
     """P(T > t) of Student's t distribution."""
-    return special.stdtr(df, -np.asarray(t))
+    return scipy.special.stdtr(df, -np.asarray(t))
 
 
 def t_ppf(p: Numbers, df: Numbers) -> Numbers:
     """Quantile of Student's t distribution."""
-    return special.stdtrit(df, p)
+    return scipy.special.stdtrit(df, p)
 
 
 def beta_sf(x: Numbers, a: Numbers, b: Numbers) -> Numbers:
     """P(X > x) of the beta distribution."""
-    return special.betaincc(a, b, x)
+    return scipy.special.betaincc(a, b, x)
 
 
 def beta_ppf(p: Numbers, a: Numbers, b: Numbers) -> Numbers:
     """Quantile of the beta distribution."""
-    return special.betaincinv(a, b, p)
+    return scipy.special.betaincinv(a, b, p)
 
 
 def binom_sf(k: int, n: int, p: float) -> float:
     """P(X > k) of the binomial distribution."""
     if k < 0 or k >= n:
         return float(k < 0)
-    return float(special.betainc(k + 1, n - k, p))
+    return float(scipy.special.betainc(k + 1, n - k, p))
 
 
 def poisson_sf(k: int, mean: float) -> float:
     """P(X > k) of the Poisson distribution."""
-    return float(special.pdtrc(k, mean)) if k >= 0 else 1.0
+    return float(scipy.special.pdtrc(k, mean)) if k >= 0 else 1.0
 
 
 def poisson_cdf(k: int, mean: float) -> float:
     """P(X <= k) of the Poisson distribution."""
-    return float(special.pdtr(k, mean)) if k >= 0 else 0.0
+    return float(scipy.special.pdtr(k, mean)) if k >= 0 else 0.0
 
 
 def hypergeometric_tails(

@@ -31,7 +31,7 @@ class Team:
 
     def prepared(self, name: str) -> str:
         """The id of a new analysis of this person."""
-        return prepared(self.server.home, "one_class", 4, owner(self.provider, name))
+        return prepared(self.server.home, "one_class", owner=owner(self.provider, name))
 
     def shared(self, name: str, analysis: str, *, signed_in_only: bool) -> str:
         """A token for an analysis of this person."""

@@ -31,7 +31,7 @@ PROTOTYPES = 150
 DIRECTIONS = 50
 _SMALLEST = 1e-4
 CODED = 39  # judges whose votes and a label make a number of 64 bits in base 3
-_ROWS, _BLOCK = 4_096, 32_768
+_ROWS, _BLOCK = 4_096, 8_192
 
 
 @dataclass(frozen=True, slots=True, eq=False)

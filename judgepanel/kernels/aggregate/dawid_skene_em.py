@@ -193,9 +193,9 @@ class _Live:
     ) -> Self:
         tied, n_problems = design.shape[1] == len(panels), panels.shape[1]
         free = labels == 0
-        open_, clamped = (design, design[:0]) if free.all() else (design[free], design[~free])
+        open_, clamped = _parted(design, free)
         panel = panels.astype(np.float64)
-        size = abs(open_)
+        size, clamped_size = (abs(part) if tied else part for part in (open_, clamped))
         voted = size @ (panel if tied else np.concatenate([panel, panel]))
         net = open_ @ (panel if tied else np.concatenate([panel, -panel]))
         counts = rows[free] & (voted > 0)
@@ -203,7 +203,7 @@ class _Live:
         signed = inside * labels[~free, None]
         known, known_cast = (
             np.broadcast_to(sums, (design.shape[1], n_problems))
-            for sums in (clamped.T @ signed, abs(clamped).T @ inside)
+            for sums in (clamped.T @ signed, clamped_size.T @ inside)
         )
         known_class, known_items = (
             np.broadcast_to(entry.sum(axis=0), n_problems) for entry in (signed, inside)
@@ -269,3 +269,10 @@ class _Live:
         self.panels, self.counts = self.panels[:, chosen], self.counts[:, chosen]
         self.known, self.cast = self.known[:, chosen], self.cast[:, chosen]
         self.t = np.ascontiguousarray(self.t[:, chosen])
+
+
+def _parted(design: Design, first: Mask) -> tuple[Design, Design]:
+    """The rows of a mask and all others; nothing is copied where one of them has all rows."""
+    if first.all():
+        return design, design[:0]
+    return design[first], design[~first] if first.any() else design

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy  # LAPACK is imported by the first fit: reading and scoring votes does without it.
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dpotrs, spotrf, spotrs
 
 from judgepanel.kernels.aggregate.ridge import PRECISION, SHAPE, Floats
 from judgepanel.kernels.calibrate.maps import sigmoid
@@ -87,7 +87,8 @@ class _Chord:
 
     def solved(self, gradient: Floats) -> Floats:
         """H^-1 gradient."""
-        solve = spotrs if self._factor.dtype == np.float32 else dpotrs
+        lapack = scipy.linalg.lapack
+        solve = lapack.spotrs if self._factor.dtype == np.float32 else lapack.dpotrs
         move: Floats = solve(self._factor, gradient, lower=0)[0]
         return move
 
@@ -123,7 +124,8 @@ class _Chord:
         hessian = np.array(self._product, order="F")
         place = np.arange(len(bend))
         hessian[place, place] += bend.astype(hessian.dtype)
-        factorise = spotrf if hessian.dtype == np.float32 else dpotrf
+        lapack = scipy.linalg.lapack
+        factorise = lapack.spotrf if hessian.dtype == np.float32 else lapack.dpotrf
         factor, info = factorise(hessian, lower=0, clean=0, overwrite_a=1)
         if info == 0:
             self._factor = factor

@@ -22,7 +22,7 @@ from judgepanel.kernels.evaluate.calibrated import (
 )
 from judgepanel.kernels.evaluate.evaluation import Choice, evaluate_split, inner_losses
 from judgepanel.models.panel import PanelModel, fit_panels, panels_of, whole_of
-from judgepanel.scoring.metrics import ItemScores, blank_scores
+from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split, folds
 from judgepanel.studies.contest.candidates import Candidate, Candidates, Curation, Family
 from judgepanel.studies.panel.curated import Curated, curated
@@ -89,7 +89,7 @@ def compete(
     """Fit every candidate on the calibration rows of a split, score the others, and cross-validate
     on the calibration rows alone; ``n_choices`` arms more are left to be filled in.
     """
-    arms = blank_scores((len(choices.all()) + n_choices, len(split.evaluation)))
+    arms = _blank_arms(len(choices.all()) + n_choices, len(split.evaluation))
     standing = _blank(choices, split.calibration, ballots)
     start, replaced = 0, 0
     for family in choices.families:
@@ -254,6 +254,13 @@ def _made(
 def _curated_scores(ballots: Ballots, split: Split, family: Curation, made: Curated) -> SplitScores:
     fitted = calibrate(ballots, split, made.scores, family.calibrators)
     return evaluate(ballots, split, fitted, made.scores.order, np.zeros((0, 1)))
+
+
+def _blank_arms(n_arms: int, n_eval: int) -> ItemScores:
+    """Room for scores of all arms; hits, which are 0, 1/2 or 1, in single precision."""
+    nll, brier = np.empty((2, n_arms, n_eval))
+    hit: NDArray[Any] = np.empty((n_arms, n_eval), dtype=np.float32)
+    return ItemScores(nll, brier, hit, np.empty(n_arms))
 
 
 def _blank(choices: Candidates, rows: Index, ballots: Ballots) -> Standing:
