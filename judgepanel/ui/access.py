@@ -23,7 +23,7 @@ from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_N
 from judgepanel.service import LOCAL, ServerProblem
 from judgepanel.ui.cookie_secret import COMMAND, weakness
 from judgepanel.votes import InputError
-from judgepanel.votes.extras import require
+from judgepanel.votes.installed import require
 
 MODES = ("local", "team")
 SIGNED_IN_SECONDS = 24 * 3600.0

@@ -52,7 +52,7 @@ from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import Check
-from judgepanel.votes.shipped import documentation
+from judgepanel.votes.installed import documentation
 from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
     capital,

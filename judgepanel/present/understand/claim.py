@@ -41,7 +41,7 @@ from judgepanel.studies.claim.steps import Step
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-from judgepanel.votes.shipped import documentation
+from judgepanel.votes.installed import documentation
 from judgepanel.words.cells import Column, numbers, text
 from judgepanel.words.numbers import interval, percent, sig
 

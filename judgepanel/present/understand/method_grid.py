@@ -21,7 +21,7 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.present.decide.decision import decision_sentence
 from judgepanel.studies.methods.method_grid import MethodGrid, MethodGridSpec
-from judgepanel.votes.shipped import documentation
+from judgepanel.votes.installed import documentation
 from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import capital, counted, fixed, level, listed, percent
 from judgepanel.words.sentences import (
