@@ -21,6 +21,8 @@ from judgepanel.votes.remedies import EXPORT_AGAIN
 from judgepanel.votes.table import check_size, column_names
 
 Codes = NDArray[np.signedinteger]
+_FEW = 8
+_COLUMNS_AT_ONCE = 64
 
 
 class ColumnParts:
@@ -91,12 +93,6 @@ def _dtype(
         if few:
             dtypes[tuple(texts)] = dtype
     return dtype
-
-
-_FEW = 8
-
-
-_COLUMNS_AT_ONCE = 64
 
 
 def frame_of(

@@ -14,6 +14,7 @@ from judgepanel.votes.roles import CHOSEN, ColumnRole
 from judgepanel.votes.table import RawTable
 
 FEW_LABELS = 20
+_SHOWN = 5
 
 
 def vote_warnings(votes: VoteMatrix) -> list[str]:
@@ -61,9 +62,6 @@ def label_warnings(votes: VoteMatrix) -> list[str]:
 
 def _judges(names: list[str], singular: str, many: str) -> str:
     return f"1 judge {singular}" if len(names) == 1 else f"{len(names)} judges {many}"
-
-
-_SHOWN = 5
 
 
 def role_warnings(

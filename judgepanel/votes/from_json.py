@@ -25,6 +25,9 @@ from judgepanel.votes.table import too_large_unpacked
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _ALL_BUT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
 _BLOCK = 1 << 24
+_ALLOWED = 'a list of objects, such as [{"item_id": "q1", "label": 1, "judge-a": 1}]'
+_LISTED = 8
+_BOM = b"\xef\xbb\xbf"
 
 
 def decoded(data: bytes) -> Any:
@@ -68,11 +71,6 @@ def _depth(bare: bytes) -> int:
         levels = depth + np.cumsum(np.where((codes == ord("[")) | (codes == ord("{")), 1, -1))
         depth, deepest = int(levels[-1]), max(deepest, int(levels.max()))
     return deepest
-
-
-_ALLOWED = 'a list of objects, such as [{"item_id": "q1", "label": 1, "judge-a": 1}]'
-_LISTED = 8
-_BOM = b"\xef\xbb\xbf"
 
 
 def is_document(data: bytes, extension: str) -> bool:

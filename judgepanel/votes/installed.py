@@ -27,13 +27,6 @@ TITLES = {
     "transcripts": "From judges' outputs to votes",
 }
 """Titles, as in mkdocs.yml, of the pages of the documentation that sentences refer to."""
-
-
-def documentation(page: str) -> str:
-    """Name a page of the documentation: its file in a checkout, its title where there is none."""
-    return f"docs/{page}.md" if IN_CHECKOUT else f"'{TITLES[page]}' in the documentation"
-
-
 EXTRAS = {
     "psycopg": "postgres",
     "authlib": "login",
@@ -42,6 +35,11 @@ EXTRAS = {
     "distributed": "dask",
 }
 """The extra that installs each package (requirements.txt)."""
+
+
+def documentation(page: str) -> str:
+    """Name a page of the documentation: its file in a checkout, its title where there is none."""
+    return f"docs/{page}.md" if IN_CHECKOUT else f"'{TITLES[page]}' in the documentation"
 
 
 def require(package: str, feature: str) -> Any:

@@ -13,6 +13,8 @@ from tests.helpers import make_votes
 
 N_ITEMS, N_JUDGES, SIZE = 400, 5, 4
 ORIGIN = np.repeat(np.arange(N_ITEMS // SIZE), SIZE)
+SMALLEST = 1 / (DRAWS + 1)
+PAIRS = np.repeat(np.arange(60), 2)
 
 
 def wrong_votes(rng: np.random.Generator, rho: float, share: float = 0.3) -> np.ndarray:
@@ -134,10 +136,6 @@ def test_in_a_file_of_votes_means_of_the_judges_are_not_offered() -> None:
     wrong = wrong_votes(np.random.default_rng(7), 1.0)
     assert not long_hints(wrong, vote_sum=ORIGIN)
     assert long_hints(wrong, doc=ORIGIN)
-
-
-SMALLEST = 1 / (DRAWS + 1)
-PAIRS = np.repeat(np.arange(60), 2)
 
 
 def test_an_items_error_is_the_mean_of_what_its_votes_are_worse_than_their_judges() -> None:

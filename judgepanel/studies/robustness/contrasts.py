@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.scoring.coupling import coupling
-from judgepanel.scoring.inference import Estimate, estimate, simultaneous_reach
+from judgepanel.scoring.inference import Estimate, coupling, estimate, simultaneous_reach
 from judgepanel.studies.accumulate import ITEM_METRICS, Tally
 from judgepanel.studies.compare import mean_sizes
 

@@ -8,7 +8,7 @@ Every split draws its damage ``DRAWS`` times. The variation between draws of one
 by the splits and averages out over them; intervals would be several times too wide if it were
 attributed to the calibration items. Panels made confident by easy items lose most on easy items: an
 item's effects in calibration and at scoring are correlated, and intervals include that
-(:mod:`judgepanel.scoring.coupling`).
+(:mod:`judgepanel.scoring.inference`).
 
 Cost per split and draw: one evaluation of the panels for all damage at scoring time, and one more
 for each level of damage on both sides.

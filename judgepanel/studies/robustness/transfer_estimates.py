@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.scoring.inference import estimate
+from judgepanel.scoring.inference import estimate, holm
 from judgepanel.scoring.interval import Interval, Unit
-from judgepanel.scoring.multiplicity import holm
 from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, Tally
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.robustness.difficulty_transfer_result import ABROAD, SOURCES

@@ -36,6 +36,21 @@ _BROKEN = (
     *(struct.error, zlib.error, LZMAError, pa.ArrowException),
 )
 """What reading a damaged member raises; NotImplementedError is a RuntimeError."""
+BUILT_OTHERWISE = (
+    *(
+        KeyError,
+        TypeError,
+        AttributeError,
+        ValueError,
+        IndexError,
+        OverflowError,
+        ZeroDivisionError,
+    ),
+)
+"""What a reader runs into where a file has the layout's marks, and something else inside."""
+_HIDDEN = ("__MACOSX",)
+_TABLES = ("csv", "tsv")
+_BOM = b"\xef\xbb\xbf"
 
 
 class Source(Protocol):
@@ -206,23 +221,6 @@ def json_lines(data: bytes, file: str) -> Iterator[tuple[int, Any]]:
                 allowed=error.allowed,
                 remedy=error.remedy,
             ) from None
-
-
-BUILT_OTHERWISE = (
-    *(
-        KeyError,
-        TypeError,
-        AttributeError,
-        ValueError,
-        IndexError,
-        OverflowError,
-        ZeroDivisionError,
-    ),
-)
-"""What a reader runs into where a file has the layout's marks, and something else inside."""
-_HIDDEN = ("__MACOSX",)
-_TABLES = ("csv", "tsv")
-_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
