@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.figures.groups import groups_figure
+from judgepanel.figures.dots import groups_figure
 from judgepanel.present.blocks import (
     Answer,
     Block,
