@@ -23,6 +23,9 @@ from judgepanel.figures.style import (
 )
 from judgepanel.scoring.interval import Interval
 
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
 Standing = Literal["recommended", "taken instead", "not told apart from it", "worse", "better"]
 
 _LOOKS: dict[Standing, tuple[str, str, int]] = {
@@ -35,8 +38,6 @@ _LOOKS: dict[Standing, tuple[str, str, int]] = {
 _ROW_HEIGHT = 47
 _LABEL = 29
 """Characters per line of a label, so that narrow screens keep room for the dots."""
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 _WIDE = 12
 """Largest size for a linear axis."""
 

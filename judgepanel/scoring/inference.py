@@ -30,6 +30,8 @@ from judgepanel.scoring.splits import unit_codes
 from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
 Verdict = Literal[
     "keep all", "curate", "no loss from keeping", "no loss from curating", "undecided", "tie"
 ]
@@ -37,7 +39,6 @@ Verdict = Literal[
 LEVEL = 0.95
 MARGIN = 0.02
 _MAX_T_DRAWS = 20_000
-Bools = NDArray[np.bool_]
 _SWEEPS = 40
 
 

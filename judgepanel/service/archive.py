@@ -27,7 +27,6 @@ from sqlalchemy import (
     update,
 )
 
-from judgepanel.service.cache import Cache
 from judgepanel.service.database import transaction
 from judgepanel.service.jobs import Lost
 from judgepanel.service.ledger import Key, upsert
@@ -42,6 +41,7 @@ from judgepanel.service.workspace import (
 )
 from judgepanel.studies.codec import from_plain, pack, to_plain, unpack
 from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.recent import Cache
 from judgepanel.studies.settings import Settings
 from judgepanel.studies.shapes import shape_of
 from judgepanel.votes import VoteMatrix

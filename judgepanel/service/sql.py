@@ -19,7 +19,6 @@ from sqlalchemy import Connection
 
 from judgepanel import ENGINE
 from judgepanel.service.archive import Archive, draw_of
-from judgepanel.service.cache import Cache
 from judgepanel.service.database import connect, default_url, transaction
 from judgepanel.service.importing import import_folder
 from judgepanel.service.interests import Interest, Interests, party_of
@@ -43,6 +42,7 @@ from judgepanel.service.workspace import (
 )
 from judgepanel.studies.codec import spec_sha
 from judgepanel.studies.contract import Chunk, Spec, Study
+from judgepanel.studies.recent import Cache
 from judgepanel.studies.runner import merged
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded, VoteMatrix

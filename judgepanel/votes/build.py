@@ -16,6 +16,7 @@ from judgepanel.votes.attributes import (
     typed_column,
 )
 from judgepanel.votes.columns import Mapping, check_mapping, is_role_name
+from judgepanel.votes.companions import match_judges
 from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.data_warnings import label_warnings, role_warnings, vote_warnings
 from judgepanel.votes.errors import InputError, listed
@@ -28,7 +29,6 @@ from judgepanel.votes.grades import (
     grade_notes,
     scales_of,
 )
-from judgepanel.votes.judge_table import match_judges
 from judgepanel.votes.layouts import Verdicts, read_verdicts
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
 from judgepanel.votes.remedies import PAIRWISE, correct_or_name

@@ -28,12 +28,13 @@ from judgepanel.votes.table import (
 )
 from judgepanel.votes.words import is_verdict
 
+Bytes = NDArray[np.uint8]
+
 _BLOCK = 1 << 20
 _LF = 10
 _LONG = np.uint8(255)
 """Stands for a longer cell: UTF-8 has no such byte."""
 
-Bytes = NDArray[np.uint8]
 _LINE_END = re.compile(rb"[\r\n]")
 _LINE_BREAK = re.compile(rb"\r\n|[\r\n]")
 _SPECIAL = re.compile(r'[",;\t|]')

@@ -13,9 +13,9 @@ from judgepanel.figures.candidates import ForestRow, Standing, forest, pareto
 from judgepanel.kernels.aggregate.aggregation import Graded
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.candidates import EVERYONE, LEAD
-from judgepanel.words.cells import Column, differences, ends, numbers, text
 from judgepanel.words.numbers import counted, sig
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES, pipeline_name
+from judgepanel.words.tables import Column, differences, ends, numbers, text
 
 _AVERAGED = "average of pipelines"
 MOST_ROWS = 12

@@ -16,9 +16,9 @@ from judgepanel.studies.confidence.items import ItemsSpec
 from judgepanel.studies.confidence.items_result import Items, StratumGrouping
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
-from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import share_level
 from judgepanel.words.sentences import CODING
+from judgepanel.words.tables import Column, levels, numbers, text
 from judgepanel.words.text import one_line
 
 _LISTED = 10

@@ -42,8 +42,8 @@ from judgepanel.studies.compare import arm_name
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.installed import documentation
-from judgepanel.words.cells import Column, numbers, text
 from judgepanel.words.numbers import interval, percent, sig
+from judgepanel.words.tables import Column, numbers, text
 
 JOINT_TITLE = "Votes seen jointly"
 _CLAIM = (

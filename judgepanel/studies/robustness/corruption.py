@@ -38,7 +38,7 @@ from judgepanel.studies.common import (
     run_fields,
     splits_of,
 )
-from judgepanel.studies.compare import RANGES
+from judgepanel.studies.compare import RANGES, band, contrasts
 from judgepanel.studies.contest.averaged import (
     AVERAGE,
     PanelAggregator,
@@ -47,7 +47,6 @@ from judgepanel.studies.contest.averaged import (
 from judgepanel.studies.contest.beside import COMPARED
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
-from judgepanel.studies.robustness.contrasts import band, contrasts
 from judgepanel.studies.robustness.corruption_result import Corruption
 from judgepanel.studies.robustness.damage import (
     ABSENT,

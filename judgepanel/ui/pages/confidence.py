@@ -29,8 +29,12 @@ from judgepanel.studies.confidence.conformal_result import Conformal
 from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
 from judgepanel.studies.confidence.items_result import Items, StratumGrouping
 from judgepanel.studies.confidence.probabilities import known_splits
-from judgepanel.studies.confidence.reliability import ECE_BINS, RELIABILITY, ReliabilitySpec
-from judgepanel.studies.confidence.reliability_result import Reliability
+from judgepanel.studies.confidence.reliability import (
+    ECE_BINS,
+    RELIABILITY,
+    Reliability,
+    ReliabilitySpec,
+)
 from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
 from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.settings import grouped_votes
@@ -46,9 +50,9 @@ from judgepanel.ui.render import Caveats, draw_study, show_others, show_study
 from judgepanel.ui.widgets import table
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes import MISSING
-from judgepanel.words.cells import text
 from judgepanel.words.numbers import counted, percent
 from judgepanel.words.sentences import CALIBRATOR_NAMES, so_far
+from judgepanel.words.tables import text
 from judgepanel.words.text import in_html, plain
 
 _PANELS = (0, 3, 5, 10)
