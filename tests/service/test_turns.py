@@ -6,8 +6,9 @@ import threading
 import pandas as pd
 import pytest
 
-from judgepanel.service.sql import SqlWorkspace, _key
+from judgepanel.service.sql import SqlWorkspace
 from judgepanel.service.turns import WATCHED_SECONDS, Places, Turns
+from judgepanel.service.work import _key
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
