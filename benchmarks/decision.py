@@ -19,7 +19,7 @@ from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.contest.average import average_losses
 from judgepanel.studies.contest.candidates import Candidate, Candidates, candidates_of
 from judgepanel.studies.contest.compete import Terms, compete
-from judgepanel.studies.panel.evidence import Rules, known_judges
+from judgepanel.studies.panel.curator import Rules, known_judges
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.simulate import simulate

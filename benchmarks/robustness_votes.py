@@ -14,13 +14,12 @@ from judgepanel.scoring.equivalence import equivalence
 from judgepanel.scoring.inference import estimate
 from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec
 from judgepanel.studies.robustness.corruption_result import Corruption
-from judgepanel.studies.robustness.jury import JURY, JurySpec
-from judgepanel.studies.robustness.jury_result import Jury
+from judgepanel.studies.robustness.jury import JURY, Jury, JurySpec
 from judgepanel.studies.robustness.reliability_weighting import (
     RELIABILITY_WEIGHTING,
+    ReliabilityWeighting,
     ReliabilityWeightingSpec,
 )
-from judgepanel.studies.robustness.weighting_result import ReliabilityWeighting
 from judgepanel.studies.runner import run as run_study
 from judgepanel.studies.settings import Settings
 from judgepanel.votes.simulate import SimulationSpec, simulate

@@ -38,11 +38,11 @@ from judgepanel.votes.from_frame import read_frame
 from judgepanel.votes.grades import GivenThresholds
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.transcripts import transcribed
-from judgepanel.words.cells import as_columns
 from judgepanel.words.commands import recommend_command
 from judgepanel.words.numbers import counted, with_interval
 from judgepanel.words.output import check_output, write_whole
 from judgepanel.words.sentences import panel_pipelines
+from judgepanel.words.tables import as_columns
 from judgepanel.words.text import printable
 
 DOCUMENTS = (".html", ".md")

@@ -11,9 +11,9 @@ from judgepanel.studies.cluster import DASK, backend_of, is_address
 from judgepanel.studies.contract import Result, Spec, Study
 from judgepanel.studies.options import read_spec, spec_options_of, unknown_option
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE
+from judgepanel.studies.results import SplitResult
 from judgepanel.studies.runner import AUTO, BACKENDS, Progress, default_jobs, steps
 from judgepanel.studies.settings import Settings
-from judgepanel.studies.split_result import SplitResult
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.build import check_labels
 

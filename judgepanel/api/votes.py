@@ -26,11 +26,10 @@ from judgepanel.votes.orientation import Oriented, Policy, orient
 from judgepanel.votes.remedies import in_terminal
 from judgepanel.votes.role_file import with_roles
 from judgepanel.votes.transcripts import transcribed
-from judgepanel.words.cells import texts_of
 from judgepanel.words.commands import column_options
 from judgepanel.words.outputs import coverage_sentence
 from judgepanel.words.sentences import votes_sentence
-from judgepanel.words.tables import accuracy_table
+from judgepanel.words.tables import accuracy_table, texts_of
 from judgepanel.words.text import printable
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from judgepanel.service.backup import Copied, back_up, restore
 from judgepanel.service.database import connect
 from judgepanel.service.sqlite_file import file_of
 from judgepanel.votes import InputError
-from judgepanel.votes.shipped import documentation
+from judgepanel.votes.installed import documentation
 from judgepanel.words.numbers import counted
 from judgepanel.words.text import printable
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from judgepanel.service import DatabaseProblem, check_address
 from judgepanel.votes import InputError
-from judgepanel.votes.extras import require
-from judgepanel.votes.shipped import APP_FOLDER
+from judgepanel.votes.installed import APP_FOLDER, require
 
 HOME = "JUDGEPANEL_HOME"
 _PORTS = range(65536)

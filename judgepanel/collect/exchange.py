@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from judgepanel.collect.judges import Judge
-from judgepanel.votes.extras import require
+from judgepanel.votes.installed import require
 
 if TYPE_CHECKING:
     import httpx

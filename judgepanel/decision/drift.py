@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.association import fisher
 from judgepanel.scoring.clustered import design_effect, unit_counts
-from judgepanel.scoring.multiplicity import holm
+from judgepanel.scoring.inference import holm
 from judgepanel.votes import MISSING, VoteMatrix, distributions
 from judgepanel.votes.errors import quote_value
 

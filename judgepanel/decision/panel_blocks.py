@@ -9,7 +9,7 @@ from judgepanel.decision.held_out import conformal_content, fitting_votes, slice
 from judgepanel.decision.seen import MOST_ROWS, rows_content
 from judgepanel.scoring.conformal import LEVELS
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.frames import flat_row
+from judgepanel.studies.results import flat_row
 from judgepanel.studies.settings import grouped_votes
 from judgepanel.votes import InputError, VoteMatrix
 

@@ -19,8 +19,8 @@ from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contest.candidates import EVERYONE
-from judgepanel.studies.frames import flat_row, scalars
 from judgepanel.studies.position import ConstantPosition
+from judgepanel.studies.results import flat_row, scalars
 from judgepanel.votes.repeats import Repeats
 
 Floats = NDArray[np.float64]

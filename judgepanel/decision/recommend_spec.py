@@ -16,7 +16,7 @@ from judgepanel.studies.common import check_known
 from judgepanel.studies.contest.averaged import FOLDS
 from judgepanel.studies.contest.candidates import LISTS, Candidates, candidates_of
 from judgepanel.studies.contest.compete import Terms
-from judgepanel.studies.panel.evidence import Rules, known_judges
+from judgepanel.studies.panel.curator import Rules, known_judges
 from judgepanel.studies.settings import Prepared, Settings, grouped_votes, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import cached

@@ -1,4 +1,4 @@
-"""NLL of panels as dots with intervals, one row per aggregator or step."""
+"""Estimates as dots with intervals: NLL of panels in rows, and groups side by side."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import plotly.graph_objects as go
 
 from judgepanel.figures.style import (
     CURATE_LINE,
+    DOTTED,
     INCLUDE,
     NEUTRAL,
     add_base_rate,
     error_bars,
+    escaped,
     laid_out,
 )
 from judgepanel.scoring.interval import Interval
@@ -24,6 +26,9 @@ _APART = 0.2
 _ROW_HEIGHT = 58
 _LABEL = 18
 """Characters per line of a label, so that narrow screens keep room for the dots."""
+_ROW = 46
+_HEAD = 130
+_GROUPS_APART = 0.14
 
 
 def dots(rows: Sequence[str], panels: Mapping[str, Interval], null: float) -> go.Figure:
@@ -58,5 +63,40 @@ def dots(rows: Sequence[str], panels: Mapping[str, Interval], null: float) -> go
         ticktext=["<br>".join(wrap(row, _LABEL)) for row in rows],
         range=[len(rows) - 0.5, -0.5],
         showgrid=False,
+    )
+    return figure
+
+
+def groups_figure(
+    groups: Sequence[str], marks: Mapping[str, Interval], x: str, level: float | None = None
+) -> go.Figure:
+    """Two kinds of marks per group, with values (n,); the first group is on top.
+
+    ``groups`` are untrusted names (n,); ``level`` is where the marks should be, None if nowhere.
+    """
+    figure = go.Figure()
+    names = [escaped(name) for name in groups]
+    places = np.arange(len(groups), dtype=np.float64)
+    looks = ((NEUTRAL, "diamond", -_GROUPS_APART), (INCLUDE, "circle", _GROUPS_APART))
+    for (name, values), (colour, symbol, shift) in zip(marks.items(), looks, strict=True):
+        figure.add_scatter(
+            x=values.value,
+            y=places + shift,
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 10},
+            error_x=error_bars(values, colour) | {"thickness": 1.4, "width": 5},
+            name=name,
+            text=names,
+            hovertemplate="%{text}, " + name + ": %{x:.1%}<extra></extra>",
+        )
+    if level is not None:
+        figure.add_vline(x=level, line=DOTTED)
+    laid_out(figure, x=x, y="", height=_HEAD + _ROW * len(groups))
+    figure.update_xaxes(tickformat=".0%")
+    figure.update_yaxes(
+        tickvals=places,
+        ticktext=[escaped(name, 28) for name in groups],
+        range=[len(places) - 0.5, -0.5],
+        title=None,
     )
     return figure

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgepanel.kernels.aggregate.vote_cells import part_of, sparse_of
-from judgepanel.scoring.units import unit_codes
+from judgepanel.scoring.splits import unit_codes
 
 if TYPE_CHECKING:
     from judgepanel.kernels.aggregate.vote_cells import Cells, Sparse

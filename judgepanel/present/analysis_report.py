@@ -23,9 +23,9 @@ from judgepanel.present.decide.decision import other_pipeline, other_way_sentenc
 from judgepanel.present.decide.panel_curve import PanelCurveView
 from judgepanel.present.decide.panel_judges import RecommendationView
 from judgepanel.present.decide.value import ValueView
-from judgepanel.present.decision_sheet import decision_sheet, empty_sheet
 from judgepanel.present.outputs import outputs
 from judgepanel.present.pipeline import pipeline_of
+from judgepanel.present.recommendation_report import decision_sheet, empty_sheet
 from judgepanel.present.registry import ENTRIES, STUDIES
 from judgepanel.present.study import study_blocks
 from judgepanel.present.trust.scope import ScopeView

@@ -11,9 +11,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from judgepanel.figures.method_grid import GridCells
-from judgepanel.words.cells import Column, texts_of
 from judgepanel.words.numbers import capital, counted
 from judgepanel.words.sentences import CALIBRATED, first_calibrator
+from judgepanel.words.tables import Column, texts_of
 
 P = ParamSpec("P")
 

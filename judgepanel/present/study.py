@@ -14,9 +14,9 @@ from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.columns import describe, description
 from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contract import Spec, Study
-from judgepanel.words.cells import Column
 from judgepanel.words.numbers import counted, fixed
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, in_words, so_far
+from judgepanel.words.tables import Column
 
 
 def study_blocks(

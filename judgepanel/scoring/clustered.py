@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.scoring.conformal import clopper_pearson
-from judgepanel.scoring.units import unit_codes
+from judgepanel.scoring.splits import unit_codes
 from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Intervals, tests and verdicts for repeated calibration/evaluation splits.
+"""Intervals, tests and verdicts for repeated splits, one or several at once.
 
 The estimand is the expected value, on *new* items, for panels fitted on n_cal labels. Items are a
 sample and so are calibration sets; repeated splits of one data set share both, so their spread
@@ -14,7 +14,7 @@ because the available calibration sets overlap (compare Nadeau and Bengio 2003,
 doi:10.1023/A:1024068626366, whose correction over-covers here). Panels fitted on the first n labels
 of the calibration side use n / (N - n) instead of n_cal / n_eval: there are more sets of n labels
 to draw than of n_cal. If items that are costly to score also make panels worse, the two variances
-do not simply add (:mod:`judgepanel.scoring.coupling`). Quantiles are Student's with Satterthwaite's
+do not simply add (:func:`coupling`). Quantiles are Student's with Satterthwaite's
 degrees of freedom, which matters when there are few splits.
 """
 
@@ -24,12 +24,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from judgepanel.scoring.units import unit_codes
+from judgepanel.scoring.splits import unit_codes
 from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
 Verdict = Literal[
     "keep all", "curate", "no loss from keeping", "no loss from curating", "undecided", "tie"
 ]
@@ -38,6 +40,7 @@ LEVEL = 0.95
 MARGIN = 0.02
 _MAX_T_DRAWS = 20_000
 _CELLS = 4_000_000
+_SWEEPS = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +89,7 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
     redrawn : part of the split means' variance, (n,), due to independent draws in every split
         (simulated damage, for example). It averages out over splits.
     coupled : covariance (n,), divided by N, of an item's contributions when it is scored and when
-        it calibrates, from :func:`judgepanel.scoring.coupling.coupling`. The default 0 assumes
+        it calibrates, from :func:`coupling`. The default 0 assumes
         none.
     joint : whether the covariance between the n values is needed.
     """
@@ -250,3 +253,73 @@ def _satterthwaite(items: Floats, training: Floats, df_items: int, df_splits: in
     with np.errstate(divide="ignore", invalid="ignore"):
         df = (items + training) ** 2 / (items**2 / df_items + training**2 / df_splits)
     return np.asarray(np.where(np.isfinite(df), np.minimum(df, df_items), df_items))
+
+
+def holm(p: ArrayLike) -> Floats:
+    """Adjusted p-values (m,): below alpha if Holm's step-down test rejects at alpha.
+
+    Holm 1979 (Scandinavian Journal of Statistics 6, 65-70): the probability of any false rejection
+    is at most alpha under any dependence. NaN (no test) is ignored and stays NaN.
+    """
+    given = np.asarray(p, dtype=np.float64)
+    values = np.full(given.shape, np.nan)
+    tested = np.flatnonzero(~np.isnan(given))
+    order = tested[np.argsort(given[tested], kind="stable")]
+    steps = given[order] * np.arange(len(order), 0, -1)
+    values[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return values
+
+
+def bonferroni_reach(fitted: Estimate, m: int) -> Floats:
+    """Half-widths (n,) of intervals that together cover m values with at least 95 %."""
+    quantile = distributions.t_ppf(1.0 - (1.0 - LEVEL) / (2.0 * max(m, 1)), fitted.df)
+    return np.asarray(quantile * fitted.se)
+
+
+def coupling(item_means: Floats, split_means: Floats, evaluated: Bools) -> Floats:
+    """Covariance of an item's two roles: how it scores, and what it does to panels fitted to it.
+
+    Returns Cov(a, b)/N (n,), never below 0, for :func:`estimate`. Write the score of an evaluation
+    set E of a panel fitted on the set C of all other items as
+
+        m(E, C) = mu + mean over E of a_i + mean over C of b_i,
+
+    with a_i the contribution of item i when it is scored and b_i its effect on panels fitted to it.
+    Splits use every item in both roles, and over samples of N items the mean of many splits has
+    variance
+
+        (Var a + Var b + 2 Cov(a, b)) / N.
+
+    :func:`estimate` alone assumes that the roles are uncorrelated. The variance over splits already
+    contains -2 Cov(a, b)/N, because an item that is scored cannot calibrate: with equal halves a
+    negative covariance makes the interval too wide by as much as a positive one makes it too
+    narrow. Easy items are a positive case. They make panels confident, and if votes go wrong only
+    at scoring time, confident panels lose most on them.
+
+    The score of item i in split s is fitted as a_i + B_s by least squares (only the means over
+    items and over splits are needed), with B_s the mean of b over C. With A_s the mean of a over E,
+    sampling without replacement gives Cov(A_s, B_s) = -Cov(a, b)/N.
+
+    S splits estimate the covariance with a standard error of sqrt(Var A Var B / (S - 1)). One
+    standard error is added, so few splits give wide intervals; negative values become 0.
+
+    Parameters
+    ----------
+    item_means : float (n, N), mean over its evaluations of each item's value.
+    split_means : float (S, n), mean over the evaluation items of each split; S >= 2.
+    evaluated : bool (S, N), which items each split evaluates; each item at least once.
+    """
+    sides = evaluated.astype(np.float64)
+    by_split, by_item = sides.sum(axis=1), sides.sum(axis=0)
+    panels = np.zeros(split_means.T.shape)
+    for _ in range(_SWEEPS):
+        items = item_means - panels @ sides / by_item
+        panels = split_means.T - items @ sides.T / by_split
+        panels -= panels.mean(axis=1, keepdims=True)
+    items = item_means - panels @ sides / by_item
+    draws = (items - items.mean(axis=1, keepdims=True)) @ sides.T / by_split
+    draws -= draws.mean(axis=1, keepdims=True)
+    df = len(split_means) - 1
+    covariance = -np.vecdot(draws, panels) / df
+    spread = np.sqrt(np.vecdot(draws, draws) * np.vecdot(panels, panels) / df) / df
+    return np.asarray(np.maximum(covariance + spread, 0.0))

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import LEVEL, Estimate
 from judgepanel.scoring.metrics import CLIP
-from judgepanel.scoring.units import unit_codes
+from judgepanel.scoring.splits import unit_codes
 from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]

@@ -1,4 +1,7 @@
-"""Calibration/evaluation splits: seeded, groups kept whole, one random stream per split."""
+"""Calibration/evaluation splits: seeded, groups kept whole, one random stream per split.
+
+Units are what is drawn, left out and counted as one: a group of items, or a single item.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,33 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.scoring.units import unit_codes
 from judgepanel.votes.errors import InputError
 
+Codes = NDArray[np.int64]
 Index = NDArray[np.int64]
+
+
+def unit_codes(units: Codes) -> tuple[Codes, int]:
+    """Number the units that are present from 0, in their order; return also how many there are.
+
+    Parameters
+    ----------
+    units : int (n,), codes of at least 0, of which some may be absent.
+
+    Returns
+    -------
+    codes : int (n,), without gaps.
+    n_units : number of different codes.
+    """
+    present = np.zeros(int(units.max(initial=-1)) + 1, dtype=bool)
+    present[units] = True
+    number = np.cumsum(present)
+    return number[units] - 1, int(number[-1]) if len(number) else 0
+
+
+def are_single(units: Codes) -> bool:
+    """Whether no two items share a unit; ``units`` (n,) are codes of at least 0."""
+    return int(np.bincount(units).max(initial=0)) <= 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,9 +27,7 @@ from sqlalchemy import (
     update,
 )
 
-from judgepanel.service.cache import Cache
 from judgepanel.service.database import transaction
-from judgepanel.service.earlier import asks_the_same
 from judgepanel.service.jobs import Lost
 from judgepanel.service.ledger import Key, upsert
 from judgepanel.service.tables import ANALYSES, DECISIONS, JOBS, RESULTS, VOTES, DatabaseNow
@@ -43,6 +41,7 @@ from judgepanel.service.workspace import (
 )
 from judgepanel.studies.codec import from_plain, pack, to_plain, unpack
 from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.recent import Cache
 from judgepanel.studies.settings import Settings
 from judgepanel.studies.shapes import shape_of
 from judgepanel.votes import VoteMatrix
@@ -345,3 +344,29 @@ def _wipe(engine: Engine) -> None:
 def stamp(seconds: float) -> str:
     """Return seconds of the database's clock as ISO 8601, UTC."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+
+
+def asks_the_same(content: bytes, spec: Spec) -> bool:
+    """Return whether a stored result, as compressed JSON, answers ``spec``.
+
+    Specs gain options over time, and results are found by the SHA-256 of all options. A spec of an
+    earlier version asks the same question if all options that it shares with the current one are
+    equal and the other current options have their defaults, which are what was computed before
+    there was a choice.
+    """
+    try:
+        earlier = json.loads(zlib.decompress(content))["spec"]
+    except (ValueError, TypeError, KeyError, RecursionError, zlib.error):
+        return False
+    return _agrees(earlier, to_plain(spec), to_plain(type(spec)()))
+
+
+def _agrees(earlier: Any, asked: Any, default: Any) -> bool:
+    if not (isinstance(earlier, dict) and isinstance(asked, dict) and isinstance(default, dict)):
+        return bool(earlier == asked)
+    return all(
+        _agrees(earlier[name], value, default.get(name))
+        if name in earlier
+        else value == default.get(name)
+        for name, value in asked.items()
+    )

@@ -22,7 +22,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from judgepanel.service.workspace import ServerProblem
 from judgepanel.votes import InputError
-from judgepanel.votes.extras import require
+from judgepanel.votes.installed import require
 
 VARIABLE = "JUDGEPANEL_DATABASE_URL"
 FILE = "judgepanel.db"

@@ -1,4 +1,4 @@
-"""A workspace in a database: SQLite in the data folder, or a team's PostgreSQL.
+"""A workspace in a database, SQLite or a team's PostgreSQL: what is stored, and who may see it.
 
 Ids are validated before they reach a statement, and values are passed only as parameters; no user
 input is part of SQL. Several servers may share one database.
@@ -7,51 +7,38 @@ input is part of SQL. Several servers may share one database.
 from __future__ import annotations
 
 import copy
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection
-
-from judgepanel import ENGINE
-from judgepanel.service.archive import Archive, draw_of
-from judgepanel.service.cache import Cache
-from judgepanel.service.database import connect, default_url, transaction
+from judgepanel.service.archive import Archive
+from judgepanel.service.database import connect, default_url
 from judgepanel.service.importing import import_folder
-from judgepanel.service.interests import Interest, Interests, party_of
+from judgepanel.service.interests import Interests
 from judgepanel.service.jobs import Jobs
-from judgepanel.service.ledger import Key, Ledger
+from judgepanel.service.ledger import Ledger
 from judgepanel.service.migrations import migrate
 from judgepanel.service.sharing import Shares
 from judgepanel.service.sqlite_file import adopt_file, check_file
 from judgepanel.service.tables import LOCAL
+from judgepanel.service.work import Work
 from judgepanel.service.workspace import (
     Analysis,
     Decision,
     Job,
     NotFound,
     Share,
-    Status,
     Stored,
-    checked_id,
     default_home,
     new_id,
 )
-from judgepanel.studies.codec import spec_sha
-from judgepanel.studies.contract import Chunk, Spec, Study
-from judgepanel.studies.runner import merged
+from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded, VoteMatrix
 from judgepanel.words.commands import column_options
-
-_KEPT_RESULTS = 64
-_KEPT_LOOKS = 16
-LOOK_SECONDS = 3.0
-"""Minimum seconds between merges of chunks that another server has finished."""
 
 
 class SqlWorkspace:
@@ -83,12 +70,12 @@ class SqlWorkspace:
                 import_folder(self._engine, self._archive, home)
             self._ledger.prune()
             self._jobs = Jobs(backend=backend, clock=clock)
+            self._work = Work(
+                self._engine, self._archive, self._ledger, self._interests, self._jobs
+            )
         except BaseException:
             self._engine.dispose()
             raise
-        self._results: Cache[Stored] = Cache(_KEPT_RESULTS)
-        self._looks: Cache[tuple[int, float, Any]] = Cache(_KEPT_LOOKS)
-        self._submitting = threading.Lock()
         self._public: set[str] = set()
         self._owner: str | None = LOCAL
         self._link, self._signed_in = "", False
@@ -182,12 +169,9 @@ class SqlWorkspace:
     def delete(self, analysis_id: str) -> None:
         """Delete an analysis and what no other analysis uses, or raise NotFound."""
         sha, gone = self._archive.delete(analysis_id, self._mine)
-        for key in gone:
-            for forget in (self._jobs.forget, self._results.forget, self._looks.forget):
-                forget(str(key))
+        self._work.forget(gone)
         if not self._archive.owns(self._mine, sha):
-            for key in self._interests.wanted(sha, party_of(self._who())):
-                self._withdraw(key)
+            self._work.cancel_all(sha, self._who())
 
     def decide(self, analysis_id: str, what: str, by: str, why: str) -> Decision:
         """Record a decision on an analysis, or raise NotFound."""
@@ -226,57 +210,17 @@ class SqlWorkspace:
         votes are neither a sample's nor stored, or no longer are.
         """
         self._require_access(votes.sha256)
-        key = _key(study, votes.sha256, spec)
-        with self._submitting:
-            # Checked in this order: work that ends between the two checks has stored its result.
-            who = self._who()
-            job, party = self._jobs.state(str(key)), party_of(who)
-            if job is not None and job.status == "running":
-                mine = self._interests.find(key, party)
-                if mine is not None and mine.state == "active":
-                    self._jobs.state(str(key), who)
-                    return
-            if self._is_current(study, votes.sha256, spec):
-                return
-            self._jobs.make_room(who, str(key))
-            total = len(study.plan(spec))
-            draw = draw_of(spec.settings)
-
-            def claim(connection: Connection) -> bool:
-                claimed = self._ledger.claim(connection, key, draw, total)
-                self._interests.join(connection, key, party)
-                return claimed
-
-            if votes.sha256 in self._public:
-                claimed = self._archive.put(votes, claim)
-            else:
-                claimed = self._archive.holding(votes.sha256, claim)
-            if not claimed:
-                return
-            if self._is_current(study, votes.sha256, spec):
-                self._ledger.withdraw(key)  # Another server has just finished it.
-                return
-            record = _Record(self, study, spec, key)
-            self._jobs.submit(str(key), study, votes, spec, record, who)
+        self._work.submit(study, votes, spec, self._who(), sample=votes.sha256 in self._public)
 
     def result(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Stored | None:
         """Return the finished result of a spec, if any, from the newest engine."""
         self._require_access(votes_sha256)
-        key = _key(study, votes_sha256, spec)
-        known = self._results.get(str(key))
-        if known is not None and known.engine == key.engine:
-            return known
-        result = self._archive.result(study, key, spec)
-        if result is not None and result.current:
-            self._results.put(str(key), result)
-        return result
+        return self._work.result(study, votes_sha256, spec)
 
     def is_unreadable(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> bool:
         """Return whether a result of this spec is stored but unreadable."""
         self._require_access(votes_sha256)
-        key = _key(study, votes_sha256, spec)
-        held = self._archive.holds_result(key, spec)
-        return held and self.result(study, votes_sha256, spec) is None
+        return self._work.is_unreadable(study, votes_sha256, spec)
 
     def partial(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Job | None:
         """Return the state of work that this user wants or cancelled, or that failed for them.
@@ -285,28 +229,13 @@ class SqlWorkspace:
         others want is not reported.
         """
         self._require_access(votes_sha256)
-        key, who = _key(study, votes_sha256, spec), self._who()
-        before = self._jobs.state(str(key))
-        mine = self._interests.find(key, party_of(who))
-        if mine is None:
-            return self._finished(study, votes_sha256, spec, key, who)
-        if mine.has_ended:
-            return self._ended(study, spec, key, mine)
-        job = self._jobs.state(str(key), who)
-        if job is not None and job.status == "running":
-            return job
-        if before is not None and before.status == "running":  # It ended after the database query.
-            return self.partial(study, votes_sha256, spec)
-        if job is not None and job.status == "failed" and mine.holder == self._ledger.server:
-            return job  # The database could not be updated.
-        alive = mine.work == "running" and mine.live
-        return self._elsewhere(study, spec, key, mine) if alive else None
+        return self._work.partial(study, votes_sha256, spec, self._who())
 
     def wait(
         self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec, seconds: float
     ) -> None:
         """Wait until running work has a first result or has ended, at most ``seconds``."""
-        self._jobs.wait(str(_key(study, votes_sha256, spec)), seconds)
+        self._work.wait(study, votes_sha256, spec, seconds)
 
     def cancel(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> None:
         """Withdraw from running work; it stops after its current chunk if nobody else wants it.
@@ -316,14 +245,7 @@ class SqlWorkspace:
         everyones = self._mine == LOCAL or votes_sha256 in self._public
         if not everyones and not self._archive.owns(self._mine, votes_sha256):
             raise NotFound("no such votes")
-        self._withdraw(_key(study, votes_sha256, spec))
-
-    def _withdraw(self, key: Key) -> None:
-        who = self._who()
-        if self._interests.withdraw(key, party_of(who)):
-            self._jobs.cancel(str(key))
-        else:
-            self._jobs.leave(str(key), who)
+        self._work.cancel(study, votes_sha256, spec, self._who())
 
     def release(self) -> None:
         """Release all work without waiting for unfinished chunks, which are lost."""
@@ -334,121 +256,6 @@ class SqlWorkspace:
         self._ledger.stop()
         self._jobs.close()
         self._engine.dispose()
-
-    def _is_current(self, study: Study[Any, Any, Any], sha256: str, spec: Spec) -> bool:
-        stored = self.result(study, sha256, spec)
-        return stored is not None and stored.current
-
-    def _elsewhere(self, study: Study[Any, Any, Any], spec: Spec, key: Key, mine: Interest) -> Job:
-        """Return the state of work on another server."""
-        return _as_job("running", mine, self._so_far(study, spec, key, mine.done))
-
-    def _finished(
-        self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec, key: Key, who: str
-    ) -> Job | None:
-        """Return the state of work that this user's interest ended with, once its result is stored.
-
-        An interest also ends when others cancel work that its user has not viewed for long.
-        """
-        # Checked before the state: a job that ends in between removes its interests.
-        is_mine = self._jobs.wants(str(key), who)
-        job = self._jobs.state(str(key))
-        is_over = job is not None and (
-            job.status == "done" or (job.status == "running" and is_mine)
-        )
-        return job if is_over and self.result(study, votes_sha256, spec) is not None else None
-
-    def _ended(self, study: Study[Any, Any, Any], spec: Spec, key: Key, mine: Interest) -> Job:
-        """Return the state of work that this user cancelled, or that failed, as of then."""
-        job = self._jobs.state(str(key))
-        if job is not None and (job.status, job.done) == (mine.state, mine.done):
-            return job
-        name = f"{key} of {mine.done}"
-        seen = self._looks.get(name)
-        if seen is None:
-            # Limited to the count at that time: more would reveal that others want this work.
-            pieces = self._ledger.pieces(key, study.plan(spec), study.partial)
-            pieces = dict(sorted(pieces.items())[: mine.done])
-            result = merged(study, self.votes(key.votes_sha256), spec, pieces)
-            seen = (mine.done, time.monotonic(), result)
-            self._looks.put(name, seen)
-        return _as_job("failed" if mine.state == "failed" else "cancelled", mine, seen[2])
-
-    def _so_far(self, study: Study[Any, Any, Any], spec: Spec, key: Key, n_done: int) -> Any:
-        """Return the result of the stored chunks, cached for a short time."""
-        seen, when, result = self._looks.get(str(key)) or (0, 0.0, None)
-        if seen == n_done or (seen and time.monotonic() - when < LOOK_SECONDS):
-            return result
-        pieces = self._ledger.pieces(key, study.plan(spec), study.partial)
-        result = merged(study, self.votes(key.votes_sha256), spec, pieces)
-        self._looks.put(str(key), (n_done, time.monotonic(), result))
-        return result
-
-    def _finish(self, spec: Spec, key: Key, result: Any) -> None:
-        with transaction(self._engine) as connection:
-            self._archive.put_result(connection, key, spec, result)
-            self._ledger.finish(connection, key)
-        self._results.put(str(key), Stored(result, key.engine, True))
-
-
-class _Record:
-    """Storage of one job's progress."""
-
-    def __init__(
-        self, space: SqlWorkspace, study: Study[Any, Any, Any], spec: Spec, key: Key
-    ) -> None:
-        self._space, self._key, self._spec = space, key, spec
-        self._ledger = space._ledger
-        self._plan, self._partial = study.plan(spec), study.partial
-        self._done = 0
-        self._began = 0.0
-
-    def finished_pieces(self) -> Mapping[int, Any]:
-        """Return chunks that were finished before, here or elsewhere."""
-        pieces = self._ledger.pieces(self._key, self._plan, self._partial)
-        entry = self._ledger.find(self._key)
-        self._done = len(pieces)
-        self._began = time.monotonic() - (0.0 if entry is None else entry.elapsed)
-        return pieces
-
-    def keep(self, chunk: Chunk, piece: Any, waited: float) -> bool:
-        """Store a chunk and renew the lease."""
-        self._done += 1
-        elapsed = time.monotonic() - self._began - waited
-        return self._ledger.keep(self._key, chunk, piece, self._done, elapsed)
-
-    def finish(self, result: Any) -> None:
-        """Store the result and remove its chunks."""
-        self._space._finish(self._spec, self._key, result)
-
-    def end(self, status: Status, message: str) -> None:
-        """Store that there is no result, and why."""
-        self._ledger.end(self._key, status, message)
-
-    def release(self) -> None:
-        """Release the work for the next server that requests it."""
-        self._ledger.release(self._key)
-
-    def leave(self, by: str) -> None:
-        """Remove this user's interest in the work."""
-        self._space._interests.leave(self._key, party_of(by))
-
-
-def _as_job(status: Status, mine: Interest, result: Any) -> Job:
-    pace = mine.elapsed / max(1, mine.done)
-    return Job(
-        status=status,
-        done=mine.done,
-        total=mine.total,
-        elapsed=mine.elapsed,
-        remaining=pace * (mine.total - mine.done),
-        result=result,
-        message=mine.message,
-    )
-
-
-def _key(study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Key:
-    return Key(checked_id(votes_sha256), study.name, spec_sha(spec), ENGINE)
 
 
 def _now() -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from judgepanel import ENGINE
 from judgepanel.studies.contract import Chunk, Gate, WorkersEnded
 from judgepanel.votes import InputError
-from judgepanel.votes.extras import require
+from judgepanel.votes.installed import require
 from judgepanel.votes.remedies import SCHEDULER_ADDRESS
 
 CONNECT_SECONDS = 10.0

@@ -67,13 +67,13 @@ class Done(Protocol):
 
 
 def run_fields(prepared: Prepared, settings: Settings, scores: Done) -> dict[str, Any]:
-    """Return fields of :class:`~judgepanel.studies.split_result.SplitResult` except warnings."""
+    """Return fields of :class:`~judgepanel.studies.results.SplitResult` except warnings."""
     evaluated = float(scores.n_evaluation.mean())
     return fields_of_run(prepared, settings, len(scores.numbers)) | {"n_evaluation": evaluated}
 
 
 def fields_of_run(prepared: Prepared, settings: Settings, n_splits: int) -> dict[str, Any]:
-    """Return fields of a :class:`~judgepanel.studies.split_result.RunResult` except warnings."""
+    """Return fields of a :class:`~judgepanel.studies.results.RunResult` except warnings."""
     return {
         "orientation": prepared.oriented.policy,
         "protocol": settings.protocol,

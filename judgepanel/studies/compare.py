@@ -1,4 +1,7 @@
-"""Comparisons of panels with all judges: differences, intervals, verdicts, the paper's tests."""
+"""Comparisons of panels: differences, intervals, verdicts, the paper's tests.
+
+Most are with all judges; contrasts are any linear combinations of the arms of a tally.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.scoring.descriptive import paper_inference
-from judgepanel.scoring.inference import MARGIN, Verdict, estimate, simultaneous_reach, verdict
+from judgepanel.scoring.inference import (
+    MARGIN,
+    Estimate,
+    Verdict,
+    coupling,
+    estimate,
+    simultaneous_reach,
+    verdict,
+)
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.rare_errors import (
@@ -21,9 +32,17 @@ from judgepanel.scoring.rare_errors import (
 )
 from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, Tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.frames import flat_row
+from judgepanel.studies.results import flat_row
 
 Floats = NDArray[np.float64]
+UNITS: dict[str, Unit] = {"nll": "nats", "brier": "", "accuracy": "share", "ece": "share"}
+RANGES: dict[str, tuple[float, float]] = {
+    "nll": (-math.log(1.0 - CLIP), -math.log(CLIP)),
+    "brier": (CLIP**2, (1.0 - CLIP) ** 2),
+    "accuracy": (0.0, 1.0),
+}
+"""Ranges of scores of clipped probabilities, to which intervals of levels are clipped."""
+CHOSEN = "best k"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +118,9 @@ def grid_estimates(
     return estimates
 
 
-UNITS: dict[str, Unit] = {"nll": "nats", "brier": "", "accuracy": "share", "ece": "share"}
-RANGES: dict[str, tuple[float, float]] = {
-    "nll": (-math.log(1.0 - CLIP), -math.log(CLIP)),
-    "brier": (CLIP**2, (1.0 - CLIP) ** 2),
-    "accuracy": (0.0, 1.0),
-}
-"""Ranges of scores of clipped probabilities, to which intervals of levels are clipped."""
-
-
 def arm_name(k: int) -> str:
     """Return the name of a panel of the k best judges."""
     return f"top-{k}"
-
-
-CHOSEN = "best k"
 
 
 def comparisons(
@@ -216,3 +223,43 @@ def _of_calibrator(
 def mean_sizes(tally: Tally) -> tuple[float, float]:
     """Return the mean numbers of calibration and evaluation items over the splits."""
     return float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())
+
+
+def contrasts(
+    tally: Tally,
+    units: NDArray[np.int64],
+    weights: Floats,
+    *,
+    metric: str = "nll",
+    pipeline: int = 0,
+    draws: int = 1,
+    evaluated: NDArray[np.bool_] | None = None,
+) -> Estimate:
+    """Estimates of ``weights @ arms``; ``weights`` (n, A) are over the arms without the chosen one.
+
+    With ``draws`` > 1 the arms are ``draws`` sets of A, each with its own random draw in that
+    split: values are means over the sets, and their variation within splits gives the part of the
+    spread over splits that is due to the draws. ``evaluated`` (S, N), the items that each split
+    evaluates, allows for the covariance between an item's effects when it is scored and when it
+    calibrates. With a single split the spread is unknown: everything but the values is NaN.
+    """
+    m = ITEM_METRICS.index(metric)
+    item_means, seen = tally.item_means()
+    items = np.tile(weights / draws, draws) @ item_means[m, pipeline, :-1]
+    per_split = tally.split_means[:, m, pipeline, :-1]
+    drawn = per_split.reshape(len(per_split), draws, -1) @ weights.T
+    splits = drawn.mean(axis=1)
+    if len(splits) < 2:
+        none = np.full(len(items), np.nan)
+        return Estimate(items.mean(axis=1), none, none, none, none, none, np.zeros((0, 0)))
+    within = drawn.var(axis=1, ddof=1).mean(axis=0) / draws if draws > 1 else np.zeros(len(items))
+    both = 0.0 if evaluated is None else coupling(items, splits, evaluated[:, seen])
+    return estimate(items, splits, units[seen], *mean_sizes(tally), redrawn=within, coupled=both)
+
+
+def band(fitted: Estimate, seed: int) -> tuple[Floats, Floats]:
+    """Ends of a simultaneous 95 % band of all the estimates; NaN without spreads."""
+    if np.isnan(fitted.se).any():
+        return fitted.se, fitted.se
+    reach = simultaneous_reach(fitted, seed=seed) * fitted.se
+    return fitted.value - reach, fitted.value + reach

@@ -8,7 +8,7 @@ import numpy as np
 
 from judgepanel.kernels.aggregate.prefixes import counts
 from judgepanel.scoring.rare_errors import FEW_ERRORS
-from judgepanel.scoring.units import unit_codes
+from judgepanel.scoring.splits import unit_codes
 from judgepanel.studies.settings import Prepared
 
 _CELLS = 1_000_000

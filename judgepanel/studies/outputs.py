@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.frames import long_frame
 from judgepanel.studies.judges.judge_table import wilson
+from judgepanel.studies.results import long_frame
 from judgepanel.studies.scope.parse import FILTER_RATE, REVIEW_RATE
 from judgepanel.votes import distributions
 from judgepanel.votes.checks import Check, Outcome

@@ -1,4 +1,4 @@
-"""A size-bounded cache of results that studies share within a process."""
+"""Recently used values in memory, bounded by their size or by their number."""
 
 from __future__ import annotations
 
@@ -34,3 +34,32 @@ class Recent(Generic[Value]):
             while self._size > self._limit:
                 _, (_, dropped) = self._values.popitem(last=False)
                 self._size -= dropped
+
+
+class Cache(Generic[Value]):
+    """The ``most`` most recently used values, by key; thread-safe."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: OrderedDict[str, Value] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: str) -> Value | None:
+        """Return the value of a key, or None."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def put(self, key: str, value: Value) -> None:
+        """Store a value, evicting the least recently used one if there are too many."""
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+
+    def forget(self, key: str) -> None:
+        """Remove a value, if present."""
+        with self._lock:
+            self._values.pop(key, None)

@@ -1,14 +1,21 @@
-"""One thread for the numerical libraries, because more threads change the last bits of sums."""
+"""Threads: one for the numerical libraries, and one that computes what comes next.
+
+More threads in the libraries would change the last bits of sums.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
+
+T = TypeVar("T")
 
 
 class _Limit:
@@ -60,3 +67,20 @@ def _take_control() -> None:
 def _libraries() -> ThreadpoolController:
     """Return the numerical libraries of this process; finding them takes milliseconds."""
     return ThreadpoolController()
+
+
+def ahead(items: Iterator[T]) -> Iterator[T]:
+    """Yield the items in order; another thread computes the next one while one is used.
+
+    At most two items are in memory, if whoever uses them lets go of each.
+    """
+
+    def following() -> list[T]:
+        with one_thread():
+            return list(islice(items, 1))
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(following)
+        while item := waiting.result():
+            waiting = pool.submit(following)
+            yield item.pop()

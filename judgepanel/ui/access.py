@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import streamlit as st
@@ -21,9 +24,8 @@ from streamlit.web.server.starlette.starlette_app_utils import decode_signed_val
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
 from judgepanel.service import LOCAL, ServerProblem
-from judgepanel.ui.cookie_secret import COMMAND, weakness
 from judgepanel.votes import InputError
-from judgepanel.votes.extras import require
+from judgepanel.votes.installed import require
 
 MODES = ("local", "team")
 SIGNED_IN_SECONDS = 24 * 3600.0
@@ -32,6 +34,15 @@ SKEW_SECONDS = 300.0
 """How far the provider's clock may be ahead of this one."""
 _COOKIE = "_streamlit_xsrf"
 _LOG = logging.getLogger(__name__)
+SECRET_LENGTH = 32
+SECRET_BITS = 90.0
+"""The lowest estimate that passes; 32 random hexadecimal digits have about 115 bits."""
+RANDOM_COMMAND = 'python3 -c "import secrets; print(secrets.token_hex(32))"'
+_REPEATED = 5
+_WORDS = (
+    *("change", "cookie", "default", "example", "openssl", "passwor", "placeholder", "random"),
+    *("replace", "secret", "test"),
+)
 
 
 class AccessProblem(ServerProblem):
@@ -75,7 +86,7 @@ def is_team() -> bool:
         raise AccessProblem(
             f"The cookie_secret in the section [auth] of secrets.toml {weak}: anyone who guesses "
             "it can sign in as any user. Replace it by what this prints, and start again: "
-            f"{COMMAND}"
+            f"{RANDOM_COMMAND}"
         )
     return team
 
@@ -173,3 +184,52 @@ def auth_section() -> Mapping[str, Any]:
 
 def _claims() -> Mapping[str, Any]:
     return st.user.to_dict()
+
+
+def weakness(secret: object) -> str | None:
+    """Why a secret must not sign cookies, as the end of a sentence; None if it may.
+
+    The estimated entropy is the lowest of three: that of the characters, that of the differences
+    between consecutive characters, and that of the characters that neither repeat an earlier
+    stretch nor continue a sequence such as abc or 123. It tells phrases and patterns from random
+    characters, but cannot recognise random characters that were published elsewhere.
+    """
+    if not isinstance(secret, str) or not secret:
+        return "is missing"
+    if len(secret) < SECRET_LENGTH:
+        return f"has {len(secret)} characters but needs at least {SECRET_LENGTH}"
+    lowered = secret.lower()
+    has_words = any(word in lowered for word in _WORDS) or any(char.isspace() for char in secret)
+    if has_words or (secret == lowered and not any(char.isdigit() for char in secret)):
+        return "is a phrase, not random characters"
+    if estimated_bits(secret) < SECRET_BITS:
+        return "is too regular to be random"
+    return None
+
+
+def estimated_bits(secret: str) -> float:
+    """A rough estimate of the entropy of a text, in bits."""
+    codes = [ord(char) for char in secret]
+    steps = [after - before for before, after in pairwise(codes)]
+    return min(_bits(codes), _bits(steps), _bits(codes) * _new_share(secret))
+
+
+def _bits(values: Sequence[int]) -> float:
+    """Shannon entropy of the values' frequencies times the number of values, in bits."""
+    total = len(values)
+    return -sum(n * math.log2(n / total) for n in Counter(values).values())
+
+
+def _new_share(text: str) -> float:
+    """Share of characters that neither end a repeated stretch nor continue a run such as abc."""
+    codes = [ord(char) for char in text]
+    seen: set[str] = set()
+    known = 0
+    for end in range(1, len(text) + 1):
+        stretch = text[max(0, end - _REPEATED) : end]
+        last = codes[max(0, end - 3) : end]
+        runs = len(last) == 3 and last[2] - last[1] == last[1] - last[0] in (-1, 0, 1)
+        known += runs or stretch in seen
+        if len(stretch) == _REPEATED:
+            seen.add(stretch)
+    return 1.0 - known / len(text)

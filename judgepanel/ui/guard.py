@@ -29,7 +29,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from judgepanel.service import LOCAL
 from judgepanel.service.sharing import TOKEN
 from judgepanel.ui.quota import NoRoom, UploadQuota
-from judgepanel.votes.shipped import documentation
+from judgepanel.votes.installed import documentation
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 WRONG_NAME = (

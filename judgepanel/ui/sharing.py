@@ -15,7 +15,7 @@ from judgepanel.service import Analysis, Share
 from judgepanel.ui.access import is_team
 from judgepanel.ui.address import PUBLIC_URL, is_local, public_origins
 from judgepanel.ui.session import COMPARE, PARAMETER, SHARE, workspace
-from judgepanel.votes.shipped import documentation
+from judgepanel.votes.installed import documentation
 from judgepanel.words.numbers import minute
 
 _DAY = 24 * 3600.0

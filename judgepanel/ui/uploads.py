@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from judgepanel.service.places import Places
+from judgepanel.service.turns import Places
 from judgepanel.ui.access import owner
 from judgepanel.votes import InputError, RawTable
 from judgepanel.votes.apart import Reading

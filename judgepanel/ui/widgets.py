@@ -26,11 +26,10 @@ from judgepanel.ui.reporting import image_format
 from judgepanel.ui.session import PARAMETER, is_reader, workspace
 from judgepanel.votes.checks import Check
 from judgepanel.votes.repeats import find_repeats
-from judgepanel.words.cells import Column, Form, levels, numbers, text
 from judgepanel.words.commands import study_command
 from judgepanel.words.numbers import counted
 from judgepanel.words.sentences import CHECK_MARKS, check_numbers
-from judgepanel.words.tables import csv_text
+from judgepanel.words.tables import Column, Form, csv_text, levels, numbers, text
 from judgepanel.words.text import csv_name, plain
 
 # Set once, since the option is global: a page that changed it while drawing would change it for

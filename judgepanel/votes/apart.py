@@ -25,9 +25,9 @@ from judgepanel.votes import limits
 from judgepanel.votes.answer import BadAnswer, unpacked
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.files import check_bytes
+from judgepanel.votes.installed import documentation
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.reader import out_of_memory
-from judgepanel.votes.shipped import documentation
 from judgepanel.votes.table import RawTable
 
 MAX_ANSWER = limits.READER_MIB << 20

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -16,8 +16,9 @@ from judgepanel.votes.attributes import (
     typed_column,
 )
 from judgepanel.votes.columns import Mapping, check_mapping, is_role_name
+from judgepanel.votes.companions import match_judges
 from judgepanel.votes.coverage import Coverage
-from judgepanel.votes.data_warnings import label_warnings, vote_warnings
+from judgepanel.votes.data_warnings import label_warnings, role_warnings, vote_warnings
 from judgepanel.votes.errors import InputError, listed
 from judgepanel.votes.forms import forms_sentence, in_plain_words, verdict_columns
 from judgepanel.votes.grades import (
@@ -28,12 +29,9 @@ from judgepanel.votes.grades import (
     grade_notes,
     scales_of,
 )
-from judgepanel.votes.judge_table import match_judges
 from judgepanel.votes.layouts import Verdicts, read_verdicts
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
 from judgepanel.votes.remedies import PAIRWISE, correct_or_name
-from judgepanel.votes.repeated_rows import without_repeated_rows
-from judgepanel.votes.role_warnings import role_warnings
 from judgepanel.votes.table import LabelSource, RawTable
 from judgepanel.votes.words import abstentions_in, distinct, ties_in
 
@@ -232,3 +230,27 @@ def _no_verdicts(table: RawTable, mapping: Mapping) -> list[str]:
         return []
     many = "cells say" if unsure > 1 else "cell says"
     return [f"{unsure} {many} that there is no verdict (unsure, -, ...) and count as missing."]
+
+
+def without_repeated_rows(table: RawTable, mapping: Mapping) -> tuple[RawTable, list[str]]:
+    """Return the table without rows that duplicate an earlier row, and a note.
+
+    Only columns with a role are compared, so an index column does not make rows different. Rows
+    without an id are separate items, and rows with the same id that disagree are kept: the reader
+    of their column refuses them.
+    """
+    key = [mapping.id_column]
+    if mapping.layout == "long":
+        key = [mapping.item_column, mapping.judge_column]
+    names = [column for column in key if column is not None]
+    if not names or not table.frame.duplicated(names).any():
+        return table, []
+    repeated = table.frame.duplicated(list(mapping.used)).to_numpy()
+    if not repeated.any():
+        return table, []
+    rows = np.flatnonzero(~repeated)
+    lines = np.array([table.row(int(row)) for row in rows], dtype=np.int32)
+    n_repeated = int(repeated.sum())
+    many = "rows repeat another row and are" if n_repeated > 1 else "row repeats another and is"
+    smaller = replace(table, frame=table.frame.iloc[rows].reset_index(drop=True), lines=lines)
+    return smaller, [f"{n_repeated} {many} read once."]

@@ -1,4 +1,4 @@
-"""Bytes -> RawTable: detect the kind of file and check that its content agrees with its name."""
+"""Bytes -> RawTable: detect the kind and encoding of a file, and check that its name agrees."""
 
 from __future__ import annotations
 
@@ -10,39 +10,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from judgepanel.votes import limits
-from judgepanel.votes.encodings import from_utf16, from_western
 from judgepanel.votes.errors import InputError, unopened
-from judgepanel.votes.from_arrow import is_arrow, read_arrow
+from judgepanel.votes.from_arrow import is_arrow, read_arrow, read_parquet
 from judgepanel.votes.from_csv import read_csv
 from judgepanel.votes.from_excel import ZIP, is_workbook, read_excel
 from judgepanel.votes.from_json import flat_lines, is_document, lines_of
 from judgepanel.votes.from_jsonl import NESTED, read_jsonl
-from judgepanel.votes.from_parquet import read_parquet
 from judgepanel.votes.remedies import RECORDS, SAVE_AS_UTF8, SAVE_WORKBOOK
 from judgepanel.votes.table import Format, RawTable, too_large_unpacked
 
 __all__ = ["RawTable", "check_bytes", "read_table", "text_of"]
 
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_WESTERN = (("cp1252", "Windows-1252"), ("latin-1", "Latin-1"))
+_BLOCK = 1 << 20
 ALLOWED_FILES = "CSV, CSV.GZ, Excel, Parquet, Arrow, JSON and JSON Lines"
-
-
-def _read_lines(data: bytes, name: str) -> RawTable:
-    """Read JSON Lines, plain or with nested records."""
-    try:
-        return read_jsonl(data, name)
-    except InputError as error:
-        if error.problem != NESTED:
-            raise
-    return read_jsonl(flat_lines(data), name)
-
-
-_READERS: dict[Format, Callable[[bytes, str], RawTable]] = {
-    "csv": read_csv,
-    "parquet": read_parquet,
-    "arrow": read_arrow,
-    "jsonl": _read_lines,
-    "excel": read_excel,
-}
 _BY_EXTENSION: dict[str, Format] = {
     "csv": "csv",
     "tsv": "csv",
@@ -85,6 +67,25 @@ _COMPRESS_AGAIN = "compress it again, or choose the file that was compressed"
 _MARKUP = (b"<!doctype", b"<html", b"<head", b"<body", b"<table", b"<?xml")
 _SAMPLE = 1 << 13
 _PIECE, _UNPACKED_PIECE = 1 << 12, 1 << 22
+
+
+def _read_lines(data: bytes, name: str) -> RawTable:
+    """Read JSON Lines, plain or with nested records."""
+    try:
+        return read_jsonl(data, name)
+    except InputError as error:
+        if error.problem != NESTED:
+            raise
+    return read_jsonl(flat_lines(data), name)
+
+
+_READERS: dict[Format, Callable[[bytes, str], RawTable]] = {
+    "csv": read_csv,
+    "parquet": read_parquet,
+    "arrow": read_arrow,
+    "jsonl": _read_lines,
+    "excel": read_excel,
+}
 
 
 def read_table(data: bytes, name: str, records: str | None = None) -> RawTable:
@@ -270,3 +271,54 @@ def text_of(path: Path) -> str:
         raise unopened(error, path.name) from None
     except UnicodeDecodeError:
         raise InputError("is not UTF-8 text", file=path.name, remedy=SAVE_AS_UTF8) from None
+
+
+def from_utf16(data: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """Return UTF-16 text with a byte order mark as UTF-8, and a note; other bytes unchanged.
+
+    Raises InputError for damaged UTF-16 and for text that becomes too large.
+    """
+    if not data.startswith(_UTF16):
+        return data, ()
+    try:
+        text = data.decode("utf-16")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"damaged UTF-16 text at byte {error.start}",
+            allowed="UTF-8 or UTF-16 text",
+            remedy=SAVE_AS_UTF8,
+        ) from None
+    return _bounded(text), ("Read as UTF-16 text.",)
+
+
+def from_western(data: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """Return non-UTF-8 text decoded as Windows-1252 or Latin-1, and a note; UTF-8 unchanged."""
+    if data.isascii() or _is_utf8(data):
+        return data, ()
+    for encoding, title in _WESTERN:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        note = f"Not UTF-8: read as {title} text. If letters look wrong, save the file as UTF-8."
+        return _bounded(text), (note,)
+    return data, ()
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Whether the bytes are UTF-8; decoded in blocks, as a str may take four times the memory."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, len(data), _BLOCK):
+            decoder.decode(data[start : start + _BLOCK])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _bounded(text: str) -> bytes:
+    data = text.encode()
+    if len(data) > limits.MAX_UNPACKED:
+        raise too_large_unpacked()
+    return data

@@ -22,9 +22,9 @@ import pandas as pd
 import pyarrow as pa
 
 from judgepanel.votes import limits
-from judgepanel.votes.column_parts import ColumnParts, check_cells
+from judgepanel.votes.arrow_columns import ColumnParts, check_cells
 from judgepanel.votes.errors import InputError, listed, quote_value
-from judgepanel.votes.extras import require
+from judgepanel.votes.installed import require
 from judgepanel.votes.remedies import SAVE_WORKBOOK
 from judgepanel.votes.table import (
     MOST_TITLES,

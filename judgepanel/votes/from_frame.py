@@ -9,8 +9,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from judgepanel.votes.arrow_columns import check_kind, texts_of
-from judgepanel.votes.column_parts import ColumnParts
+from judgepanel.votes.arrow_columns import ColumnParts, check_kind, texts_of
 from judgepanel.votes.columns import FEATURE_PREFIX
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.table import RawTable, check_size, column_names, no_column

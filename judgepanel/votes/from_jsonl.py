@@ -11,7 +11,7 @@ import pandas as pd
 
 from judgepanel.votes import limits
 from judgepanel.votes.errors import InputError, first_repeated, quote_value
-from judgepanel.votes.json_text import check_json
+from judgepanel.votes.from_json import check_json
 from judgepanel.votes.remedies import CORRECT_LINE, EXPORT_AGAIN
 from judgepanel.votes.structure import check_text
 from judgepanel.votes.table import (

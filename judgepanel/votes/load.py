@@ -9,6 +9,7 @@ from typing import Any
 
 from judgepanel.votes.build import Loaded, build_votes
 from judgepanel.votes.columns import Mapping, guess_mapping
+from judgepanel.votes.companions import with_labels
 from judgepanel.votes.errors import InputError, unopened
 from judgepanel.votes.files import check_bytes, read_table
 from judgepanel.votes.forms import implied_task
@@ -16,7 +17,6 @@ from judgepanel.votes.from_arrow import dataset_files, is_dataset, read_dataset
 from judgepanel.votes.from_jsonl import read_jsonl
 from judgepanel.votes.grades import NOTHING_KNOWN, GivenThresholds, KnownThresholds
 from judgepanel.votes.imports import KINDS, recognised
-from judgepanel.votes.label_table import with_labels
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.remedies import CHECK_PATH, PAIRWISE
 from judgepanel.votes.table import RawTable

@@ -9,13 +9,13 @@ votes and its label.
   1/m. If nearly all rows occur a multiple of m times, the file holds m copies.
 * *Spectrum.* With f_r rows that occur r times, E f_1 · 6 E f_3 >= (2 E f_2)², since r! f_r are
   moments of one mixing measure. Many pairs without triplets indicate copies.
-* *Rare rows.* A row that :func:`row_chance.log_chance` finds improbable occurs twice by chance less
-  often than ``RARE``; too many such rows are copies. This finds a few copies among many items if
-  there are enough judges.
+* *Rare rows.* A row that :func:`repeat_evidence.log_chance` finds improbable occurs twice by chance
+  less often than ``RARE``; too many such rows are copies. This finds a few copies among many items
+  if there are enough judges.
 
 With few judges rows repeat anyway and only the first test is informative; then repeated item ids
-and features are the evidence (:mod:`repeat_keys`). Cost: sorting, O(n K log n), and if rows repeat,
-one fit to at most 20,000 of them.
+and features are the evidence (:mod:`repeat_evidence`). Cost: sorting, O(n K log n), and if rows
+repeat, one fit to at most 20,000 of them.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 
 from judgepanel.votes import distributions
 from judgepanel.votes.matrix import MISSING, VoteMatrix, cached
-from judgepanel.votes.repeat_keys import keyed_copies
-from judgepanel.votes.row_chance import log_chance
+from judgepanel.votes.repeat_evidence import keyed_copies, log_chance
 
 Codes = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.installed import IN_CHECKOUT, SAMPLE_FOLDER
 from judgepanel.votes.load import load_votes
 from judgepanel.votes.matrix import VoteMatrix
-from judgepanel.votes.shipped import IN_CHECKOUT, SAMPLE_FOLDER
 from judgepanel.votes.simulate import simulate
 from judgepanel.votes.simulation_spec import SimulationSpec
 from judgepanel.votes.write import write_judges, write_votes

@@ -16,8 +16,8 @@ import pyarrow.parquet
 from judgepanel.votes.attributes import is_group_word, is_numeric_word
 from judgepanel.votes.cells import csv_safe, shield
 from judgepanel.votes.columns import FEATURE_PREFIX, is_role_name
+from judgepanel.votes.companions import JUDGE_COLUMN
 from judgepanel.votes.errors import InputError
-from judgepanel.votes.judge_table import JUDGE_COLUMN
 from judgepanel.votes.matrix import MISSING, VoteMatrix
 
 __all__ = ["csv_safe", "write_judges", "write_votes"]

@@ -14,7 +14,7 @@ from judgepanel.studies.contract import Spec
 from judgepanel.studies.options import written_options
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded, Task
-from judgepanel.votes.shipped import IN_CHECKOUT
+from judgepanel.votes.installed import IN_CHECKOUT
 
 if TYPE_CHECKING:
     from judgepanel.decision.recommend_spec import RecommendSpec

@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.averaged import AVERAGE
-from judgepanel.studies.panel.what_if import WhatIfSpec
-from judgepanel.studies.panel.what_if_result import WhatIf
+from judgepanel.studies.panel.what_if import WhatIf, WhatIfSpec
 from judgepanel.studies.settings import Settings, grouped_votes, prepare
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.cells import Column, ends, numbers, text
 from judgepanel.words.numbers import (
     counted,
     listed,
@@ -30,6 +28,7 @@ from judgepanel.words.numbers import (
     with_interval,
 )
 from judgepanel.words.sentences import CODING, panel_pipelines, pipeline_name
+from judgepanel.words.tables import Column, ends, numbers, text
 from judgepanel.words.text import plain
 
 MARKED = "measures the coding, not the judges"

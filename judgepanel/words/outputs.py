@@ -7,8 +7,8 @@ import pandas as pd
 from judgepanel.studies.outputs import Positions
 from judgepanel.votes.coverage import Coverage, JudgeCoverage
 from judgepanel.votes.verdicts import LEVELS, REASONS
-from judgepanel.words.cells import Column, Form, levels, numbers, text
 from judgepanel.words.numbers import counted, percent
+from judgepanel.words.tables import Column, Form, levels, numbers, text
 from judgepanel.words.text import plain
 
 FORM_TITLES = {

@@ -1,19 +1,183 @@
-"""The table of judges, and frames as CSV."""
+"""Tables for people: columns with a display format, the table of judges, and CSV.
+
+A column keeps its numbers, so tables sort by them; the format produces the text of a cell.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.votes import csv_safe
-from judgepanel.words.cells import Column, numbers, text
-from judgepanel.words.numbers import percent
+from judgepanel.words.numbers import (
+    compared,
+    fixed,
+    interval,
+    level,
+    p_cell,
+    percent,
+    share_level,
+    sig,
+    signed,
+    with_interval,
+)
 from judgepanel.words.text import one_line
 
+Floats = NDArray[np.float64]
+Form = Literal[
+    "text",
+    "number",
+    "whole",
+    "share",
+    "significant",
+    "signed",
+    "p",
+    "level",
+    "share level",
+    "estimate",
+    "difference",
+    "compared",
+]
+_NUMBERS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
+    {
+        "number": lambda value: fixed(value, 3),
+        "whole": lambda value: f"{value:,.0f}",
+        "share": lambda value: percent(value, 3),
+        "significant": sig,
+        "signed": signed,
+        "p": p_cell,
+    }
+)
+_INTERVALS: Mapping[str, Callable[[Any, Any, Any], str]] = MappingProxyType(
+    {
+        "level": level,
+        "share level": share_level,
+        "estimate": with_interval,
+        "difference": lambda value, lo, hi: with_interval(value, lo, hi, sign=True),
+        "compared": compared,
+    }
+)
+SHARES = ("skill", "accuracy", "share", "coverage", "parse rate", "coded ties")
+"""Columns that hold shares in every frame."""
 _QUOTED = frozenset(',;\t"\r\n')
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """Cells of a column, one per row.
+
+    Parameters
+    ----------
+    values : sequence of str, array (n,) or Interval (n,)
+        Text for the form ``text``; an interval for ``level`` (three decimals), ``share level`` (per
+        cent), ``estimate``, ``difference`` (with a sign) and ``compared`` (``the same`` if
+        everything rounds to 0); otherwise numbers. NaN is a blank cell.
+    form : str
+        The display format.
+    words : mapping of int to str
+        Rows that show words instead of a number, such as ``reference``; they sort by the number.
+    of : str
+        The column of the study's frame, if the heading is not its name.
+    """
+
+    values: Interval | Sequence[str] | NDArray[Any]
+    form: Form
+    words: Mapping[int, str] = field(default_factory=dict)
+    of: str = ""
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return self.values.shape[0] if isinstance(self.values, Interval) else len(self.values)
+
+    @property
+    def numbers(self) -> Floats | None:
+        """Numbers (n,) by which the column sorts; None for text."""
+        if self.form == "text":
+            return None
+        values = self.values.value if isinstance(self.values, Interval) else self.values
+        return np.asarray(values, dtype=np.float64)
+
+    def texts(self, most: int | None = None) -> list[str]:
+        """Return cells as text, of the first ``most`` rows or of all."""
+        rows = range(len(self) if most is None else min(most, len(self)))
+        return [self.words[row] if row in self.words else self._text(row) for row in rows]
+
+    def _text(self, row: int) -> str:
+        if isinstance(self.values, Interval):
+            place = self.values[row]
+            return "" if np.isnan(place.value) else _INTERVALS[self.form](*place)
+        value = self.values[row]
+        if self.form == "text":
+            return str(value)
+        return "" if np.isnan(value) else _NUMBERS[self.form](value)
+
+
+def text(values: Sequence[str], *, of: str = "") -> Column:
+    """Return a column of text."""
+    return Column(values, "text", of=of)
+
+
+def numbers(values: ArrayLike, form: Form = "number", *, of: str = "") -> Column:
+    """Return a column of numbers (n,): three decimals, or another numeric format."""
+    return Column(np.asarray(values, dtype=np.float64), form, of=of)
+
+
+def levels(values: Interval, *, of: str = "") -> Column:
+    """Return scores (n,) with their intervals; shares in per cent."""
+    return Column(values, "share level" if values.unit == "share" else "level", of=of)
+
+
+def differences(
+    values: Interval, words: Mapping[int, str] | None = None, *, of: str = ""
+) -> Column:
+    """Return differences (n,) with their signs and intervals."""
+    return Column(values, "difference", words or {}, of)
+
+
+def ends(
+    values: Interval,
+    digits: int = 2,
+    *,
+    sign: bool = False,
+    words: Mapping[int, str] | None = None,
+    of: str = "",
+) -> Column:
+    """Return intervals (n,) without their estimates; they sort by their lower ends."""
+    lower = np.asarray(values.lo)
+    texts = {
+        row: interval(lo, hi, digits, sign=sign)
+        for row, (lo, hi) in enumerate(zip(lower.tolist(), values.hi.tolist(), strict=True))
+        if not np.isnan(lo)
+    }
+    return Column(lower, "number", texts | dict(words or {}), of)
+
+
+def as_columns(frame: pd.DataFrame, shares: Collection[str] = SHARES) -> dict[str, Column]:
+    """Return a frame as columns: floats with three decimals, ``shares`` in per cent, else text."""
+    return {str(name): _inferred(frame[name], str(name) in shares) for name in frame.columns}
+
+
+def _inferred(series: pd.Series[Any], share: bool) -> Column:
+    if series.dtype.kind == "f":
+        return numbers(series.to_numpy(), "share" if share else "number")
+    if series.dtype.kind in "iu":
+        return numbers(series.to_numpy(), "whole")
+    return text(["" if pd.isna(value) else str(value) for value in series.tolist()])
+
+
+def texts_of(columns: Mapping[str, Column], most: int | None = None) -> pd.DataFrame:
+    """Return cells as text, of the first ``most`` rows or of all."""
+    cells = {name: column.texts(most) for name, column in columns.items()}
+    return pd.DataFrame(cells, dtype=object)
 
 
 def accuracy_table(judges: JudgeTable) -> dict[str, Column]:

@@ -17,7 +17,7 @@ import judgepanel as jp
 from judgepanel.api import running
 from judgepanel.studies.runner import steps
 from judgepanel.votes import write_votes
-from judgepanel.votes.shipped import SAMPLE_FOLDER
+from judgepanel.votes.installed import SAMPLE_FOLDER
 from tests.helpers import make_votes
 
 SAMPLE = SAMPLE_FOLDER / "clean_pairwise_votes.csv"

@@ -8,8 +8,8 @@ import pytest
 import judgepanel as jp
 from judgepanel.cli import main
 from judgepanel.votes.from_frame import FRAME
+from judgepanel.votes.installed import SAMPLE_FOLDER
 from judgepanel.votes.remedies import in_terminal
-from judgepanel.votes.shipped import SAMPLE_FOLDER
 
 SAMPLE = SAMPLE_FOLDER / "clean_pairwise_votes.csv"
 

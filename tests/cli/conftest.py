@@ -12,7 +12,7 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import load_votes
-from judgepanel.votes.shipped import SAMPLE_FOLDER
+from judgepanel.votes.installed import SAMPLE_FOLDER
 from tests.helpers import single_panel
 
 GOOD = "item_id,label,j1,j2\n" + "".join(

@@ -16,7 +16,7 @@ from judgepanel.kernels.aggregate.aggregation import KERNELS, Graded
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import folds
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.frames import flat_row
+from judgepanel.studies.results import flat_row
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING
 from tests.helpers import codes_of, make_votes, single_panel, with_grades

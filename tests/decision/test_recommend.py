@@ -22,7 +22,7 @@ from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contest.average import average_losses
 from judgepanel.studies.contest.candidates import candidates_of
 from judgepanel.studies.contest.compete import Terms, compete, stand
-from judgepanel.studies.panel.evidence import Known, Rules
+from judgepanel.studies.panel.curator import Known, Rules
 from judgepanel.studies.runner import run, steps
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.ui.cookie_secret import COMMAND, weakness
+from judgepanel.ui.access import RANDOM_COMMAND, weakness
 from tests.hostile.test_web import start
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,8 +52,8 @@ def test_the_docs_have_no_secret_that_works_and_the_command_makes_one():
     given = [block["auth"]["cookie_secret"] for block in examples]
     assert given
     assert all(weakness(secret) for secret in given)
-    assert COMMAND in text
-    program = COMMAND.partition(' -c "')[2].removesuffix('"')
+    assert RANDOM_COMMAND in text
+    program = RANDOM_COMMAND.partition(' -c "')[2].removesuffix('"')
     printed = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout
@@ -76,7 +76,7 @@ def test_a_team_server_does_not_start_with_the_example(tmp_path):
     ran = start(tmp_path, **team(tmp_path, EXAMPLE))
     assert ran.returncode != 0
     assert "The cookie_secret in the section [auth] of secrets.toml is a phrase" in ran.stderr
-    assert COMMAND in ran.stderr
+    assert RANDOM_COMMAND in ran.stderr
     assert EXAMPLE not in ran.stderr
     assert "Traceback" not in ran.stderr
 

@@ -30,8 +30,7 @@ from judgepanel.studies.runner import run
 from judgepanel.studies.scope.scope import SCOPE
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.access import User
-from judgepanel.ui.collecting import collected
-from judgepanel.ui.reporting import LONGEST, missing_words
+from judgepanel.ui.reporting import LONGEST, collected, missing_words
 from judgepanel.ui.session import workspace
 from judgepanel.words.text import markdown
 from tests.helpers import make_votes

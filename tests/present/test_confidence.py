@@ -36,8 +36,7 @@ from judgepanel.render.terminal import terminal_text
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
 from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
-from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
-from judgepanel.studies.confidence.reliability_result import STATED_BINS
+from judgepanel.studies.confidence.reliability import RELIABILITY, STATED_BINS, ReliabilitySpec
 from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
 from judgepanel.studies.contract import split_chunks
 from judgepanel.studies.runner import run

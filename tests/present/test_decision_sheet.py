@@ -12,8 +12,7 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
 from judgepanel.present.blocks import Answer, Caveat, Command, Facts, Figure, Heading, Names, Table
 from judgepanel.present.decide.recommend import recommendation_sentence
-from judgepanel.present.decision_sheet import NAME_LINES
-from judgepanel.present.recommendation_report import recommendation_report
+from judgepanel.present.recommendation_report import NAME_LINES, recommendation_report
 from judgepanel.render.html import html_text
 from judgepanel.render.markdown import markdown_text
 from judgepanel.render.terminal import terminal_text

@@ -20,6 +20,7 @@ from judgepanel.present.decide.candidate_rows import (
     pareto_figure,
     rivals,
     rivals_figure,
+    way_sentence,
 )
 from judgepanel.present.decide.panel_judges import (
     RecommendationView,
@@ -35,7 +36,6 @@ from judgepanel.present.decide.recommend import (
     rival_sentence,
     statuses_sentence,
 )
-from judgepanel.present.decide.way import way_sentence
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings

@@ -24,8 +24,7 @@ from judgepanel.present.robustness.weighting import signal_name, weighting_sente
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec
 from judgepanel.studies.robustness.damage import ABSENT, SCENARIOS
-from judgepanel.studies.robustness.distortion import DISTORTION, DistortionSpec
-from judgepanel.studies.robustness.distortion_result import Distortion
+from judgepanel.studies.robustness.distortion import DISTORTION, Distortion, DistortionSpec
 from judgepanel.studies.robustness.jury import JURY, JurySpec
 from judgepanel.studies.robustness.narrow_band import NARROW_BAND, NarrowBandSpec
 from judgepanel.studies.robustness.reliability_weighting import (

@@ -30,7 +30,7 @@ from judgepanel.render.markdown import markdown_text
 from judgepanel.render.terminal import terminal_text
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
-from judgepanel.words.cells import numbers, text
+from judgepanel.words.tables import numbers, text
 from tests.helpers import make_votes
 
 EVIL = "<script>alert(1)</script> | **bold** [x](javascript:1) `code` =1+1"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgepanel.scoring.coupling import coupling
-from judgepanel.scoring.inference import estimate
+from judgepanel.scoring.inference import coupling, estimate
 from judgepanel.scoring.splits import split
 
 N = 60

@@ -5,18 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.scoring.splits import folds, nested_rows, split
+from judgepanel.scoring.splits import are_single, folds, nested_rows, split, unit_codes
 from judgepanel.votes import InputError
 
 
 @st.composite
-def unit_codes(draw):
+def units(draw):
     names = draw(st.lists(st.integers(0, 9), min_size=2, max_size=60))
     codes = np.unique(names, return_inverse=True)[1]
     return codes if codes.max() > 0 else np.arange(len(names))
 
 
-@given(unit_codes(), st.integers(0, 50), st.floats(0.05, 0.95))
+@given(units(), st.integers(0, 50), st.floats(0.05, 0.95))
 def test_a_split_is_disjoint_complete_sorted_and_keeps_groups_whole(units, number, fraction):
     drawn = split(units, number, fraction=fraction, seed=3)
     both = np.concatenate([drawn.calibration, drawn.evaluation])
@@ -68,7 +68,7 @@ def test_one_group_cannot_be_split(units):
         folds(units, np.arange(len(units)), 5, seed=0, key=(0, 1))
 
 
-@given(unit_codes(), st.integers(2, 7))
+@given(units(), st.integers(2, 7))
 def test_folds_partition_the_rows_and_keep_groups_whole(units, n_folds):
     rows = np.flatnonzero(np.arange(len(units)) % 3 != 1)
     if len(np.unique(units[rows])) < 2:
@@ -86,7 +86,7 @@ def test_folds_of_single_items_differ_in_size_by_one_at_most():
     assert sorted(sizes) == [4, 4, 5, 5, 5]
 
 
-@given(unit_codes(), st.lists(st.integers(1, 60), min_size=1, max_size=5), st.integers(0, 50))
+@given(units(), st.lists(st.integers(1, 60), min_size=1, max_size=5), st.integers(0, 50))
 def test_parts_of_one_order_are_nested_near_their_sizes_and_keep_groups_whole(units, sizes, seed):
     sizes = sorted(sizes)
     rows = np.flatnonzero(np.arange(len(units)) % 3 != 1)
@@ -100,3 +100,16 @@ def test_parts_of_one_order_are_nested_near_their_sizes_and_keep_groups_whole(un
         assert abs(len(part) - min(size, len(rows))) <= largest
     again = nested_rows(units, rows, sizes[-1:], seed=seed, key=(2, 11))
     np.testing.assert_array_equal(again[0], parts[-1])
+
+
+@pytest.mark.parametrize("units", [[], [0], [4], [3, 3], [7, 0, 7, 2], [2, 5, 9, 1]])
+def test_codes_are_ranks_among_the_units_present(units):
+    codes, n_units = unit_codes(np.array(units, dtype=np.int64))
+    present, wanted = np.unique(np.array(units, dtype=np.int64), return_inverse=True)
+    assert codes.tolist() == wanted.tolist()
+    assert n_units == len(present)
+
+
+@pytest.mark.parametrize(("units", "single"), [([], True), ([4, 0], True), ([4, 0, 4], False)])
+def test_units_are_single_if_none_repeats(units, single):
+    assert are_single(np.array(units, dtype=np.int64)) is single

@@ -12,7 +12,7 @@ import pytest
 from judgepanel.service import ServerProblem
 from judgepanel.service import jobs as jobs_module
 from judgepanel.service import ledger as ledger_module
-from judgepanel.service import sql as sql_module
+from judgepanel.service import work as work_module
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.contract import CHUNK_SPLITS
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
@@ -91,8 +91,8 @@ def test_work_asked_for_while_its_end_is_stored_starts_again(space, votes, monke
         again[0].start()
         again[0].join(0.2)  # Whoever joins the work that is ending is back by then.
 
-    stored = sql_module._Record.end
-    monkeypatch.setattr(sql_module._Record, "end", end)
+    stored = work_module._Record.end
+    monkeypatch.setattr(work_module._Record, "end", end)
     counter.hold(1)
     space.submit(counter.study, votes, spec)
     assert counter.started[1].wait(LONG)
@@ -209,10 +209,10 @@ def test_a_result_of_an_older_engine_is_shown_as_such_and_can_be_redone(home, vo
     space = home()
     space.submit(counter.study, votes, spec)
     finish(space, counter.study, votes, spec)
-    monkeypatch.setattr(sql_module, "ENGINE", sql_module.ENGINE + 1)
+    monkeypatch.setattr(work_module, "ENGINE", work_module.ENGINE + 1)
     newer = home()
     stored = newer.result(counter.study, votes.sha256, spec)
-    assert (stored.current, stored.engine) == (False, sql_module.ENGINE - 1)
+    assert (stored.current, stored.engine) == (False, work_module.ENGINE - 1)
     newer.submit(counter.study, votes, spec)
     finish(newer, counter.study, votes, spec)
     assert newer.result(counter.study, votes.sha256, spec).current

@@ -6,8 +6,9 @@ import threading
 import pandas as pd
 import pytest
 
-from judgepanel.service.sql import SqlWorkspace, _key
-from judgepanel.service.turns import WATCHED_SECONDS, Turns
+from judgepanel.service.sql import SqlWorkspace
+from judgepanel.service.turns import WATCHED_SECONDS, Places, Turns
+from judgepanel.service.work import _key
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
@@ -254,3 +255,33 @@ def test_a_study_that_is_paused_has_the_same_bits(space, votes, clock):
     finish(space, looked_at.study, votes, SPEC)
     result = finish(space, PANEL_CURVE, votes, spec).result
     pd.testing.assert_frame_equal(result.frame(), whole.frame(), check_exact=True)
+
+
+def test_two_users_have_places_and_the_third_waits_for_one():
+    places = Places(2)
+    first, second, third = (places.queue(name) for name in ("ann", "ben", "cy"))
+    assert places.enter(second, 0)
+    assert places.enter(first, 0)
+    assert not places.enter(third, 0)
+    places.leave(first)
+    assert places.enter(third, 0)
+
+
+def test_a_user_has_one_place_and_holds_up_nobody_else():
+    places = Places(2)
+    first, second, other = (places.queue(name) for name in ("ann", "ann", "ben"))
+    assert places.enter(first, 0)
+    assert not places.enter(second, 0)
+    assert places.enter(other, 0)
+    places.leave(first)
+    assert places.enter(second, 0)
+
+
+def test_who_came_first_goes_first_and_who_gives_up_is_skipped():
+    places = Places(1)
+    first, second, third = (places.queue(name) for name in ("ann", "ben", "cy"))
+    assert not places.enter(second, 0)
+    assert places.enter(first, 0)
+    places.leave(second)
+    places.leave(first)
+    assert places.enter(third, 0)

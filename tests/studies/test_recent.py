@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from judgepanel.studies.recent import Recent
+from judgepanel.studies.recent import Cache, Recent
 
 
 def test_the_oldest_goes_when_there_is_no_room():
@@ -24,3 +24,15 @@ def test_a_key_keeps_its_first_value():
     for value in ("first", "second"):
         memory.put("key", value, 6)
     assert memory.get("key") == "first"
+
+
+def test_a_cache_keeps_what_was_used_last():
+    cache = Cache(2)
+    cache.put("a", 1)
+    cache.put("b", 2)
+    assert cache.get("a") == 1
+    cache.put("c", 3)
+    assert [cache.get(key) for key in "abc"] == [1, None, 3]
+    cache.forget("a")
+    cache.forget("z")
+    assert cache.get("a") is None

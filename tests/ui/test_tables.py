@@ -10,7 +10,7 @@ import pytest
 from judgepanel.present.blocks import Table
 from judgepanel.scoring.interval import Interval
 from judgepanel.ui import widgets
-from judgepanel.words.cells import levels, numbers, text
+from judgepanel.words.tables import levels, numbers, text
 
 LONG = 30
 

@@ -16,7 +16,7 @@ from judgepanel.votes.remedies import CONTROLS, Control, in_terminal, on_page
 PACKAGE = Path(judgepanel.__file__).parent
 KEYS_OF_A_PANEL_FILE = ("panel_file.py", "panel_blocks.py")
 READERS = (
-    *("apart.py", "arrow_columns.py", "encodings.py", "files.py", "from_*.py", "json_text.py"),
+    *("apart.py", "arrow_columns.py", "files.py", "from_*.py"),
     *("load.py", "reader.py", "structure.py", "table.py", "imports/*.py"),
 )
 """Modules that read a file of unknown content."""

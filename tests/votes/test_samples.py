@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.installed import SAMPLE_FOLDER
 from judgepanel.votes.load import load_votes
 from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.samples import (
@@ -15,7 +16,6 @@ from judgepanel.votes.samples import (
     sample_votes,
     write_panel,
 )
-from judgepanel.votes.shipped import SAMPLE_FOLDER
 
 NAMES = [sample.name for sample in SAMPLES]
 MADE = [sample.name for sample in SIMULATED]

@@ -39,7 +39,7 @@ from judgepanel.kernels.aggregate.prefixes import (
     without_votes,
 )
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.scoring.units import are_single, unit_codes
+from judgepanel.scoring.splits import are_single, unit_codes
 
 LEAST, MOST = 3.0, 1e6
 """Range of the shrinkage m of a band towards its judge, in votes."""

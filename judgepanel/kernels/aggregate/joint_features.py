@@ -23,7 +23,7 @@ from judgepanel.kernels.aggregate.vote_cells import (
 )
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.clustered import below_half_p, unit_counts
-from judgepanel.scoring.units import are_single, unit_codes
+from judgepanel.scoring.splits import are_single, unit_codes
 
 if TYPE_CHECKING:
     from judgepanel.kernels.aggregate.vote_cells import Cells

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.prefixes_sparse import few_votes, voters_scores
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.scoring.units import are_single, unit_codes
+from judgepanel.scoring.splits import are_single, unit_codes
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -16,8 +16,7 @@ from judgepanel.kernels.aggregate.prefixes import (
     ranking_key,
 )
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.scoring.splits import Split
-from judgepanel.scoring.units import unit_codes
+from judgepanel.scoring.splits import Split, unit_codes
 
 Floats = NDArray[np.float64]
 

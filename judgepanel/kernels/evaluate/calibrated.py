@@ -33,8 +33,7 @@ from judgepanel.scoring.metrics import (
     null_logit,
     score_items,
 )
-from judgepanel.scoring.splits import Split, fold_of, folds
-from judgepanel.scoring.units import unit_codes
+from judgepanel.scoring.splits import Split, fold_of, folds, unit_codes
 
 _CONSTANTS = 4_096
 _TOGETHER = 32_768

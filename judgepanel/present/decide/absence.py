@@ -7,8 +7,8 @@ from judgepanel.decision.absence_figures import AbsenceFigures
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.scoring.interval import Interval
 from judgepanel.votes.errors import quote_value
-from judgepanel.words.cells import Column, numbers, text
 from judgepanel.words.numbers import counted, fixed, percent, with_interval
+from judgepanel.words.tables import Column, numbers, text
 from judgepanel.words.text import plain
 
 _WIDTH = 120

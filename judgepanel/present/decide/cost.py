@@ -27,7 +27,6 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.cost.cost import CostSpec
 from judgepanel.studies.cost.cost_result import Cost, CostPoint
 from judgepanel.studies.panel.costs import WRITTEN
-from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
     counted,
     fixed,
@@ -38,6 +37,7 @@ from judgepanel.words.numbers import (
     with_interval,
 )
 from judgepanel.words.sentences import CODING
+from judgepanel.words.tables import Column, differences, levels, numbers, text
 from judgepanel.words.text import one_line
 
 _NAMED = 6

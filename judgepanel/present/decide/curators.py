@@ -26,7 +26,6 @@ from judgepanel.studies.panel.curators_result import (
 )
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
     capital,
     counted,
@@ -44,6 +43,7 @@ from judgepanel.words.sentences import (
     SAME_PANEL,
     tie_words,
 )
+from judgepanel.words.tables import Column, differences, levels, numbers, text
 from judgepanel.words.text import one_line
 
 _NAMED = 5

@@ -22,7 +22,6 @@ from judgepanel.present.decide.cost import amount, amounts, cost_axis
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.cost.escalation import EscalationSpec
 from judgepanel.studies.cost.escalation_result import Escalation, EscalationFigures
-from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
     fixed,
     listed,
@@ -32,6 +31,7 @@ from judgepanel.words.numbers import (
     with_interval,
 )
 from judgepanel.words.sentences import CODING
+from judgepanel.words.tables import Column, differences, levels, numbers, text
 from judgepanel.words.text import one_line
 
 _NAMED = 6

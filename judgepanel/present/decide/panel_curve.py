@@ -29,7 +29,6 @@ from judgepanel.present.decide.decision import (
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.compare import CHOSEN, Comparison
 from judgepanel.studies.panel.panel_curve import PanelCurve, PanelCurveSpec
-from judgepanel.words.cells import Column, Form, ends, numbers, text
 from judgepanel.words.numbers import fixed, interval, sig, signed
 from judgepanel.words.sentences import (
     CALIBRATED,
@@ -39,6 +38,7 @@ from judgepanel.words.sentences import (
     pipeline_name,
     tie_words,
 )
+from judgepanel.words.tables import Column, Form, ends, numbers, text
 
 _VISIBLE = 0.001
 """Difference of a constant score from the base rate above which a sentence mentions it."""

@@ -14,7 +14,7 @@ from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.present.blocks import Table
 from judgepanel.studies.judges.judge_table import judge_table
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.cells import Column, levels, numbers, text
+from judgepanel.words.tables import Column, levels, numbers, text
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,10 @@ from judgepanel.present.decide.candidate_rows import (
     pareto_figure,
     rivals_figure,
     same_panel,
+    shared_lead,
+    way_sentence,
 )
 from judgepanel.present.decide.panel_judges import NOTHING_KNOWN, RecommendationView, judges_block
-from judgepanel.present.decide.way import shared_lead, way_sentence
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.average import DRAWS

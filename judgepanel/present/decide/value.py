@@ -29,9 +29,9 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.value.value import ValueSpec
 from judgepanel.studies.value.value_result import Copied, Value
 from judgepanel.votes.errors import listed
-from judgepanel.words.cells import Column, differences, ends, levels, numbers, text
 from judgepanel.words.numbers import counted, fixed, percent, with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
+from judgepanel.words.tables import Column, differences, ends, levels, numbers, text
 from judgepanel.words.text import one_line
 
 _NAMED = 6

@@ -20,12 +20,11 @@ from judgepanel.present.blocks import Answer, Block, Caveat, Method, Paragraph, 
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contest.candidates import EVERYONE, Candidate
-from judgepanel.studies.panel.what_if import WhatIfSpec
-from judgepanel.studies.panel.what_if_result import WhatIf
+from judgepanel.studies.panel.what_if import WhatIf, WhatIfSpec
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import counted, fixed, interval, sig, with_interval
 from judgepanel.words.sentences import CODING, panel_pipelines, pipeline_name, so_far
+from judgepanel.words.tables import Column, levels, numbers, text
 
 BY_HAND = (
     "No interval here knows how the judges were picked. Where labels had a say in it (accuracy, "

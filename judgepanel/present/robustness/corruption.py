@@ -32,9 +32,9 @@ from judgepanel.studies.robustness.corruption_result import Corruption
 from judgepanel.studies.robustness.damage import ABSENT, CLEAN
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import capital, fixed, level, percent, with_interval
 from judgepanel.words.sentences import CODING, pipeline_name
+from judgepanel.words.tables import Column, differences, levels, numbers, text
 
 SCENARIO_NAMES = {
     "random_evaluation": "votes at random, when scoring",

@@ -18,13 +18,12 @@ from judgepanel.figures.style import (
 )
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing
 from judgepanel.present.pipeline import Pipeline
-from judgepanel.studies.robustness.distortion import DistortionSpec
-from judgepanel.studies.robustness.distortion_result import Distortion
+from judgepanel.studies.robustness.distortion import Distortion, DistortionSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import listed, percent
 from judgepanel.words.sentences import CALIBRATOR_NAMES, CODING
+from judgepanel.words.tables import Column, levels, numbers, text
 
 DISTORTION_NAMES = {
     "undistorted": "as it is",

@@ -19,11 +19,10 @@ from judgepanel.figures.style import (
 )
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.robustness.jury import PRIOR_VOTES, JurySpec
-from judgepanel.studies.robustness.jury_result import Jury
-from judgepanel.words.cells import Column, numbers
+from judgepanel.studies.robustness.jury import PRIOR_VOTES, Jury, JurySpec
 from judgepanel.words.numbers import interval, percent, sig, with_interval
 from judgepanel.words.sentences import CODING
+from judgepanel.words.tables import Column, numbers
 
 FLOOR = 1e-4
 """Errors below this are written and drawn as this value."""

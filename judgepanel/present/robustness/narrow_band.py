@@ -11,8 +11,8 @@ from judgepanel.figures.style import CURATE_LINE, DOTTED, INCLUDE, NEUTRAL, erro
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.studies.robustness.narrow_band import NarrowBandSpec
 from judgepanel.studies.robustness.narrow_band_result import NarrowBand
-from judgepanel.words.cells import Column, differences, ends, numbers, text
 from judgepanel.words.numbers import fixed, listed, percent, sig
+from judgepanel.words.tables import Column, differences, ends, numbers, text
 
 _LOOKS = (
     (INCLUDE, "circle", "solid"),

@@ -25,7 +25,6 @@ from judgepanel.studies.robustness.slice_transfer_result import Outcome, SliceTr
 from judgepanel.studies.robustness.slices import slices_of
 from judgepanel.studies.settings import Settings, grouped_votes, prepare
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.cells import Column, differences, ends, levels, numbers, text
 from judgepanel.words.numbers import (
     capital,
     counted,
@@ -35,6 +34,7 @@ from judgepanel.words.numbers import (
     with_interval,
 )
 from judgepanel.words.sentences import CODING
+from judgepanel.words.tables import Column, differences, ends, levels, numbers, text
 from judgepanel.words.text import one_line
 
 _NAME = 60

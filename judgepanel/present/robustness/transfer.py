@@ -33,7 +33,6 @@ from judgepanel.studies.robustness.difficulty_transfer_result import (
 )
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
     fixed,
     level,
@@ -42,6 +41,7 @@ from judgepanel.words.numbers import (
     with_interval,
 )
 from judgepanel.words.sentences import CODING
+from judgepanel.words.tables import Column, differences, levels, numbers, text
 from judgepanel.words.text import plain
 
 ALPHA = 0.05

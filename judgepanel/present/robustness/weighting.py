@@ -16,12 +16,14 @@ from judgepanel.figures.style import (
     with_opacity,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, paragraphs
-from judgepanel.studies.robustness.reliability_weighting import ReliabilityWeightingSpec
+from judgepanel.studies.robustness.reliability_weighting import (
+    ReliabilityWeighting,
+    ReliabilityWeightingSpec,
+)
 from judgepanel.studies.robustness.signals import AGREEMENT, COVERAGE, RANDOM
-from judgepanel.studies.robustness.weighting_result import ReliabilityWeighting
-from judgepanel.words.cells import Column, differences, ends, numbers, text
 from judgepanel.words.numbers import counted, fixed, level, sig, with_interval
 from judgepanel.words.sentences import CODING
+from judgepanel.words.tables import Column, differences, ends, numbers, text
 from judgepanel.words.text import one_line
 
 _ROW = 32

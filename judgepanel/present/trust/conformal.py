@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.figures.groups import groups_figure
+from judgepanel.figures.dots import groups_figure
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -22,9 +22,9 @@ from judgepanel.present.trust.shares import GROUPING_NAMES, NOT_YET, fitted_on, 
 from judgepanel.scoring.conformal import SET_NAMES, SET_WORDS, one_slice
 from judgepanel.studies.confidence.conformal import ConformalSpec
 from judgepanel.studies.confidence.conformal_result import Conformal, Grouping
-from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import fixed, listed, percent, share_level
 from judgepanel.words.sentences import CODING
+from judgepanel.words.tables import Column, levels, numbers, text
 from judgepanel.words.text import one_line
 
 Floats = NDArray[np.float64]

@@ -30,9 +30,9 @@ from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contest.beside import compared_name
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import counted, fixed, level
 from judgepanel.words.sentences import CODING
+from judgepanel.words.tables import Column, differences, levels, numbers, text
 
 _APART = 18.0
 

@@ -15,9 +15,9 @@ from judgepanel.studies.scope.scope import ScopeSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.errors import listed
-from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import counted, interval, sig, with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
+from judgepanel.words.tables import Column, differences, levels, numbers, text
 
 VERDICTS = {
     "keep all": "better with it",

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.figures.groups import groups_figure
+from judgepanel.figures.dots import groups_figure
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.present.trust.shares import GROUPING_NAMES, NOT_YET, fitted_on, share_text
 from judgepanel.scoring.interval import Interval
@@ -16,9 +16,9 @@ from judgepanel.studies.confidence.items import ItemsSpec
 from judgepanel.studies.confidence.items_result import Items, StratumGrouping
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
-from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import share_level
 from judgepanel.words.sentences import CODING
+from judgepanel.words.tables import Column, levels, numbers, text
 from judgepanel.words.text import one_line
 
 _LISTED = 10

@@ -43,7 +43,6 @@ from judgepanel.studies.contest.averaged import AVERAGE, PanelAggregator
 from judgepanel.studies.contest.beside import compared_name
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
     capital,
     fixed,
@@ -56,6 +55,7 @@ from judgepanel.words.sentences import (
     first_calibrator,
     pipeline_name,
 )
+from judgepanel.words.tables import Column, differences, levels, numbers, text
 
 Floats = NDArray[np.float64]
 

@@ -32,14 +32,13 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
-from judgepanel.studies.confidence.reliability import ReliabilitySpec
-from judgepanel.studies.confidence.reliability_result import (
+from judgepanel.studies.confidence.reliability import (
     FEW_ITEMS,
     STATED_BINS,
     Bins,
     Reliability,
+    ReliabilitySpec,
 )
-from judgepanel.words.cells import Column, numbers, text
 from judgepanel.words.numbers import (
     capital,
     fixed,
@@ -50,6 +49,7 @@ from judgepanel.words.numbers import (
     with_interval,
 )
 from judgepanel.words.sentences import CODING
+from judgepanel.words.tables import Column, numbers, text
 
 Floats = NDArray[np.float64]
 

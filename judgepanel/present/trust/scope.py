@@ -52,8 +52,7 @@ from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import Check
-from judgepanel.votes.shipped import documentation
-from judgepanel.words.cells import Column, differences, levels, numbers, text
+from judgepanel.votes.installed import documentation
 from judgepanel.words.numbers import (
     capital,
     interval,
@@ -65,6 +64,7 @@ from judgepanel.words.sentences import (
     check_numbers,
     check_sentences,
 )
+from judgepanel.words.tables import Column, differences, levels, numbers, text
 from judgepanel.words.text import plain
 
 _HEIGHT = 280

@@ -18,12 +18,11 @@ from judgepanel.present.trust.shares import (
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
-from judgepanel.studies.confidence.reliability_result import FEW_ITEMS
-from judgepanel.studies.confidence.selective import SelectiveSpec
-from judgepanel.studies.confidence.selective_result import Selective
-from judgepanel.words.cells import Column
+from judgepanel.studies.confidence.reliability import FEW_ITEMS
+from judgepanel.studies.confidence.selective import Selective, SelectiveSpec
 from judgepanel.words.numbers import capital, fixed, percent, share_level, with_interval
 from judgepanel.words.sentences import CODING
+from judgepanel.words.tables import Column
 
 _CLOSE = 0.08
 _LEFT = 0.4

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from judgepanel.studies.confidence.conformal_result import Conformal
 from judgepanel.studies.confidence.items_result import Items
-from judgepanel.studies.confidence.reliability_result import FEW_ITEMS, Reliability
-from judgepanel.studies.confidence.selective_result import Selective
+from judgepanel.studies.confidence.reliability import FEW_ITEMS, Reliability
+from judgepanel.studies.confidence.selective import Selective
 from judgepanel.studies.contest.averaged import AVERAGE
-from judgepanel.words.cells import Column
 from judgepanel.words.numbers import counted
 from judgepanel.words.sentences import AGGREGATOR_NAMES
+from judgepanel.words.tables import Column
 
 PanelResult = Reliability | Selective | Conformal | Items
 

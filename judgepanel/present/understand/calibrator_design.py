@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL, laid_out
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing
 from judgepanel.studies.methods.calibrator_design import CalibratorDesign, CalibratorDesignSpec
-from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import fixed, level
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CALIBRATOR_NAMES, CODING
+from judgepanel.words.tables import Column, levels, numbers, text
 
 _GREEN = "#2F7D5B"
 _STYLES: dict[str, tuple[str, str, str | None, float]] = {

@@ -41,9 +41,9 @@ from judgepanel.studies.claim.steps import Step
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-from judgepanel.votes.shipped import documentation
-from judgepanel.words.cells import Column, numbers, text
+from judgepanel.votes.installed import documentation
 from judgepanel.words.numbers import interval, percent, sig
+from judgepanel.words.tables import Column, numbers, text
 
 JOINT_TITLE = "Votes seen jointly"
 _CLAIM = (

@@ -19,8 +19,8 @@ from judgepanel.figures.style import (
 from judgepanel.present.blocks import Block, Heading, Paragraph, Table, drawing
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.grade_curve import GradeCurve
-from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import counted, share_level, sig
+from judgepanel.words.tables import Column, levels, numbers, text
 from judgepanel.words.text import plain
 
 GRADE_NOTE = (

@@ -29,9 +29,9 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.grade_curve import GradeCurve
 from judgepanel.studies.judges.judges import JudgesSpec
 from judgepanel.studies.judges.judges_result import MAP_JUDGES, Judges
-from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import counted, fixed, interval, sig
 from judgepanel.words.sentences import AGGREGATOR_NAMES
+from judgepanel.words.tables import Column, levels, numbers, text
 from judgepanel.words.text import one_line, plain
 
 _FAMILIES_NAMED = 3

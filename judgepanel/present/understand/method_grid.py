@@ -21,8 +21,7 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.present.decide.decision import decision_sentence
 from judgepanel.studies.methods.method_grid import MethodGrid, MethodGridSpec
-from judgepanel.votes.shipped import documentation
-from judgepanel.words.cells import Column, levels, numbers, text
+from judgepanel.votes.installed import documentation
 from judgepanel.words.numbers import capital, counted, fixed, level, listed, percent
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
@@ -31,6 +30,7 @@ from judgepanel.words.sentences import (
     CODING,
     pipeline_name,
 )
+from judgepanel.words.tables import Column, levels, numbers, text
 
 _NAMED = 3
 """Number of calibrators that a list names; more are counted."""

@@ -10,9 +10,9 @@ from judgepanel.present.blocks import Answer, Block, Method, Table, drawing
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.methods.ablation_result import STEP_WORDS, PipelineAblation
 from judgepanel.studies.methods.pipeline_ablation import PipelineAblationSpec
-from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import capital, counted, fixed, percent, with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
+from judgepanel.words.tables import Column, differences, levels, numbers, text
 
 
 def ablation_sentence(result: PipelineAblation) -> str:

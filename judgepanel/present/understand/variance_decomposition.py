@@ -22,8 +22,8 @@ from judgepanel.studies.judges.variance_decomposition import (
     VarianceDecomposition,
     VarianceDecompositionSpec,
 )
-from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import fixed
+from judgepanel.words.tables import Column, levels, numbers, text
 from judgepanel.words.text import one_line
 
 _POPULATION_ROW = "ability : difficulty"

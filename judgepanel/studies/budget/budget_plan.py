@@ -1,14 +1,33 @@
-"""The budgets and calibration shares that the votes allow, and what the others would need."""
+"""What studies of budgets compare: numbers of labels and calibration shares, and panels.
+
+Budgets and shares are those that the votes allow; what the others would need is said. All judges
+are the reference, and the top k are compared with them under the same pipeline; beside the
+recommended average, under ``COMPARED``.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.studies.settings import Prepared
+from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluate.calibrated import SplitScores
+from judgepanel.kernels.evaluate.evaluation import Recipe
+from judgepanel.studies.accumulate import Arms
+from judgepanel.studies.common import check_each_once, check_known, check_panels
+from judgepanel.studies.contest.averaged import (
+    AVERAGE,
+    PanelAggregator,
+    check_panel_aggregators,
+)
+from judgepanel.studies.contest.beside import COMPARED
+from judgepanel.studies.settings import Prepared, Settings
 from judgepanel.votes import InputError
 
 Floats = NDArray[np.float64]
@@ -109,3 +128,96 @@ def fewest_labels(prepared: Prepared) -> tuple[int, str]:
         by_class = math.ceil(FEWEST_OF_A_CLASS / rarer) if rarer > 0 else ballots.n_items
         labels = max(labels, (by_class, f"it needs {FEWEST_OF_A_CLASS} labels of the rarer class"))
     return labels
+
+
+@dataclass(frozen=True, slots=True)
+class PanelsSpec:
+    """Panels and their pipeline, shared by the studies of label budgets.
+
+    ``panels`` are sizes compared with all judges. Under ``average``, ``calibrators`` is always
+    none, and the panels have the pipeline ``COMPARED``.
+
+    Raises
+    ------
+    InputError
+        An unknown aggregator, calibrator or ranking; no calibrator, or one given twice; a panel
+        below 1; the average under the paper's protocol.
+    """
+
+    settings: Settings = Settings()
+    aggregator: PanelAggregator = field(
+        default="one_coin",
+        metadata={"help": "how votes are summed; average: the recommended panel"},
+    )
+    calibrators: tuple[Calibrator, ...] = field(
+        default=("beta", "temperature"),
+        metadata={"help": "calibrators of both arms (none for average)"},
+    )
+    panels: tuple[int, ...] = field(
+        default=(5,), metadata={"help": "panel sizes to compare with all judges"}
+    )
+    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
+
+    SUBJECT: ClassVar[str] = "a comparison"
+
+    def __post_init__(self) -> None:
+        check_panel_aggregators((self.aggregator,), self.settings)
+        check_known("calibrator", CALIBRATORS, self.calibrators)
+        check_known("ranking", RANKINGS, (self.ranking,))
+        check_each_once(self.SUBJECT, "calibrator", CALIBRATORS, self.calibrators)
+        check_panels(self.panels)
+        if self.aggregator == AVERAGE:
+            object.__setattr__(self, "calibrators", ("none",))
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe of all judges and of the panels compared with them; of those, by average."""
+        aggregator, calibrators = self.aggregator, self.calibrators
+        if aggregator == AVERAGE:
+            aggregator, calibrators = COMPARED[0], COMPARED[1:]
+        return Recipe(
+            aggregator,
+            calibrators,
+            self.ranking,
+            in_sample=self.settings.protocol == "paper",
+            seed=self.settings.seed,
+        )
+
+    def sizes(self, n_judges: int) -> Ints:
+        """Return panel sizes (n_sizes,), all judges last."""
+        return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
+
+
+def budget_arms(scored: Sequence[Sequence[SplitScores]]) -> Arms:
+    """Arms of one split, panels by budgets; budgets vary fastest.
+
+    ``scored`` has the panels of every budget, in one or several consecutive pieces, the reference
+    last. Pieces have equally many calibrators, paired by position.
+    """
+    first, n_calibrators = [pieces[-1] for pieces in scored], len(scored[0][0].evaluation)
+
+    def stacked(c: int, field: str) -> Floats:
+        budgets = [
+            np.concatenate([getattr([*piece.evaluation.values()][c], field) for piece in pieces])
+            for pieces in scored
+        ]
+        values = np.stack(budgets, axis=1)
+        return values.reshape(-1, *values.shape[2:])
+
+    def each(field: str) -> list[Floats]:
+        return [stacked(c, field) for c in range(n_calibrators)]
+
+    ece = np.stack(each("ece"))
+    replaced = [
+        np.sum([[*piece.replaced.values()] for piece in pieces], axis=0) for pieces in scored
+    ]
+    return Arms(
+        nll=each("nll"),
+        brier=each("brier"),
+        hit=each("hit"),
+        ece=ece,
+        chosen_on=np.zeros_like(ece),
+        null_nll=np.array([scores.null_nll for scores in first]),
+        constant_nll=np.array([[*scores.constant_nll.values()] for scores in first]).T,
+        replaced=np.array(replaced).T,
+    )

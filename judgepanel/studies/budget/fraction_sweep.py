@@ -24,8 +24,12 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.learning_curve import first_reached
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
-from judgepanel.studies.budget.budget_panels import PanelsSpec, budget_arms
-from judgepanel.studies.budget.budget_plan import PlannedShares, planned_shares
+from judgepanel.studies.budget.budget_plan import (
+    PanelsSpec,
+    PlannedShares,
+    budget_arms,
+    planned_shares,
+)
 from judgepanel.studies.budget.fraction_sweep_result import (
     FractionSweep,
     ShareNeeded,

@@ -15,8 +15,7 @@ from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contest.beside import AGAINST_AVERAGE, panel_names, panel_pipelines
-from judgepanel.studies.frames import json_values, long_frame
-from judgepanel.studies.split_result import RunResult
+from judgepanel.studies.results import RunResult, json_values, long_frame
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

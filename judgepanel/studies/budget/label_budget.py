@@ -32,8 +32,7 @@ from judgepanel.scoring.inference import Estimate, estimate, joint_p, simultaneo
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, nested_rows
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
-from judgepanel.studies.budget.budget_panels import PanelsSpec, budget_arms
-from judgepanel.studies.budget.budget_plan import Planned, planned_budgets
+from judgepanel.studies.budget.budget_plan import PanelsSpec, Planned, budget_arms, planned_budgets
 from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.budget.readings import check_goals, read, unread
 from judgepanel.studies.common import check_known, run_fields, splits_of

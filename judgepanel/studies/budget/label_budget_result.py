@@ -21,8 +21,7 @@ from judgepanel.studies.contest.beside import (
     panel_pipelines,
     verdicts_between,
 )
-from judgepanel.studies.frames import json_values, long_frame
-from judgepanel.studies.split_result import SplitResult
+from judgepanel.studies.results import SplitResult, json_values, long_frame
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -16,8 +16,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.claim.steps import STEPS, Step
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import arm_name
-from judgepanel.studies.frames import long_frame
-from judgepanel.studies.split_result import SplitResult
+from judgepanel.studies.results import SplitResult, long_frame
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -12,8 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.frames import json_values, long_frame
-from judgepanel.studies.split_result import SplitResult
+from judgepanel.studies.results import SplitResult, json_values, long_frame
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

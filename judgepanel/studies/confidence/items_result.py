@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.confidence.probabilities import STAGES
-from judgepanel.studies.frames import json_values, long_frame
-from judgepanel.studies.split_result import SplitResult
+from judgepanel.studies.results import SplitResult, json_values, long_frame
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

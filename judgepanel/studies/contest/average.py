@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from judgepanel.models.mixture import pooled
 from judgepanel.scoring.metrics import ItemScores, item_scores
-from judgepanel.scoring.units import unit_codes
+from judgepanel.scoring.splits import unit_codes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -29,7 +29,7 @@ from judgepanel.studies.common import check_known
 from judgepanel.studies.contest.average import average_logits, average_weights, bootstrap
 from judgepanel.studies.contest.candidates import Candidates, candidates_of
 from judgepanel.studies.contest.compete import Results, Terms, compete
-from judgepanel.studies.panel.evidence import Known, Rules
+from judgepanel.studies.panel.curator import Known, Rules
 from judgepanel.studies.recent import Recent
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix

@@ -26,8 +26,8 @@ from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split, folds
 from judgepanel.studies.contest.candidates import Candidate, Candidates, Curation, Family
 from judgepanel.studies.panel.curated import Curated, curated
+from judgepanel.studies.panel.curator import Known, Rules, evidence_of
 from judgepanel.studies.panel.curator_list import CURATORS
-from judgepanel.studies.panel.evidence import Known, Rules, evidence_of
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -37,9 +37,8 @@ from judgepanel.studies.panel.costs import (
     no_costs_note,
 )
 from judgepanel.studies.panel.curated import Curated, curated, evidence_in
-from judgepanel.studies.panel.curator import Curator
+from judgepanel.studies.panel.curator import Curator, Evidence, Rules
 from judgepanel.studies.panel.curators import curator_arms, curator_figures
-from judgepanel.studies.panel.evidence import Evidence, Rules
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import cached

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.frames import flat_row
 from judgepanel.studies.panel.curators_result import CuratorFigures
-from judgepanel.studies.split_result import SplitResult
+from judgepanel.studies.results import SplitResult, flat_row
 
 Floats = NDArray[np.float64]
 

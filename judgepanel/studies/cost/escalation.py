@@ -24,20 +24,19 @@ from judgepanel.studies.common import run_fields, splits_of
 from judgepanel.studies.confidence.probabilities import OutOfSample, evaluations
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.cost.cost import check_choosing, cost_notes
-from judgepanel.studies.cost.escalation_estimates import (
+from judgepanel.studies.cost.escalation_result import (
     Escalated,
+    Escalation,
     combine,
     escalated_nll,
     escalation_rows,
 )
-from judgepanel.studies.cost.escalation_result import Escalation
 from judgepanel.studies.cost.plan import Plan, all_rows, cost_rules, priced_judges
 from judgepanel.studies.notes import stand_ins
 from judgepanel.studies.panel.costs import JudgeCosts
 from judgepanel.studies.panel.curated import curated, evidence_in
-from judgepanel.studies.panel.curator import Chosen, Curator
+from judgepanel.studies.panel.curator import Chosen, Curator, Evidence, Rules
 from judgepanel.studies.panel.curators import stability
-from judgepanel.studies.panel.evidence import Evidence, Rules
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import listed

@@ -16,8 +16,15 @@ from judgepanel.studies.panel.budget_search import (
     under_budgets,
 )
 from judgepanel.studies.panel.costs import JudgeCosts, costs_of
-from judgepanel.studies.panel.curator import Chosen, Curator
-from judgepanel.studies.panel.evidence import Evidence, Known, Rules, evidence_of, known_judges
+from judgepanel.studies.panel.curator import (
+    Chosen,
+    Curator,
+    Evidence,
+    Known,
+    Rules,
+    evidence_of,
+    known_judges,
+)
 from judgepanel.studies.settings import Prepared
 from judgepanel.votes import VoteMatrix
 

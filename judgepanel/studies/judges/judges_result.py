@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from judgepanel.kernels.judges.clusters import FamilyAgreement
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.frames import json_values, long_frame, scalars
+from judgepanel.studies.results import json_values, long_frame, scalars
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from judgepanel.kernels.judges.irt import TwoPLFit, fit_two_pl, logit_variance, variance_shares
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.frames import json_values, long_frame, scalars
 from judgepanel.studies.judges.judge_table import families_of
+from judgepanel.studies.results import json_values, long_frame, scalars
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import VoteMatrix
 

@@ -36,10 +36,9 @@ from judgepanel.studies.common import (
 )
 from judgepanel.studies.compare import arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.frames import long_frame
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
+from judgepanel.studies.results import SplitResult, long_frame
 from judgepanel.studies.settings import Prepared, Settings, prepare
-from judgepanel.studies.split_result import SplitResult
 from judgepanel.votes import VoteMatrix, distributions
 
 Floats = NDArray[np.float64]

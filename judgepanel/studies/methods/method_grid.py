@@ -35,10 +35,9 @@ from judgepanel.studies.common import (
 )
 from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.frames import json_values, long_frame
 from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.results import SplitResult, json_values, long_frame
 from judgepanel.studies.settings import Prepared, Settings, prepare
-from judgepanel.studies.split_result import SplitResult
 from judgepanel.votes import VoteMatrix
 
 Floats = NDArray[np.float64]

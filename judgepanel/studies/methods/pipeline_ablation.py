@@ -41,8 +41,15 @@ from judgepanel.studies.common import (
 )
 from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.methods.ablation_result import BEFORE, STEP_WORDS, PipelineAblation
-from judgepanel.studies.methods.set_tally import SetTally, combine_sets, set_estimates, tally_sets
+from judgepanel.studies.methods.ablation_result import (
+    BEFORE,
+    STEP_WORDS,
+    PipelineAblation,
+    SetTally,
+    combine_sets,
+    set_estimates,
+    tally_sets,
+)
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix

@@ -27,8 +27,7 @@ from judgepanel.scoring.metrics import mean_nll, null_logit
 from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.studies.panel.costs import SLACK, affordable, check_budget
 from judgepanel.studies.panel.curated import fitted_logits
-from judgepanel.studies.panel.curator import Chosen
-from judgepanel.studies.panel.evidence import Evidence
+from judgepanel.studies.panel.curator import Chosen, Evidence
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -29,9 +29,8 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.kernels.select.table import table, table_kernel
 from judgepanel.scoring.splits import Split, fold_of, folds
-from judgepanel.studies.panel.curator import Chosen, Curator
-from judgepanel.studies.panel.evidence import Evidence, Known, Rules, evidence_of
-from judgepanel.studies.panel.simple_curators import first_of
+from judgepanel.studies.panel.choices import first_of
+from judgepanel.studies.panel.curator import Chosen, Curator, Evidence, Known, Rules, evidence_of
 
 Bools = NDArray[np.bool_]
 

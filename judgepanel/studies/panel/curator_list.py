@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
 
-from judgepanel.studies.panel import budget_search
-from judgepanel.studies.panel import searching_curators as searching
-from judgepanel.studies.panel import simple_curators as simple
-from judgepanel.studies.panel.curator import Curator
-from judgepanel.studies.panel.evidence import Known, Rules
+from judgepanel.studies.panel import budget_search, choices
+from judgepanel.studies.panel.curator import Curator, Known, Rules
 
 EVERYONE = "all"
 ORACLE = "oracle"
@@ -32,28 +29,28 @@ CURATORS: Mapping[str, Curator] = MappingProxyType(
     {
         curator.name: curator
         for curator in (
-            Curator(EVERYONE, "all judges", simple.everyone, uses_labels=False),
-            Curator("accuracy", "top k by accuracy", partial(simple.top_k, ranking="accuracy")),
+            Curator(EVERYONE, "all judges", choices.everyone, uses_labels=False),
+            Curator("accuracy", "top k by accuracy", partial(choices.top_k, ranking="accuracy")),
             Curator(
                 "informativeness",
                 "top k by distance from chance",
-                partial(simple.top_k, ranking="informativeness"),
+                partial(choices.top_k, ranking="informativeness"),
             ),
-            Curator("fixed_size", "top by accuracy, k given", simple.fixed_size),
-            Curator("random", "random judges, k given", simple.random_k, uses_labels=False),
-            Curator("forward", "greedy forward", searching.greedy_forward),
-            Curator("beam", "forward beam", searching.beam_forward, searches=_beam),
+            Curator("fixed_size", "top by accuracy, k given", choices.fixed_size),
+            Curator("random", "random judges, k given", choices.random_k, uses_labels=False),
+            Curator("forward", "greedy forward", choices.greedy_forward),
+            Curator("beam", "forward beam", choices.beam_forward, searches=_beam),
             Curator(
-                "backward", "backward elimination", searching.backward_elimination, searches=_pairs
+                "backward", "backward elimination", choices.backward_elimination, searches=_pairs
             ),
-            Curator("lasso", "l1 path", searching.lasso),
-            Curator("exhaustive", "every union of groups", searching.every_union),
-            Curator("one_per_family", "one per family", simple.one_per_family, needs="families"),
-            Curator("one_per_cluster", "one per cluster found", simple.one_per_cluster),
-            Curator("checks", "without P1 failures", simple.without_failures),
-            Curator("above_chance", "without judges below chance", simple.above_chance),
+            Curator("lasso", "l1 path", choices.lasso),
+            Curator("exhaustive", "every union of groups", choices.every_union),
+            Curator("one_per_family", "one per family", choices.one_per_family, needs="families"),
+            Curator("one_per_cluster", "one per cluster found", choices.one_per_cluster),
+            Curator("checks", "without P1 failures", choices.without_failures),
+            Curator("above_chance", "without judges below chance", choices.above_chance),
             Curator(
-                "cheapest", "the k cheapest", simple.cheapest_k, uses_labels=True, needs="costs"
+                "cheapest", "the k cheapest", choices.cheapest_k, uses_labels=True, needs="costs"
             ),
             Curator(
                 BUDGET,
@@ -61,7 +58,7 @@ CURATORS: Mapping[str, Curator] = MappingProxyType(
                 budget_search.best_under_budget,
                 needs="budget",
             ),
-            Curator(SELECTOR, "finite-calibration selector", searching.finite_calibration),
+            Curator(SELECTOR, "finite-calibration selector", choices.finite_calibration),
             Curator(ORACLE, "oracle k", None),
         )
     }

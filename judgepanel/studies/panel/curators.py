@@ -28,7 +28,7 @@ from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.panel.costs import check_price
 from judgepanel.studies.panel.curated import Curated, TableLook, curated, evidence_in, table_look
-from judgepanel.studies.panel.curator import Curator
+from judgepanel.studies.panel.curator import Curator, Rules, known_judges
 from judgepanel.studies.panel.curator_list import NAMES, ORACLE, SELECTOR, taken
 from judgepanel.studies.panel.curators_result import (
     LOOKED_BEST,
@@ -38,7 +38,6 @@ from judgepanel.studies.panel.curators_result import (
     Curators,
     SelectorFigures,
 )
-from judgepanel.studies.panel.evidence import Rules, known_judges
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 

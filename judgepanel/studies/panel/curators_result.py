@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.frames import flat_row
-from judgepanel.studies.split_result import SplitResult
+from judgepanel.studies.results import SplitResult, flat_row
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

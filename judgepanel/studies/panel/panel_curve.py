@@ -32,7 +32,6 @@ from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import FittedArms, Tally, absorb, combine, tally
-from judgepanel.studies.ahead import ahead
 from judgepanel.studies.common import (
     check_each_once,
     check_known,
@@ -42,11 +41,11 @@ from judgepanel.studies.common import (
 )
 from judgepanel.studies.compare import Comparison, comparisons, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.frames import long_frame
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.position import ConstantPosition, against_position
+from judgepanel.studies.results import SplitResult, long_frame
 from judgepanel.studies.settings import Prepared, Settings, prepare
-from judgepanel.studies.split_result import SplitResult
+from judgepanel.studies.threads import ahead
 from judgepanel.votes import VoteMatrix
 
 Floats = NDArray[np.float64]

@@ -14,17 +14,20 @@ averages ``_KEPT_BYTES``, so the next panel compared with the same one costs onl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
-from judgepanel.scoring.inference import MARGIN, estimate, verdict
+from judgepanel.scoring.inference import MARGIN, Verdict, estimate, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.rare_errors import (
     allow_difference,
@@ -34,6 +37,7 @@ from judgepanel.scoring.rare_errors import (
 )
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, mean_sizes
 from judgepanel.studies.contest.averaged import (
@@ -48,20 +52,92 @@ from judgepanel.studies.contest.averaged import (
 )
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
-from judgepanel.studies.panel.evidence import known_judges
-from judgepanel.studies.panel.what_if_result import PanelFigures, WhatIf
+from judgepanel.studies.panel.curator import known_judges
 from judgepanel.studies.recent import Recent
+from judgepanel.studies.results import SplitResult, flat_row, long_frame
 from judgepanel.studies.scope.arms import joined_arms
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import cached
 
 Bools = NDArray[np.bool_]
-
 SPLITS = 20
 """Maximum number of splits, since users wait for every result."""
 _REMEMBERED = 256
 _KEPT_BYTES = 64 * 2**20
+_RECENT: Recent[Averaged] = Recent(_KEPT_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class PanelFigures:
+    """One panel out of sample; ``cost`` per item is None if costs are unknown."""
+
+    judges: tuple[str, ...]
+    nll: Interval
+    brier: float
+    accuracy: float
+    ece: float
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WhatIf(SplitResult):
+    """``delta`` = NLL(``kept``) - NLL(``against``) on the same items, in nats, with interval and p.
+
+    ``verdict`` compares it with ``margin`` as for panel sizes, with ``against`` in place of all.
+    """
+
+    kept: PanelFigures
+    against: PanelFigures
+    delta: Interval
+    p: float
+    margin: float
+    verdict: Verdict
+    aggregator: str
+    calibrator: str
+    null_nll: float
+    constant_nll: float
+    n_judges: int
+    n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "panel": "The panel kept, or the one it is compared with.",
+        }
+    )
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per panel, the kept one first."""
+        both = (self.kept, self.against)
+        nll = Interval.stacked(panel.nll for panel in both)
+        return long_frame(
+            (2,),
+            {
+                "panel": ("kept", "against"),
+                "k": [len(panel.judges) for panel in both],
+                "aggregator": self.aggregator,
+                "calibrator": self.calibrator,
+                "n_splits": self.n_splits,
+                "nll": nll,
+                "brier": [panel.brier for panel in both],
+                "ece": [panel.ece for panel in both],
+                "accuracy": [panel.accuracy for panel in both],
+                "null_nll": self.null_nll,
+                "skill": 1.0 - nll.value / self.null_nll,
+                "cost": [panel.cost for panel in both],
+            },
+        )
+
+    def decisions(self) -> dict[str, Any]:
+        """Return both panels and their difference."""
+        delta, lo, hi = to_plain(tuple(self.delta))
+        return {
+            "kept": to_plain(flat_row(self.kept, nll="")),
+            "against": to_plain(flat_row(self.against, nll="")),
+            "delta": delta,
+            "delta_lo": lo,
+            "delta_hi": hi,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +253,6 @@ def _remembered(
     (split,) = splits_of(prepared, settings, Chunk(0, number, 1))
     ballots = prepared.ballots.of_judges(np.frombuffer(panel, dtype=bool))
     return all_judges(ballots, split, aggregator, calibrator, settings)
-
-
-_RECENT: Recent[Averaged] = Recent(_KEPT_BYTES)
 
 
 def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:

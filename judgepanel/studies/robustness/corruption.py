@@ -8,7 +8,7 @@ Every split draws its damage ``DRAWS`` times. The variation between draws of one
 by the splits and averages out over them; intervals would be several times too wide if it were
 attributed to the calibration items. Panels made confident by easy items lose most on easy items: an
 item's effects in calibration and at scoring are correlated, and intervals include that
-(:mod:`judgepanel.scoring.coupling`).
+(:mod:`judgepanel.scoring.inference`).
 
 Cost per split and draw: one evaluation of the panels for all damage at scoring time, and one more
 for each level of damage on both sides.
@@ -38,7 +38,7 @@ from judgepanel.studies.common import (
     run_fields,
     splits_of,
 )
-from judgepanel.studies.compare import RANGES
+from judgepanel.studies.compare import RANGES, band, contrasts
 from judgepanel.studies.contest.averaged import (
     AVERAGE,
     PanelAggregator,
@@ -47,7 +47,6 @@ from judgepanel.studies.contest.averaged import (
 from judgepanel.studies.contest.beside import COMPARED
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
-from judgepanel.studies.robustness.contrasts import band, contrasts
 from judgepanel.studies.robustness.corruption_result import Corruption
 from judgepanel.studies.robustness.damage import (
     ABSENT,

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contest.beside import RECOMMENDED, panel_names, panel_pipelines
-from judgepanel.studies.frames import long_frame
+from judgepanel.studies.results import SplitResult, long_frame
 from judgepanel.studies.robustness.damage import CLEAN
-from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -43,10 +43,9 @@ from judgepanel.studies.robustness.difficulty_transfer_result import (
     SOURCES,
     TARGETS,
     DifficultyTransfer,
+    transfer_estimates,
 )
-from judgepanel.studies.robustness.slices import FEWEST_OF_A_CLASS
-from judgepanel.studies.robustness.strata import Strata, difficulty_strata
-from judgepanel.studies.robustness.transfer_estimates import transfer_estimates
+from judgepanel.studies.robustness.slices import FEWEST_OF_A_CLASS, Strata, difficulty_strata
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 

@@ -11,10 +11,13 @@ Cost per split: one aggregation, and the calibrators on ``DRAWS`` times eight co
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator, panel_scores
@@ -29,23 +32,88 @@ from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
-from judgepanel.studies.compare import RANGES
+from judgepanel.studies.compare import RANGES, contrasts
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
-from judgepanel.studies.robustness.contrasts import contrasts
-from judgepanel.studies.robustness.distortion_result import Distortion
+from judgepanel.studies.results import SplitResult, long_frame
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
 ROWS = (UNDISTORTED, *DISTORTIONS)
 SHOWN: tuple[Calibrator, ...] = (
     *("none", "temperature", "platt", "beta", "beta_clipped", "isotonic"),
 )
 DRAWS = 2
 _STREAM = 22
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distortion(SplitResult):
+    """Result of :data:`DISTORTION`.
+
+    Arrays are (n_distortions + 1, n_calibrators): rows follow ``distortions``, whose first is the
+    undistorted score. ``nll`` (nats) and ``accuracy`` have 95 % intervals for new items. ``change``
+    is NLL - NLL of the same calibrator on undistorted scores, with a 95 % interval; ``p`` is from
+    two one-sided tests of |change| < ``margin``, 2 % of the latter NLL, and ``outcomes`` are
+    ``repaired``, ``harmed``, ``better`` or ``undecided``.
+    """
+
+    aggregator: str
+    distortions: tuple[str, ...]
+    calibrators: tuple[str, ...]
+    nll: Interval
+    accuracy: Interval
+    change: Interval
+    p: Floats
+    margin: Floats
+    outcomes: tuple[tuple[str, ...], ...]
+    null_nll: float
+    constant_nll: Floats
+    n_judges: int
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "distortion": "How the score was distorted.",
+            "change": "NLL minus that of the same calibrator on undistorted scores, in nats.",
+            "margin": "2 % of the NLL on undistorted scores, in nats.",
+            "p": "p-value of two one-sided tests that the change is within the margin.",
+            "outcome": "Repaired, harmed, better or undecided.",
+        }
+    )
+
+    def repaired_by(self, calibrator: str) -> tuple[str, ...]:
+        """Return the distortions that a calibrator repairs."""
+        c = self.calibrators.index(calibrator)
+        rows = zip(self.distortions[1:], self.outcomes[1:], strict=True)
+        return tuple(name for name, row in rows if row[c] == "repaired")
+
+    def frame(self) -> pd.DataFrame:
+        """One row per distortion and calibrator."""
+        return long_frame(
+            self.nll.shape,
+            {
+                "aggregator": self.aggregator,
+                "distortion": np.array(self.distortions)[:, None],
+                "calibrator": self.calibrators,
+                "n_splits": self.n_splits,
+                "seed": self.seed,
+                "nll": self.nll,
+                "accuracy": self.accuracy,
+                "change": self.change,
+                "margin": self.margin,
+                "p": self.p,
+                "outcome": self.outcomes,
+                "null_nll": self.null_nll,
+                "constant_nll": self.constant_nll,
+                "skill": 1.0 - self.nll.value / self.null_nll,
+            },
+        )
+
+    def decisions(self) -> dict[str, Any]:
+        """Return the distortions that each calibrator repairs."""
+        return {"repaired": {name: list(self.repaired_by(name)) for name in self.calibrators}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.frames import long_frame, scalars
+from judgepanel.studies.results import long_frame, scalars
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

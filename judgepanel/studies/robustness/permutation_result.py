@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.frames import long_frame
-from judgepanel.studies.split_result import RunResult
+from judgepanel.studies.results import RunResult, long_frame
 
 Floats = NDArray[np.float64]
 

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
-from judgepanel.scoring.inference import estimate
+from judgepanel.scoring.inference import bonferroni_reach, estimate, holm
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.multiplicity import bonferroni_reach, holm
 from judgepanel.scoring.splits import Split, nested_rows, subsplit
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, combine, tally
 from judgepanel.studies.common import check_known, fields_of_run

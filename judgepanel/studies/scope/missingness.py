@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.scoring.association import rank_p, share_p, unit_means, unit_sizes
-from judgepanel.scoring.multiplicity import holm
+from judgepanel.scoring.inference import holm
 from judgepanel.studies.scope.parse import ALPHA
 from judgepanel.studies.settings import Prepared
 from judgepanel.votes import distributions

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from judgepanel.kernels.aggregate.prefixes import FRACTIONS
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.clustered import below_half_p, share_limits, unit_counts
+from judgepanel.scoring.inference import holm
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.multiplicity import holm
 from judgepanel.studies.notes import first_of
 from judgepanel.studies.scope.grade_order import (
     GradeOrder,

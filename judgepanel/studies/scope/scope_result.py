@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.frames import flat_row
+from judgepanel.studies.results import SplitResult, flat_row
 from judgepanel.studies.scope.compatibility import SwitchArm
 from judgepanel.studies.scope.missingness import Missingness
 from judgepanel.studies.scope.saturation import Saturation
-from judgepanel.studies.split_result import SplitResult
 from judgepanel.votes.checks import Check
 
 Floats = NDArray[np.float64]

@@ -7,9 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.scoring.inference import MARGIN, Estimate, estimate, simultaneous_reach, verdict
+from judgepanel.scoring.inference import (
+    MARGIN,
+    Estimate,
+    bonferroni_reach,
+    estimate,
+    holm,
+    simultaneous_reach,
+    verdict,
+)
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.multiplicity import bonferroni_reach, holm
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.robustness.value_tally import ValueTally
 from judgepanel.studies.settings import Prepared

@@ -12,8 +12,7 @@ import pandas as pd
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.frames import flat_row
-from judgepanel.studies.split_result import SplitResult
+from judgepanel.studies.results import SplitResult, flat_row
 
 Role = Literal["copy", "specialist", "complement", "ordinary"]
 COPY_BOUND = 0.8

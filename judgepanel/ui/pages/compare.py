@@ -14,8 +14,7 @@ from judgepanel.present.pipeline import OFFERED
 from judgepanel.service import Analysis, NotFound
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.panel.what_if import WHAT_IF
-from judgepanel.studies.panel.what_if_result import WhatIf
+from judgepanel.studies.panel.what_if import WHAT_IF, WhatIf
 from judgepanel.ui.frame import (
     START,
     PageContext,

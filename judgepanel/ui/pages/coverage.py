@@ -10,7 +10,7 @@ from judgepanel.studies.outputs import check_outputs
 from judgepanel.ui.frame import PageContext, answer, notes
 from judgepanel.ui.widgets import chart, check_card, how, table
 from judgepanel.votes.coverage import Coverage, Unread
-from judgepanel.votes.shipped import documentation
+from judgepanel.votes.installed import documentation
 from judgepanel.words.commands import inspect_command
 from judgepanel.words.numbers import counted
 from judgepanel.words.outputs import coverage_sentence, coverage_table

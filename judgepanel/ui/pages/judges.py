@@ -28,11 +28,11 @@ from judgepanel.ui.render import Caveats, draw_study, show_others
 from judgepanel.ui.session import judges_of
 from judgepanel.ui.widgets import chart, section_answer, table
 from judgepanel.ui.work import show_result
-from judgepanel.words.cells import Column, numbers
-from judgepanel.words.cells import text as words
 from judgepanel.words.numbers import percent, share_level
 from judgepanel.words.outputs import position_sentence, position_table
 from judgepanel.words.sentences import AGGREGATOR_NAMES, so_far
+from judgepanel.words.tables import Column, numbers
+from judgepanel.words.tables import text as words
 from judgepanel.words.text import in_html, plain
 
 _NEAREST = 5

@@ -9,7 +9,7 @@ import streamlit as st
 from judgepanel.decision.preference import PREFERENCES, Preference
 from judgepanel.decision.recommend_spec import RecommendSpec, contest_of, families_absent
 from judgepanel.studies.contest.candidates import LISTS
-from judgepanel.studies.panel.evidence import Known, known_judges
+from judgepanel.studies.panel.curator import Known, known_judges
 from judgepanel.studies.settings import prepare
 from judgepanel.ui.controls import folded
 from judgepanel.ui.frame import PageContext

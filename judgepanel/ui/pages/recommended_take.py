@@ -33,11 +33,10 @@ from judgepanel.ui.work import stored_result
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.checks import item_checks
 from judgepanel.votes.remedies import in_terminal
-from judgepanel.words.cells import as_columns
 from judgepanel.words.commands import recommend_command, score_command
 from judgepanel.words.scored import labelled_sentence
 from judgepanel.words.sentences import so_far
-from judgepanel.words.tables import csv_text
+from judgepanel.words.tables import as_columns, csv_text
 from judgepanel.words.text import csv_name, plain
 
 _PREVIEW = 200

@@ -19,11 +19,11 @@ from judgepanel.ui.uploads import read_upload
 from judgepanel.ui.widgets import ROW
 from judgepanel.ui.widgets import table as draw_table
 from judgepanel.votes import TASKS, InputError, Mapping, RawTable, guess_mapping
+from judgepanel.votes.companions import label_columns
 from judgepanel.votes.grades import GradedJudge, Thresholds
-from judgepanel.votes.label_table import label_columns
 from judgepanel.votes.load import map_columns
 from judgepanel.votes.matrix import Task
-from judgepanel.words.cells import Column, text
+from judgepanel.words.tables import Column, text
 from judgepanel.words.text import plain
 
 NONE = "(none)"

@@ -22,19 +22,17 @@ from judgepanel.votes.imports import (
     rewardbench,
     trulens,
 )
-from judgepanel.votes.imports.document import (
-    BUILT_OTHERWISE,
-    Document,
-    documents,
-    glimpsed,
-    opened,
-)
 from judgepanel.votes.imports.rows import OTHERS, ImportedRows, LeftOut
 from judgepanel.votes.imports.source import (
+    BUILT_OTHERWISE,
     ZIP,
     Archive,
+    Document,
     Source,
+    documents,
+    glimpsed,
     member,
+    opened,
     source_in,
     source_of,
 )

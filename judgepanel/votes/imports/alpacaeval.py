@@ -15,9 +15,9 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
-from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.people import pair_of, share_row, with_labels
 from judgepanel.votes.imports.rows import HALF, ImportedRows, LeftOut, Row, share_of
+from judgepanel.votes.imports.source import Document
 from judgepanel.votes.matrix import Task
 
 WANTED = "a file of annotations (instruction, output_1, output_2, preference), or a folder of them"

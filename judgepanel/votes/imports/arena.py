@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.people import pair_of, share_row, with_labels
 from judgepanel.votes.imports.rows import HALF, ImportedRows, LeftOut, Row, share_of
+from judgepanel.votes.imports.source import Document
 from judgepanel.votes.matrix import Task
 
 WANTED = "human judgments, or model_judgment files, of MT-bench or Chatbot Arena"

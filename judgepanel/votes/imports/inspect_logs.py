@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from judgepanel.votes.errors import InputError
-from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import (
     OF_ANOTHER_TASK,
     ImportedRows,
@@ -31,7 +30,7 @@ from judgepanel.votes.imports.rows import (
     task_to_read,
     with_features,
 )
-from judgepanel.votes.imports.source import json_in
+from judgepanel.votes.imports.source import Document, json_in
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.remedies import EXPORT_AGAIN
 

@@ -14,8 +14,8 @@ from itertools import chain
 from typing import Any
 
 from judgepanel.votes.errors import InputError
-from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import ImportedRows, LeftOut, Row
+from judgepanel.votes.imports.source import Document
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.remedies import EXPORT_AGAIN
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import ImportedRows, LeftOut, Row, label_in
 from judgepanel.votes.imports.runs import Run, graded_runs
+from judgepanel.votes.imports.source import Document
 from judgepanel.votes.matrix import Task
 
 WANTED = "a .csv, .json or .jsonl of scores (trace_id, name, value, source)"

@@ -15,8 +15,8 @@ from typing import Any
 
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import InputError
-from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import ImportedRows, LeftOut, Row
+from judgepanel.votes.imports.source import Document
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.remedies import EXPORT_AGAIN
 

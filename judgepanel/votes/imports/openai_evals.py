@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import (
     OF_ANOTHER_TASK,
     ImportedRows,
@@ -25,6 +24,7 @@ from judgepanel.votes.imports.rows import (
     task_to_read,
 )
 from judgepanel.votes.imports.runs import Run, graded_runs
+from judgepanel.votes.imports.source import Document
 from judgepanel.votes.matrix import Task
 
 WANTED = "a .jsonl that oaieval wrote (spec, then events), or a folder with them"

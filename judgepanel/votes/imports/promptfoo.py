@@ -15,7 +15,6 @@ from typing import Any
 
 from judgepanel.votes.columns import ID_NAMES
 from judgepanel.votes.errors import InputError
-from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import (
     OF_ANOTHER_TASK,
     ImportedRows,
@@ -31,6 +30,7 @@ from judgepanel.votes.imports.rows import (
     task_to_read,
     with_features,
 )
+from judgepanel.votes.imports.source import Document
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.remedies import EXPORT_AGAIN
 

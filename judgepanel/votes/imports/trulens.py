@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import ImportedRows, LeftOut, Row
 from judgepanel.votes.imports.runs import Run, graded_runs
+from judgepanel.votes.imports.source import Document
 from judgepanel.votes.matrix import Task
 
 WANTED = "a .csv or .json of get_records_and_feedback (record_id, input, output, NAME, NAME_calls)"

@@ -11,8 +11,7 @@ import pytest
 from judgepanel.scoring.recalibration import recalibrate
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.confidence import reliability
-from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
-from judgepanel.studies.confidence.reliability_result import Reliability
+from judgepanel.studies.confidence.reliability import RELIABILITY, Reliability, ReliabilitySpec
 from judgepanel.studies.contract import split_chunks
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.result_file import result_content

@@ -10,8 +10,7 @@ import pytest
 
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.confidence import selective
-from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
-from judgepanel.studies.confidence.selective_result import Selective
+from judgepanel.studies.confidence.selective import SELECTIVE, Selective, SelectiveSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError

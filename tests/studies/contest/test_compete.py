@@ -24,7 +24,7 @@ from judgepanel.studies.contest.compete import (
     final_members,
     stand,
 )
-from judgepanel.studies.panel.evidence import Known, Rules, rows_of
+from judgepanel.studies.panel.curator import Known, Rules, rows_of
 from tests.helpers import make_ballots
 
 

@@ -16,7 +16,7 @@ from judgepanel.studies.panel.costs import (
     costs_of,
     no_costs_note,
 )
-from judgepanel.studies.panel.evidence import known_judges
+from judgepanel.studies.panel.curator import known_judges
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import make_votes

@@ -22,12 +22,12 @@ from judgepanel.studies.cost.escalation import (
     merge,
     run_chunk,
 )
-from judgepanel.studies.cost.escalation_estimates import (
+from judgepanel.studies.cost.escalation_result import (
+    Escalation,
     combine,
     confidence_of,
     escalated_nll,
 )
-from judgepanel.studies.cost.escalation_result import Escalation
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError

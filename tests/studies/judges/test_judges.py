@@ -17,7 +17,7 @@ from judgepanel.studies.judges.judges_result import Judges
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import VoteMatrix, load_votes
-from judgepanel.votes.judge_table import JUDGE_COLUMN
+from judgepanel.votes.companions import JUDGE_COLUMN
 from tests.helpers import flip_items, make_votes, signed
 from tests.kernels.judges.test_redundancy import panel
 

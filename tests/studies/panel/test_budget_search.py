@@ -23,8 +23,8 @@ from judgepanel.studies.panel.budget_search import (
     under_budgets,
 )
 from judgepanel.studies.panel.curated import curated, evidence_in
+from judgepanel.studies.panel.curator import Evidence, Known, Rules
 from judgepanel.studies.panel.curator_list import BUDGET, CURATORS, taken
-from judgepanel.studies.panel.evidence import Evidence, Known, Rules
 from judgepanel.votes import InputError
 from tests.helpers import make_ballots
 

@@ -16,6 +16,7 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.panel.curated import curated, evidence_in
+from judgepanel.studies.panel.curator import Known, Rules, known_judges
 from judgepanel.studies.panel.curator_list import CURATORS, NAMES, ORACLE, SELECTOR
 from judgepanel.studies.panel.curators import (
     CURATORS_STUDY,
@@ -26,7 +27,6 @@ from judgepanel.studies.panel.curators import (
     run_chunk,
     stability,
 )
-from judgepanel.studies.panel.evidence import Known, Rules, known_judges
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare

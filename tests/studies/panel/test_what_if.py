@@ -13,8 +13,7 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contest.averaged import average_on
 from judgepanel.studies.panel import what_if
-from judgepanel.studies.panel.what_if import SPLITS, WHAT_IF, WhatIfSpec
-from judgepanel.studies.panel.what_if_result import WhatIf
+from judgepanel.studies.panel.what_if import SPLITS, WHAT_IF, WhatIf, WhatIfSpec
 from judgepanel.studies.recent import Recent
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare

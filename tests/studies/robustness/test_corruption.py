@@ -14,11 +14,11 @@ from judgepanel.kernels.evaluate.evaluation import evaluate_split
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.compare import contrasts
 from judgepanel.studies.contest.averaged import average_on
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.result_file import result_content, result_json
-from judgepanel.studies.robustness.contrasts import contrasts
 from judgepanel.studies.robustness.corruption import (
     CORRUPTION,
     DRAWS,

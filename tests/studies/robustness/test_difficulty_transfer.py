@@ -26,7 +26,7 @@ from judgepanel.studies.robustness.difficulty_transfer import (
     source_rows,
 )
 from judgepanel.studies.robustness.difficulty_transfer_result import DifficultyTransfer
-from judgepanel.studies.robustness.strata import difficulty_strata
+from judgepanel.studies.robustness.slices import difficulty_strata
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError

@@ -13,12 +13,12 @@ from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.distortion import (
     DISTORTION,
+    Distortion,
     DistortionSpec,
     combine,
     merge,
     run_chunk,
 )
-from judgepanel.studies.robustness.distortion_result import Distortion
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError

@@ -13,8 +13,14 @@ from scipy.stats import norm
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.result_file import result_content, result_json
-from judgepanel.studies.robustness.jury import JURY, JurySpec, combine_values, merge, run_chunk
-from judgepanel.studies.robustness.jury_result import Jury
+from judgepanel.studies.robustness.jury import (
+    JURY,
+    Jury,
+    JurySpec,
+    combine_values,
+    merge,
+    run_chunk,
+)
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError

@@ -17,13 +17,13 @@ from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.reliability_weighting import (
     RELIABILITY_WEIGHTING,
+    ReliabilityWeighting,
     ReliabilityWeightingSpec,
     combine,
     merge,
     run_chunk,
 )
 from judgepanel.studies.robustness.signals import Signal, signals
-from judgepanel.studies.robustness.weighting_result import ReliabilityWeighting
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError

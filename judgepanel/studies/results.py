@@ -1,9 +1,9 @@
-"""Frames and summaries of results, built from their typed fields."""
+"""What all results have in common: fields that describe the run, frames and summaries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,49 @@ import pandas as pd
 
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunResult:
+    """The data behind a result; :func:`judgepanel.studies.common.fields_of_run` fills the fields.
+
+    ``n_splits`` of ``planned_splits`` splits are included. ``measures_coding`` means that figures
+    show how the labels were coded and not how good the judges are.
+    """
+
+    orientation: str
+    protocol: str
+    one_class: bool
+    measures_coding: bool
+    n_items: int
+    n_splits: int
+    planned_splits: int
+    seed: int
+    warnings: tuple[str, ...]
+
+    @property
+    def partial(self) -> bool:
+        """Whether splits are still missing."""
+        return self.n_splits < self.planned_splits
+
+    def decisions(self) -> dict[str, Any]:
+        """Return the decisions that follow from the figures, by name; JSON values."""
+        return {}
+
+    def summary(self) -> dict[str, Any]:
+        """Return decisions, and every field that is a single number or text."""
+        return {**self.decisions(), **scalars(self), "partial": self.partial}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitResult(RunResult):
+    """A result whose splits all score the items of their evaluation side.
+
+    ``n_evaluation`` is their mean number; :func:`judgepanel.studies.common.run_fields` fills the
+    fields.
+    """
+
+    n_evaluation: float
 
 
 def long_frame(shape: tuple[int, ...], columns: Mapping[str, object]) -> pd.DataFrame:

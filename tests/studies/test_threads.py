@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from judgepanel.studies.ahead import ahead
+from judgepanel.studies.threads import ahead
 
 PATIENCE = 30.0
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.figures.pareto import frontier, pareto
+from judgepanel.figures.candidates import frontier, pareto
 from judgepanel.scoring.interval import Interval
 
 points = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=12)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from judgepanel.votes import row_chance
-from judgepanel.votes.row_chance import log_chance
+from judgepanel.votes import repeat_evidence
+from judgepanel.votes.repeat_evidence import log_chance
 
 
 def test_few_votes_give_the_figures_of_full_arrays(monkeypatch):
@@ -13,7 +13,7 @@ def test_few_votes_give_the_figures_of_full_arrays(monkeypatch):
     labels = rng.choice([0, 1], 300).astype(np.int8)
     every = np.arange(300)
     sparse = log_chance(votes, labels, every)
-    monkeypatch.setattr(row_chance, "_FEW", 0.0)
+    monkeypatch.setattr(repeat_evidence, "_FEW", 0.0)
     np.testing.assert_allclose(sparse, log_chance(votes, labels, every), rtol=1e-12)
     assert (sparse[(votes >= 0).any(axis=1)] < 0.0).all()
     assert (sparse[(votes < 0).all(axis=1)] == 0.0).all()

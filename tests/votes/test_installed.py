@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 import judgepanel
-from judgepanel.votes import shipped
-from judgepanel.votes.shipped import TITLES, documentation
+from judgepanel.votes import installed
+from judgepanel.votes.installed import TITLES, documentation
 
 PACKAGE = Path(judgepanel.__file__).parent
 
@@ -23,7 +23,7 @@ def test_a_page_is_named_by_its_file_in_a_checkout() -> None:
 def test_a_page_is_named_by_its_title_where_judgepanel_is_installed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(shipped, "IN_CHECKOUT", False)
+    monkeypatch.setattr(installed, "IN_CHECKOUT", False)
     assert documentation("team") == "'Run it for a team' in the documentation"
 
 
@@ -45,6 +45,6 @@ def test_no_other_sentence_names_a_file_of_the_documentation() -> None:
             f"{path.relative_to(PACKAGE)}:{node.lineno}"
             for node in ast.walk(tree)
             if isinstance(node, ast.Constant) and "docs/" in str(node.value)
-            if id(node) not in docstrings and path.name != "shipped.py"
+            if id(node) not in docstrings and path.name != "installed.py"
         ]
     assert named == []

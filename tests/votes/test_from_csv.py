@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgepanel.votes import from_csv
-from judgepanel.votes.from_csv import read_csv
-from judgepanel.votes.short_cells import short_columns
+from judgepanel.votes.from_csv import read_csv, short_columns
 from judgepanel.votes.structure import scan
 
 CELL = st.sampled_from(["", "0", "1", "A", "B", "-", "tie", "é", "10"])
@@ -38,7 +37,7 @@ def test_every_column_is_as_the_parser_reads_it(
 
 
 def test_large_files_are_read_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judgepanel.votes.short_cells._BLOCK", 64)
+    monkeypatch.setattr("judgepanel.votes.from_csv._BLOCK", 64)
     text = "item,a,b\n" + "".join(
         f"q{n},{n % 2},{'tie' if n == 70 else n % 3}\n" for n in range(90)
     )

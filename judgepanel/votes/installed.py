@@ -1,8 +1,15 @@
-"""What comes with judgepanel, and where it is: in an installed wheel, or in a checkout."""
+"""What is installed here: files that come with judgepanel, and optional packages.
+
+The files lie elsewhere in an installed wheel than in a checkout.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
+from typing import Any
+
+from judgepanel.votes.errors import InputError
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _INSTALLED = _PACKAGE / "_app"
@@ -20,8 +27,33 @@ TITLES = {
     "transcripts": "From judges' outputs to votes",
 }
 """Titles, as in mkdocs.yml, of the pages of the documentation that sentences refer to."""
+EXTRAS = {
+    "psycopg": "postgres",
+    "authlib": "login",
+    "httpx": "collect",
+    "python_calamine": "excel",
+    "distributed": "dask",
+}
+"""The extra that installs each package (requirements.txt)."""
 
 
 def documentation(page: str) -> str:
     """Name a page of the documentation: its file in a checkout, its title where there is none."""
     return f"docs/{page}.md" if IN_CHECKOUT else f"'{TITLES[page]}' in the documentation"
+
+
+def require(package: str, feature: str) -> Any:
+    """Return the package; ``feature`` is what needs it, as the subject of a sentence.
+
+    Raises
+    ------
+    InputError
+        The package is not installed.
+    """
+    try:
+        return import_module(package)
+    except ModuleNotFoundError:
+        raise InputError(
+            f"{feature} needs the package {package}, which is not installed",
+            remedy=f"install it with: pip install 'judgepanel[{EXTRAS[package]}]'",
+        ) from None
