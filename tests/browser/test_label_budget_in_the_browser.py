@@ -25,13 +25,13 @@ pytestmark = pytest.mark.browser
 def test_the_page_is_in_the_menu_and_its_table_is_the_studys(
     page: Page, server: Server, guard: Guard
 ) -> None:
-    page.goto(address(server, "", prepared(server.home, "clean_pairwise")))
+    page.goto(address(server, "", prepared(server.home, "clean_pairwise", splits=2)))
     page.get_by_test_id("stSidebar").get_by_role("link", name="Label budget").click()
     finished_budget(page)
     expect(answer(page)).to_contain_text("of what 150 labels give; you have")
     expect(page.get_by_text("That is extrapolated")).to_be_visible()
     expect(page.get_by_text("This page shows the recommended panel.")).to_be_visible()
-    spec = budget_spec(Settings(splits=4), "average")
+    spec = budget_spec(Settings(splits=2), "average")
     wanted = run(LABEL_BUDGET, load_votes(sample_bytes("clean_pairwise")).votes, spec, jobs=1)
     assert downloaded(page, "Download CSV").decode() == csv_text(wanted.frame())
     guard.check()
