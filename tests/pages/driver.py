@@ -114,13 +114,13 @@ def analysis_in(app: AppTest) -> str:
     return value if isinstance(value, str) else value[0]
 
 
-def prepared(name: str, splits: int = 10) -> str:
+def prepared(name: str, splits: int = 4) -> str:
     """The id of a new analysis of a sample with few splits."""
     loaded = load_votes(sample_bytes(name), name=f"{name}_votes.csv")
     return workspace().create(loaded, Settings(splits=splits), name).id
 
 
-def with_families(name: str, splits: int = 10) -> str:
+def with_families(name: str, splits: int = 4) -> str:
     """The id of a new analysis of a sample with its judge table."""
     loaded = load_votes(
         sample_bytes(name), name=f"{name}_votes.csv", judge_table=sample_judge_bytes(name)

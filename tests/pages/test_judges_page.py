@@ -111,7 +111,7 @@ def test_the_command_is_the_one_that_gives_this_result() -> None:
     app = until_done(open_app(JUDGES, analysis=prepared("clean_pairwise")))
     command, decomposition = [code.value for code in app.code if "./run cli" in code.value]
     assert command.startswith("./run cli study judges clean_pairwise_votes.csv")
-    assert "--splits=10" in command
+    assert "--splits=4" in command
     assert decomposition.startswith("./run cli study variance_decomposition clean_pairwise")
 
 
