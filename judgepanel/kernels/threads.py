@@ -14,13 +14,14 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Other = TypeVar("Other")
 
 _allowed: ContextVar[int] = ContextVar("threads", default=1)
 
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """Allow :func:`each` so many threads; it does not hand the allowance on to them."""
+    """Allow what is called here so many threads, which have no allowance of their own."""
     before = _allowed.set(count)
     try:
         yield
@@ -38,3 +39,12 @@ def each(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Resu
         return [function(item) for item in items]
     with ThreadPoolExecutor(count) as pool:
         return list(pool.map(function, items))
+
+
+def both(first: Callable[[], Result], second: Callable[[], Other]) -> tuple[Result, Other]:
+    """The results of two functions, at the same time if two threads are allowed."""
+    if _allowed.get() < 2:
+        return first(), second()
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(second)
+        return first(), other.result()

@@ -4,7 +4,7 @@ from threading import Barrier, current_thread
 
 import pytest
 
-from judgepanel.kernels.threads import each, threads
+from judgepanel.kernels.threads import both, each, threads
 
 
 def thread_names(count):
@@ -33,3 +33,11 @@ def test_threads_have_no_allowance_of_their_own():
 def test_an_error_in_a_thread_is_raised_here():
     with threads(2), pytest.raises(ZeroDivisionError):
         each(lambda item: 1 / item, [1, 0, 2])
+
+
+def test_two_functions_are_called_at_the_same_time_if_that_is_allowed():
+    together = Barrier(2)
+    with threads(2):
+        assert both(lambda: together.wait(60) < 2, lambda: together.wait(60) < 2) == (True, True)
+    names = both(lambda: current_thread().name, lambda: current_thread().name)
+    assert set(names) == {current_thread().name}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from judgepanel.kernels.evaluate.calibrated import (
     item_losses,
     losses_by_fold,
 )
+from judgepanel.kernels.threads import both
 from judgepanel.scoring.splits import Split, folds
 
 
@@ -79,24 +81,27 @@ def fit_split(
     ballots: Ballots, split: Split, ks: Index, recipe: Recipe, choice: Choice | None = None
 ) -> SplitFit:
     """Fit on the calibration rows of a split, for all ``ks``."""
-    scores = _scores(ballots, split, ks, recipe, (split.number, 4), compared=choice is not None)
-    fitted = calibrate(ballots, split, scores, recipe.calibrators, in_sample=recipe.in_sample)
     if choice is None:
+        scores, fitted = _own(ballots, split, ks, recipe, compared=False)
         return SplitFit(fitted, scores.order, np.zeros((0, len(ks))), None)
-    if scores.fold is None or recipe.in_sample:
-        losses = inner_losses(
-            ballots,
-            split.calibration,
-            ks[choice.offered],
-            recipe,
-            n_folds=choice.n_folds,
-            key=choice.key,
-        )
-    else:
+    own = partial(_own, ballots, split, ks, recipe, compared=True)
+    if cross_fits(recipe.aggregator) and not recipe.in_sample:
+        scores, fitted = own()
         losses = losses_by_fold(ballots, split, scores, recipe.calibrators)[:, choice.offered]
+    else:
+        inner = partial(inner_losses, ballots, split.calibration, ks[choice.offered], recipe)
+        (scores, fitted), losses = both(own, partial(inner, n_folds=choice.n_folds, key=choice.key))
     chosen_on = np.full((len(losses), len(ks)), np.inf)
     chosen_on[:, choice.offered] = losses.mean(axis=-1)
     return SplitFit(fitted, scores.order, chosen_on, losses)
+
+
+def _own(
+    ballots: Ballots, split: Split, ks: Index, recipe: Recipe, *, compared: bool
+) -> tuple[PrefixScores, Calibrated]:
+    """The raw scores of a split, and calibrators fitted to them."""
+    scores = _scores(ballots, split, ks, recipe, (split.number, 4), compared=compared)
+    return scores, calibrate(ballots, split, scores, recipe.calibrators, in_sample=recipe.in_sample)
 
 
 def evaluate_each(

@@ -28,6 +28,7 @@ from judgepanel.kernels.aggregate.prefixes import (
 )
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, fit_split
+from judgepanel.kernels.threads import threads
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
@@ -230,14 +231,17 @@ def run_chunk(
     ballots = prepared.ballots
     ks = spec.panel_sizes(ballots.n_judges)
     offered = np.isin(ks, choice_sizes(ks))
+    many = large(votes, spec)
 
     def arms(split: Split) -> FittedArms:
         choice = Choice(offered, CHOICE_FOLDS, (split.number, 3))
-        return FittedArms.of(ballots, split, fit_split(ballots, split, ks, spec.recipe, choice))
+        with threads(2 if many else 1):
+            fit = fit_split(ballots, split, ks, spec.recipe, choice)
+        return FittedArms.of(ballots, split, fit)
 
     splits = ((split, arms(split)) for split in splits_of(prepared, spec.settings, chunk))
     return tally(
-        ahead(splits) if large(votes, spec) else splits,
+        ahead(splits) if many else splits,
         n_items=ballots.n_items,
         compared=np.flatnonzero(np.isin(ks, spec.compare) & (ks < ballots.n_judges)),
         reference=len(ks) - 1,
