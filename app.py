@@ -5,22 +5,26 @@ from streamlit.starlette import App
 
 # Streamlit runs this file as a page, and imports it as a server that looks for `app`.
 if __name__ == "__main__":
+    from judgepanel.ui.ahead import import_pages
     from judgepanel.ui.frame import frame
-    from judgepanel.ui.pages import compare, start
+    from judgepanel.ui.session import compares
 
     # A link from Start to Start changes the parameters of the page but not the address in the
     # browser, and the next click would send the old one.
     st.query_params.from_dict(st.query_params.to_dict())
-    if compare.is_asked():
+    if compares():
         context = frame("Two analyses", "What changed, and what did it do to the answer?")
     else:
         context = frame("Start", "Which votes, and are they ready?")
-    if context is None:
-        start.fresh()
-    elif compare.is_asked():
+    if context is not None and compares():
+        from judgepanel.ui.pages import compare
+
         compare.page(context)
     else:
-        start.existing(context)
+        from judgepanel.ui.pages import start
+
+        start.fresh() if context is None else start.existing(context)
+    import_pages()
 else:
     from judgepanel.ui.server import protection
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, cores, say
-from judgepanel.present.robustness.weighting import signal_name
+from judgepanel.present.robustness.reliability_weighting import signal_name
 from judgepanel.scoring.equivalence import equivalence
 from judgepanel.scoring.inference import estimate
 from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec

@@ -1,6 +1,6 @@
 """The claim: does the paper's reversal hold here?"""
 
-from judgepanel.present.registry import CLAIM_PAGE
+from judgepanel.present.pages import CLAIM_PAGE
 from judgepanel.ui.frame import draw_page
 from judgepanel.ui.pages import claim
 

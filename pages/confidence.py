@@ -1,6 +1,6 @@
 """Confidence: can the probabilities be believed?"""
 
-from judgepanel.present.registry import CONFIDENCE_PAGE
+from judgepanel.present.pages import CONFIDENCE_PAGE
 from judgepanel.ui.frame import draw_page
 from judgepanel.ui.pages import confidence
 

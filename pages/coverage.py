@@ -1,6 +1,6 @@
 """Coverage: did we read what the judges wrote?"""
 
-from judgepanel.present.registry import COVERAGE_PAGE
+from judgepanel.present.pages import COVERAGE_PAGE
 from judgepanel.ui.frame import draw_page
 from judgepanel.ui.pages import coverage
 

@@ -1,6 +1,6 @@
 """Judges: who adds what?"""
 
-from judgepanel.present.registry import JUDGES_PAGE
+from judgepanel.present.pages import JUDGES_PAGE
 from judgepanel.ui.frame import draw_page
 from judgepanel.ui.pages import judges
 

@@ -1,6 +1,6 @@
 """Label budget: how many labels do we need?"""
 
-from judgepanel.present.registry import BUDGET_PAGE
+from judgepanel.present.pages import BUDGET_PAGE
 from judgepanel.ui.frame import draw_page
 from judgepanel.ui.pages import label_budget
 

@@ -1,6 +1,6 @@
 """Methods: which aggregator and calibrator?"""
 
-from judgepanel.present.registry import METHODS_PAGE
+from judgepanel.present.pages import METHODS_PAGE
 from judgepanel.ui.frame import draw_page
 from judgepanel.ui.pages import methods
 

@@ -1,6 +1,6 @@
 """Panel curve: keep all judges, or the top k?"""
 
-from judgepanel.present.registry import CURVE_PAGE
+from judgepanel.present.pages import CURVE_PAGE
 from judgepanel.ui.frame import draw_page
 from judgepanel.ui.pages import curve
 

@@ -1,6 +1,6 @@
 """Recommended panel: which judges, which pipeline?"""
 
-from judgepanel.present.registry import RECOMMENDED_PAGE
+from judgepanel.present.pages import RECOMMENDED_PAGE
 from judgepanel.ui.frame import draw_page
 from judgepanel.ui.pages import recommended
 

@@ -1,6 +1,6 @@
 """Robustness: what would break it?"""
 
-from judgepanel.present.registry import ROBUSTNESS_PAGE
+from judgepanel.present.pages import ROBUSTNESS_PAGE
 from judgepanel.ui.frame import draw_page
 from judgepanel.ui.pages import robustness
 

@@ -1,6 +1,6 @@
 """Scope: is the recommendation safe here?"""
 
-from judgepanel.present.registry import SCOPE_PAGE
+from judgepanel.present.pages import SCOPE_PAGE
 from judgepanel.ui.frame import draw_page
 from judgepanel.ui.pages import scope
 

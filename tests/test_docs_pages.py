@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import judgepanel.models
-from judgepanel.present.registry import PAGES as MENU
+from judgepanel.present.pages import PAGES as MENU
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))

@@ -21,10 +21,10 @@ from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.build import check_labels
 from judgepanel.words.output import check_output
 
-REPORTED = tuple(name for name, entry in ENTRIES.items() if not entry.by_hand)
-"""Studies of a report: all except those that need judges picked by hand."""
-_AFTER = frozenset(name for name, entry in ENTRIES.items() if entry.after is not None)
-"""Studies that need a recommendation."""
+
+def reported() -> tuple[str, ...]:
+    """Names of a report's studies: all except those that need judges picked by hand."""
+    return tuple(name for name, entry in ENTRIES.items() if not entry.by_hand)
 
 
 def report(
@@ -149,26 +149,25 @@ def write_report(
 
 def report_studies(names: Sequence[str] | str | None) -> tuple[str, ...]:
     """Names of the studies in the order in which they run; InputError for an unknown name."""
+    known = reported()
     if names is None:
-        wanted = set(REPORTED)
+        wanted = set(known)
     else:
         parts = names.split(",") if isinstance(names, str) else names
         wanted = {study_named(str(part).strip()).name for part in parts}
-    if by_hand := wanted.difference(REPORTED):
+    if by_hand := wanted.difference(known):
         raise InputError(
             "a report cannot pick judges by hand",
             value=", ".join(sorted(by_hand)),
-            allowed=", ".join(REPORTED),
+            allowed=", ".join(known),
         )
     if not wanted:
-        raise InputError("a report needs one study or more", allowed=", ".join(REPORTED))
-    if wanted & _AFTER:
+        raise InputError("a report needs one study or more", allowed=", ".join(known))
+    if any(ENTRIES[name].after for name in wanted):
         wanted.add(RECOMMEND.name)
     # The recommendation comes first, since other studies use its pipeline.
     return tuple(
-        sorted(
-            (name for name in REPORTED if name in wanted), key=lambda name: name != RECOMMEND.name
-        )
+        sorted((name for name in known if name in wanted), key=lambda name: name != RECOMMEND.name)
     )
 
 

@@ -12,21 +12,15 @@ import plotly.graph_objects as go
 from judgepanel.api.running import AnyStudy, StudyRun, Workers, run_study, spec_from
 from judgepanel.api.show import blocks_html, first_figure
 from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes
-from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.blocks import Block
-from judgepanel.present.decide.panel_judges import RecommendationView
 from judgepanel.present.registry import ENTRIES, study_named
 from judgepanel.present.study import caveats, study_blocks
-from judgepanel.present.understand.judges import JudgesView
 from judgepanel.render.terminal import terminal_text
 from judgepanel.studies.columns import described
 from judgepanel.studies.contract import Spec
-from judgepanel.studies.judges.grade_curve import grade_curves
-from judgepanel.studies.judges.judges import JUDGES
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import AUTO
-from judgepanel.studies.settings import prepare
 from judgepanel.words.output import check_output, write_whole
 from judgepanel.words.tables import csv_text
 
@@ -90,17 +84,9 @@ class StudyResult:
     def blocks(self) -> list[Block]:
         """The result as blocks: answer, caveats, figures, tables and method."""
         entry = ENTRIES[self.study.name]
-        blocks = study_blocks(entry, self.result, self.spec, self._view())
+        view = None if entry.view is None else entry.view(self.votes.matrix, self.spec)
+        blocks = study_blocks(entry, self.result, self.spec, view)
         return [*blocks, *caveats(self.run.notes)]
-
-    def _view(self) -> Any:
-        """What the votes add to the result; None for most studies."""
-        if self.study.name == RECOMMEND.name:
-            return RecommendationView(self.votes.matrix)
-        if self.study.name == JUDGES.name:
-            prepared = prepare(self.votes.matrix, self.spec.settings)
-            return JudgesView(curves=grade_curves(prepared))
-        return None
 
     def save(self, path: Source) -> Path:
         """Write the table to a ``.csv`` file, or everything to a ``.json`` file.

@@ -24,7 +24,7 @@ _COMMANDS = {
     "study": ("studying", "run one study by name; `study NAME --help` lists its own options"),
     "curve": ("studying", "the panel curve: keep all, or the top k?"),
     "recommend": ("studying", "choose and export a panel"),
-    "report": ("studying", "compute studies, and write one report"),
+    "report": ("reporting", "compute studies, and write one report"),
     "score": ("scoring", "probabilities of new votes"),
     "simulate": ("simulating", "write a simulated panel"),
     "collect": ("collecting", "ask judges and make votes of it"),
@@ -74,6 +74,7 @@ class _Parser(argparse.ArgumentParser):
     """Parser that reports argument errors in one line, and adds options on demand."""
 
     add_options: Callable[[argparse.ArgumentParser], None] | None = None
+    words: Sequence[str] = ()
 
     def complete(self) -> None:
         """Add the options of the command, once."""
@@ -81,9 +82,10 @@ class _Parser(argparse.ArgumentParser):
         if add is not None:
             add(self)
 
-    def parse_known_args(self, *arguments: Any, **named: Any) -> Any:
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self.words = args or ()
         self.complete()
-        return super().parse_known_args(*arguments, **named)
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         raise SystemExit(refuse(f"{message} (see {self.prog} --help)", self.prog))

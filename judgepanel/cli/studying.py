@@ -1,4 +1,4 @@
-"""`study`, `curve`, `recommend` and `report`: the commands that compute studies."""
+"""`study`, `curve` and `recommend`: the commands that compute one study."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from judgepanel.api.panels import DOCUMENTS, RecommendedPanel
-from judgepanel.api.reports import report_studies, write_report
 from judgepanel.api.running import StudyRun, Workers, run_study, study_spec
 from judgepanel.api.studies import TABLES, StudyResult
 from judgepanel.api.votes import Votes
@@ -30,7 +29,6 @@ from judgepanel.votes.files import text_of
 from judgepanel.votes.orientation import POLICIES, PROTOCOLS
 from judgepanel.words.output import write_whole
 from judgepanel.words.tables import csv_text
-from judgepanel.words.text import printable
 
 __all__ = ["add_options", "spec_of", "study_named", "unknown_option"]
 
@@ -44,8 +42,10 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
 
 
 def _add_study(parser: argparse.ArgumentParser) -> None:
+    """Add the study that is asked for, so that no other is imported; all of them for a list."""
     studies = parser.add_subparsers(required=True, metavar="NAME")
-    for study in STUDIES.values():
+    asked = [name for name in getattr(parser, "words", ())[:1] if name in STUDIES]
+    for study in map(STUDIES.__getitem__, asked or STUDIES):
         named = studies.add_parser(
             study.name, help=study.question, description=study.question, allow_abbrev=False
         )
@@ -66,24 +66,15 @@ def _add_recommend(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=run_recommend, taken="recommend")
 
 
-def _add_report(parser: argparse.ArgumentParser) -> None:
-    _settings_options(parser)
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="FILE", help=".html: figures too; .md: its words"
-    )
-    parser.add_argument("--studies", metavar="X,Y", help="studies by name (default: all)")
-    parser.set_defaults(command=run_report)
-
-
 _ADDERS = {
     "study": _add_study,
     "curve": _add_curve,
     "recommend": _add_recommend,
-    "report": _add_report,
 }
 
 
-def _settings_options(parser: argparse.ArgumentParser) -> None:
+def settings_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that all studies share."""
     reading_options(parser)
     parser.add_argument("--orientation", choices=POLICIES, default="auto")
     grouping_option(parser)
@@ -117,7 +108,7 @@ def _studying_one(
     parser: argparse.ArgumentParser, study: Study[Any, Any, Any], out: str = _STUDY_OUT
 ) -> None:
     """Add the options of a study: the shared ones, and those of its spec."""
-    _settings_options(parser)
+    settings_options(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help=out)
     parser.set_defaults(study=study, taken=f"the study {study.name}")
     for option in spec_options_of(study.spec):
@@ -155,26 +146,8 @@ def run_recommend(options: argparse.Namespace) -> None:
     print(terminal_text(recommended.blocks()))
 
 
-def run_report(options: argparse.Namespace) -> None:
-    """Compute studies, and write their report to one file."""
-    check_out(options, *DOCUMENTS)
-    settings = _settings(options)
-    names, workers = report_studies(options.studies), _workers(options)
-    votes = load(options)
-    with _one_line():
-        options.notes += write_report(
-            votes,
-            options.out,
-            None if options.studies is None else names,
-            settings,
-            workers,
-            keep_interrupted=False,
-        )
-    print(printable(f"Written: {options.out.name}."))
-
-
 @contextmanager
-def _one_line() -> Iterator[None]:
+def one_line() -> Iterator[None]:
     """Turn repeatedly dying workers into a one-line refusal."""
     try:
         yield
@@ -189,10 +162,11 @@ def spec_of(options: argparse.Namespace) -> Any:
         for name, text in vars(options).items()
         if name.startswith("option_") and text is not None
     }
-    return study_spec(options.study, _settings(options), given)
+    return study_spec(options.study, settings_of(options), given)
 
 
-def _settings(options: argparse.Namespace) -> Settings:
+def settings_of(options: argparse.Namespace) -> Settings:
+    """Return the settings that all studies share."""
     return Settings(
         orientation=options.orientation,
         protocol=options.protocol,
@@ -217,7 +191,7 @@ def _judges(options: argparse.Namespace) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def _workers(options: argparse.Namespace) -> Workers:
+def workers_of(options: argparse.Namespace) -> Workers:
     """Return the workers; a scheduler's address alone implies the backend dask."""
     backend, scheduler = options.backend, options.scheduler
     if backend in (None, DASK):
@@ -227,9 +201,9 @@ def _workers(options: argparse.Namespace) -> Workers:
 
 
 def _run(options: argparse.Namespace, spec: Any) -> tuple[Any, Any, Votes, StudyRun]:
-    workers = _workers(options)
+    workers = workers_of(options)
     votes = load(options)
-    with _one_line():
+    with one_line():
         run = run_study(options.study, votes.matrix, spec, workers=workers)
     options.notes += run.notes
     return options.study, spec, votes, run

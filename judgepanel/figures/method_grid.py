@@ -8,8 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.figures.panel_curve import METRIC_NAMES
-from judgepanel.figures.style import BLACK, NEUTRAL, WHITE, laid_out, mixed, text_on
+from judgepanel.figures.style import BLACK, METRIC_NAMES, NEUTRAL, WHITE, laid_out, mixed, text_on
 from judgepanel.scoring.interval import Interval
 
 Floats = NDArray[np.float64]

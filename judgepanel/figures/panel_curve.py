@@ -11,6 +11,7 @@ from judgepanel.figures.style import (
     BAND_OPACITY,
     CURATE_LINE,
     INCLUDE,
+    METRIC_NAMES,
     NEUTRAL,
     add_base_rate,
     error_bars,
@@ -27,13 +28,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _MARKED_SIZES = 20
-
-METRIC_NAMES = {
-    "nll": "NLL (nats per item)",
-    "brier": "Brier score",
-    "ece": "expected calibration error",
-    "accuracy": "accuracy",
-}
 
 
 def panel_curve(

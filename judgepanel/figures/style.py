@@ -26,6 +26,12 @@ MISSING_OPACITY = 0.5
 NAME_LENGTH = 60
 DOTTED: dict[str, Any] = {"color": NEUTRAL, "width": 1.5, "dash": "dot"}
 """The line of a reference level."""
+METRIC_NAMES = {
+    "nll": "NLL (nats per item)",
+    "brier": "Brier score",
+    "ece": "expected calibration error",
+    "accuracy": "accuracy",
+}
 
 
 @dataclass(frozen=True, slots=True)

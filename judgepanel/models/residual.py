@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from judgepanel.kernels.calibrate.calibration import sigmoid
-from judgepanel.kernels.calibrate.features import FeatureColumns, FeatureEncoder, fit_encoder
+from judgepanel.kernels.calibrate.features import (
+    FeatureEncoder,
+    Features,
+    feature_columns,
+    fit_encoder,
+)
 from judgepanel.kernels.calibrate.residual import ResidualFit, fit_residual
 from judgepanel.votes import InputError
 
 Floats = NDArray[np.float64]
-Features = pd.DataFrame | Mapping[str, ArrayLike]
 
 
 class ResidualCorrection(BaseEstimator):  # type: ignore[misc]
@@ -96,19 +98,6 @@ class ResidualCorrection(BaseEstimator):  # type: ignore[misc]
         """Return corrected probabilities (n, 2) of labels 0 and 1."""
         p = sigmoid(self.transform(logits, features))
         return np.column_stack([1.0 - p, p])
-
-
-def feature_columns(features: Features | None) -> FeatureColumns | None:
-    """Return a table as arrays: float64 with NaN for numbers, else objects with None if missing."""
-    if features is None:
-        return None
-    return {str(name): _plain(pd.Series(values)) for name, values in features.items()}
-
-
-def _plain(values: pd.Series[Any]) -> NDArray[Any]:
-    if pd.api.types.is_numeric_dtype(values):
-        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
-    return np.asarray(values.astype(object).where(values.notna(), None).to_numpy())
 
 
 def _column(logits: ArrayLike) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from judgepanel import ENGINE, __version__
@@ -29,16 +29,15 @@ from judgepanel.present.recommendation_report import decision_sheet, empty_sheet
 from judgepanel.present.registry import ENTRIES, STUDIES
 from judgepanel.present.study import study_blocks
 from judgepanel.present.trust.scope import ScopeView
-from judgepanel.present.understand.judges import JudgesView
+from judgepanel.present.understand.judges import view as judges_view
 from judgepanel.present.understand.method_grid import MethodGridView
 from judgepanel.studies.contract import Spec, Study
-from judgepanel.studies.judges.grade_curve import grade_curves
 from judgepanel.studies.judges.judges import JUDGES
 from judgepanel.studies.methods.method_grid import METHOD_GRID
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.scope.group_change import GROUP_CHANGE
 from judgepanel.studies.scope.scope import SCOPE
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.settings import Settings
 from judgepanel.studies.value.value import VALUE
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import Check, item_checks
@@ -284,8 +283,8 @@ def _view(report: AnalysisReport, name: str) -> Any:
     if name == PANEL_CURVE.name:
         return PanelCurveView(recommendation=recommendation)
     if name == JUDGES.name:
-        curves = grade_curves(prepare(report.votes, report.settings))
-        return JudgesView(recommendation=recommendation, curves=curves)
+        judges: Any = report.of(JUDGES)
+        return replace(judges_view(report.votes, judges.spec), recommendation=recommendation)
     if name == METHOD_GRID.name:
         return MethodGridView(recommendation=recommendation)
     if name == SCOPE.name:

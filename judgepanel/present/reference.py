@@ -9,7 +9,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from judgepanel.present.registry import ENTRIES, STUDIES
+from judgepanel.present.pages import PAGES
+from judgepanel.present.registry import STUDIES, entries_of
 from judgepanel.studies.columns import COMMON, own_columns
 from judgepanel.studies.contract import Study
 from judgepanel.studies.options import SpecOption, spec_options_of
@@ -79,8 +80,9 @@ def _column_table(columns: Mapping[str, str]) -> list[str]:
 def reference() -> str:
     """Return Markdown with a table of all studies, then a section per study."""
     rows = [
-        f"| `{name}` | {entry.study.question} | {entry.page.title} |"
-        for name, entry in ENTRIES.items()
+        f"| `{entry.name}` | {entry.study.question} | {page.title} |"
+        for page in PAGES
+        for entry in entries_of(page)
     ]
     table = ["| study | question | page of the dashboard |", "|---|---|---|", *rows, ""]
     return "\n".join([_HEAD, *table, *(_section(study) for study in STUDIES.values())])

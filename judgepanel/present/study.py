@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from judgepanel.present.blocks import Answer, Block, Box, Caveat, Command, Method, Row, Table
-from judgepanel.present.registry import Entry
+from judgepanel.present.entry import Entry
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.columns import describe, description
 from judgepanel.studies.contest.averaged import AVERAGE

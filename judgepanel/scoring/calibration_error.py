@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from judgepanel.votes import distributions
 
@@ -118,4 +118,4 @@ def _luck(rng: np.random.Generator, shared: SharedLuck, n_items: int) -> Floats:
     common = rng.standard_normal(int(shared.group.max()) + 1)[shared.group]
     own = rng.standard_normal(n_items)
     rho = shared.correlation
-    return np.asarray(special.ndtr(np.sqrt(rho) * common + np.sqrt(1.0 - rho) * own))
+    return np.asarray(scipy.special.ndtr(np.sqrt(rho) * common + np.sqrt(1.0 - rho) * own))

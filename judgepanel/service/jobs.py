@@ -100,7 +100,7 @@ class Jobs:
         self._later: set[str] = set()
         self._ending: set[str] = set()
         if backend == "loky":
-            self._start(warm, backend, "judgepanel.present.registry")
+            self._start(warm, backend, "judgepanel.decision.recommend")
 
     def make_room(self, by: str, key: str = "") -> None:
         """Defer unwatched work until this user can request more; raise Full if all is watched.

@@ -8,42 +8,19 @@ from typing import TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from judgepanel.figures.panel_curve import METRIC_NAMES
+from judgepanel.figures.style import METRIC_NAMES
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.pipeline import OFFERED
 from judgepanel.studies.contest.averaged import PANEL_AGGREGATORS, PanelAggregator
 from judgepanel.studies.settings import Settings
+from judgepanel.ui.defaults import begins_with
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
 
 METRIC_LABELS = {"nll": "NLL", "brier": "Brier", "ece": "ECE", "accuracy": "Accuracy"}
 
 
 Name = TypeVar("Name", bound=str)
-_PIPELINE = ("aggregator", "calibrator")
-_PAGE = "page-drawn"
-
-
-def forget_defaults(page: str) -> None:
-    """Forget what the previous page showed by default; the user's choices are kept.
-
-    Streamlit keeps the value of a widget for the widget with the same key on another page, but each
-    page has its own default pipeline.
-    """
-    if st.session_state.get(_PAGE, page) != page:
-        for key in _PIPELINE:
-            if key in st.session_state and st.session_state[key] == st.session_state.get(_of(key)):
-                del st.session_state[key]
-    st.session_state[_PAGE] = page
-
-
-def begins_with(key: str, default: str) -> None:
-    """Remember what a page shows by default."""
-    st.session_state[_of(key)] = default
-
-
-def _of(key: str) -> str:
-    return f"{key}-default"
 
 
 def folded(label: str = "Another pipeline or view") -> DeltaGenerator:

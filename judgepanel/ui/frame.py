@@ -10,10 +10,10 @@ from typing import NoReturn
 
 import streamlit as st
 
-from judgepanel.present.registry import COVERAGE_PAGE, PAGES, RECOMMENDED_PAGE, Page
+from judgepanel.present.pages import COVERAGE_PAGE, PAGES, RECOMMENDED_PAGE, Page
 from judgepanel.service import Analysis, Full, NotFound, ServerProblem, SignInFirst
 from judgepanel.ui.access import AccessProblem, sign_in, signed_in_as
-from judgepanel.ui.controls import forget_defaults
+from judgepanel.ui.defaults import forget_defaults
 from judgepanel.ui.glossary import TERMS, with_terms
 from judgepanel.ui.reporting import report
 from judgepanel.ui.session import current, is_reader, link_parameters

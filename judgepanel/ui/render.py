@@ -24,7 +24,9 @@ from judgepanel.present.blocks import (
     Row,
     Table,
 )
-from judgepanel.present.registry import Entry, Page, entries_of
+from judgepanel.present.entry import Entry
+from judgepanel.present.pages import Page
+from judgepanel.present.registry import entries_of
 from judgepanel.present.study import study_blocks
 from judgepanel.studies.contract import Spec
 from judgepanel.ui.frame import PageContext

@@ -1,24 +1,16 @@
-"""The popover Report: the analysis as one file, its decisions, and a form for another one.
-
-A report holds stored results of this version; it starts no work.
-"""
+"""The popover Report: the analysis as one file, its decisions, and a form for another one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from functools import partial
 
 import streamlit as st
 
-from judgepanel.decision.recommend import RECOMMEND
-from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
 from judgepanel.present.blocks import Document
-from judgepanel.present.registry import ENTRIES, STUDIES, default_specs
 from judgepanel.render.html import html_text
 from judgepanel.render.markdown import markdown_text
 from judgepanel.service import Analysis, Decision, Workspace
-from judgepanel.studies.contract import Spec
 from judgepanel.ui.access import is_team, signed_in, user
 from judgepanel.ui.session import SHARE, is_reader, workspace
 from judgepanel.words.numbers import minute
@@ -95,7 +87,10 @@ def _downloads(space: Workspace, analysis: Analysis, decisions: Decisions) -> No
     """Offer two files, made when they are asked for."""
 
     def made(form: Callable[[Document], str]) -> str:
-        return form(analysis_document(collected(space, analysis, decisions)))
+        # Imported here because it imports every study, and each page has this popover.
+        from judgepanel.ui.report_content import report_document  # noqa: PLC0415
+
+        return form(report_document(space, analysis, decisions))
 
     st.write("What has been computed so far, with figures, tables and commands:")
     for place, (label, form, end, mime, what) in zip(st.columns(2), _FILES, strict=True):
@@ -141,45 +136,3 @@ def _form(space: Workspace, analysis: Analysis) -> None:
     space.decide(analysis.id, what.strip(), by.strip(), why.strip())
     st.session_state[_ROUND] = number + 1
     st.rerun()
-
-
-def collected(space: Workspace, analysis: Analysis, decisions: Decisions) -> AnalysisReport:
-    """The report's content; ``space`` and ``decisions`` are bound to the current visitor."""
-    made = decisions()
-    votes = space.votes(analysis.votes_sha256)
-    settings = analysis.settings
-    findings: dict[str, Finding] = {}
-    outdated: list[str] = []
-
-    def look(name: str, specs: tuple[Spec, ...]) -> None:
-        study = STUDIES[name]
-        for spec in specs:
-            stored = space.result(study, votes.sha256, spec)
-            if stored is not None and stored.current:
-                findings[name] = Finding(study, spec, stored.result)
-                return
-            if stored is not None and name not in outdated:
-                outdated.append(name)
-
-    look(RECOMMEND.name, ENTRIES[RECOMMEND.name].specs(votes, settings))
-    recommended = findings.get(RECOMMEND.name)
-    recommendation = None if recommended is None else recommended.result
-    for name, specs in default_specs(votes, settings, recommendation).items():
-        if name != RECOMMEND.name:
-            look(name, specs)
-    old = tuple(name for name in outdated if name not in findings)
-    gone = {*findings, *old, *(name for name, entry in ENTRIES.items() if entry.by_hand)}
-    return AnalysisReport(
-        name=analysis.name,
-        file=analysis.file,
-        columns=analysis.columns,
-        notes=analysis.notes,
-        votes=votes,
-        settings=settings,
-        findings=tuple(findings[name] for name in STUDIES if name in findings),
-        outdated=old,
-        missing=tuple(name for name in STUDIES if name not in gone),
-        decisions=made,
-        written=datetime.now(UTC).isoformat(),
-        coverage=analysis.coverage,
-    )

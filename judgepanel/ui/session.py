@@ -49,6 +49,11 @@ def is_reader() -> bool:
     return SHARE in st.query_params
 
 
+def compares() -> bool:
+    """Whether the URL asks for two analyses; a reader has only one."""
+    return COMPARE in st.query_params and PARAMETER in st.query_params and not is_reader()
+
+
 def current() -> tuple[Analysis, VoteMatrix] | None:
     """The analysis in the URL and its votes; None if the URL has none.
 

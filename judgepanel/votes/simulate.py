@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.special import expit, ndtr, ndtri
 
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.matrix import MISSING, VoteMatrix
@@ -243,7 +243,7 @@ def _abilities(spec: SimulationSpec, targets: NDArray[np.float64]) -> NDArray[np
     high = np.full(len(targets), ABILITY_BOUND)
     for _ in range(70):
         middle = (low + high) / 2
-        too_low = expit(middle[:, None] - difficulty[None, :]) @ weight < targets
+        too_low = scipy.special.expit(middle[:, None] - difficulty[None, :]) @ weight < targets
         low = np.where(too_low, middle, low)
         high = np.where(too_low, high, middle)
     return np.asarray((low + high) / 2, dtype=float)
@@ -266,10 +266,10 @@ def _draw_votes(
         noise = rng.standard_normal(shape)
         noise *= np.sqrt(1 - rho)
         noise += np.sqrt(rho) * factor[:, panel.family]
-        chance = expit(panel.ability[None, :] - items.difficulty[rows, None])
-        correct = ndtr(noise) < chance
+        chance = scipy.special.expit(panel.ability[None, :] - items.difficulty[rows, None])
+        correct = scipy.special.ndtr(noise) < chance
         if ratings is not None:
-            steps = np.ceil(np.abs(ndtri(chance) - noise) * spec.levels / 2.0)
+            steps = np.ceil(np.abs(scipy.special.ndtri(chance) - noise) * spec.levels / 2.0)
             ratings[rows] = np.clip(steps, 1, spec.levels)
         if spec.copies:
             differs = rng.random((shape[0], spec.copies)) < spec.copy_flip

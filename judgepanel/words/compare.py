@@ -8,7 +8,7 @@ measured item by item (:data:`judgepanel.studies.panel.what_if.WHAT_IF`). The fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -33,7 +33,6 @@ from judgepanel.words.text import plain
 
 MARKED = "measures the coding, not the judges"
 _NAMES = 3
-_DEFAULT = Settings()
 Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
 _SETTINGS = {
     "orientation": "order",
@@ -258,23 +257,6 @@ def result_table(results: Sequence[tuple[str, Recommendation]]) -> dict[str, Col
         "skill": numbers(1.0 - nll.value / np.array(nulls), "share"),
     }
     return columns | ({"note": text(notes)} if any(notes) else {})
-
-
-def settings_words(settings: Settings) -> str:
-    """Return the settings that differ from their defaults, such as ``10 splits, seed 7``."""
-    sentence = {
-        "orientation": f"order {settings.orientation.replace('_', ' ')}",
-        "protocol": f"protocol {settings.protocol}",
-        "judges": counted(len(settings.judges or ()), "chosen judge"),
-        "splits": f"{settings.splits:,} splits",
-        "fraction": f"{percent(settings.fraction)} calibrate",
-        "seed": f"seed {settings.seed}",
-        "group_duplicates": "duplicates grouped",
-    }
-    names = [field.name for field in fields(Settings)]
-    return ", ".join(
-        sentence[name] for name in names if getattr(settings, name) != getattr(_DEFAULT, name)
-    )
 
 
 def _shared_rows(before: VoteMatrix, after: VoteMatrix) -> Rows:

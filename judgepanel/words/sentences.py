@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from judgepanel.models.mixture import Member, Mixture
 from judgepanel.studies.position import ConstantPosition
+from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import Check, check_repeats
 from judgepanel.votes.orientation import BALANCED_SHARE
@@ -190,4 +192,22 @@ def check_numbers(check: Check) -> str:
     return "; ".join(
         f"{name}: {f'{value:,}' if isinstance(value, int) else value}"
         for name, value in check.numbers.items()
+    )
+
+
+def settings_words(settings: Settings) -> str:
+    """Return the settings that differ from their defaults, such as ``10 splits, seed 7``."""
+    sentence = {
+        "orientation": f"order {settings.orientation.replace('_', ' ')}",
+        "protocol": f"protocol {settings.protocol}",
+        "judges": counted(len(settings.judges or ()), "chosen judge"),
+        "splits": f"{settings.splits:,} splits",
+        "fraction": f"{percent(settings.fraction)} calibrate",
+        "seed": f"seed {settings.seed}",
+        "group_duplicates": "duplicates grouped",
+    }
+    default = Settings()
+    names = [field.name for field in fields(Settings)]
+    return ", ".join(
+        sentence[name] for name in names if getattr(settings, name) != getattr(default, name)
     )

@@ -8,7 +8,7 @@ import pytest
 
 import judgepanel as jp
 from judgepanel.api import reports, running
-from judgepanel.api.reports import REPORTED, report_studies
+from judgepanel.api.reports import report_studies, reported
 from judgepanel.cli import main
 from judgepanel.present.registry import STUDIES
 from judgepanel.studies.runner import steps
@@ -89,14 +89,14 @@ def test_studies_of_the_recommended_pipeline_bring_the_recommendation(file, tmp_
 
 
 def test_all_studies_but_what_is_picked_by_hand_are_in_a_report_by_default():
-    assert set(report_studies(None)) == set(REPORTED) == set(STUDIES) - {"what_if"}
+    assert set(report_studies(None)) == set(reported()) == set(STUDIES) - {"what_if"}
     assert report_studies(None)[0] == "recommend", "other studies show its pipeline"
 
 
 @pytest.fixture
 def few(monkeypatch):
     """A report of all studies, which are two here."""
-    monkeypatch.setattr(reports, "REPORTED", ("reliability", "judges"))
+    monkeypatch.setattr(reports, "reported", lambda: ("reliability", "judges"))
 
 
 def test_a_study_that_refuses_the_votes_is_named_with_its_reason(few, file, tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgepanel.present.registry import PAGES as MENU
+from judgepanel.present.pages import PAGES as MENU
 from judgepanel.ui.frame import START
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import address, answer, finished_comparison

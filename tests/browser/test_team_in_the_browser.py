@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgepanel.present.registry import PAGES as MENU
+from judgepanel.present.pages import PAGES as MENU
 from judgepanel.service import SqlWorkspace
 from tests.browser.conftest import Guard, Server, ServerFactory, free_port
 from tests.browser.driver import CURVE, address, answer, finished_curve, idle, upload

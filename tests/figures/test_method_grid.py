@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from judgepanel.figures.method_grid import loops, method_grid
-from judgepanel.figures.panel_curve import METRIC_NAMES
+from judgepanel.figures.style import METRIC_NAMES
 from judgepanel.present.understand.method_grid import grid_cells
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec

@@ -13,14 +13,8 @@ from streamlit.testing.v1 import AppTest
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.analysis_report import analysis_document
-from judgepanel.present.registry import (
-    ENTRIES,
-    PAGES,
-    RECOMMENDED_PAGE,
-    STUDIES,
-    default_specs,
-    entries_of,
-)
+from judgepanel.present.pages import PAGES, RECOMMENDED_PAGE
+from judgepanel.present.registry import ENTRIES, STUDIES, default_specs, entries_of
 from judgepanel.render.markdown import markdown_text
 from judgepanel.service import Job, NotFound, SqlWorkspace, Stored
 from judgepanel.studies.confidence.reliability import RELIABILITY
@@ -30,7 +24,8 @@ from judgepanel.studies.runner import run
 from judgepanel.studies.scope.scope import SCOPE
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.access import User
-from judgepanel.ui.reporting import LONGEST, collected, missing_words
+from judgepanel.ui.report_content import collected
+from judgepanel.ui.reporting import LONGEST, missing_words
 from judgepanel.ui.session import workspace
 from judgepanel.words.text import markdown
 from tests.helpers import make_votes

@@ -19,7 +19,8 @@ from judgepanel.present.blocks import (
     Table,
     flat,
 )
-from judgepanel.present.registry import ENTRIES, PAGES, entries_of
+from judgepanel.present.pages import PAGES
+from judgepanel.present.registry import ENTRIES, entries_of
 from judgepanel.present.study import caveats, study_blocks
 from judgepanel.render.html import html_text
 from judgepanel.render.markdown import markdown_text

@@ -12,15 +12,15 @@ from judgepanel.decision.absence import GroupAbsence
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.blocks import Answer
-from judgepanel.present.robustness.permutation import permutation_sentence
-from judgepanel.present.robustness.slices import present as slices_present
-from judgepanel.present.robustness.slices import slice_sentence, slice_table
-from judgepanel.present.robustness.transfer import (
+from judgepanel.present.robustness.difficulty_transfer import (
     difficulty_sentence,
     remedy_sentence,
     transfer_sentence,
     transfer_table,
 )
+from judgepanel.present.robustness.permutation import permutation_sentence
+from judgepanel.present.robustness.slice_transfer import present as slices_present
+from judgepanel.present.robustness.slice_transfer import slice_sentence, slice_table
 from judgepanel.present.robustness.worst import worst_finding
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.difficulty_transfer import (

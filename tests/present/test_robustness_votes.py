@@ -20,7 +20,7 @@ from judgepanel.present.robustness.corruption import (
 from judgepanel.present.robustness.distortion import DISTORTION_NAMES, distortion_sentence
 from judgepanel.present.robustness.jury import bound_sentence, jury_sentence, jury_table
 from judgepanel.present.robustness.narrow_band import band_sentence, placed_sentence
-from judgepanel.present.robustness.weighting import signal_name, weighting_sentence
+from judgepanel.present.robustness.reliability_weighting import signal_name, weighting_sentence
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec
 from judgepanel.studies.robustness.damage import ABSENT, SCENARIOS

@@ -20,9 +20,8 @@ from judgepanel.words.compare import (
     paired_spec,
     relation,
     result_table,
-    settings_words,
 )
-from judgepanel.words.sentences import CODING
+from judgepanel.words.sentences import CODING, settings_words
 from tests.helpers import make_votes
 
 QUICK = Settings(splits=4)

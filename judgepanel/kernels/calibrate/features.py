@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
 from judgepanel.votes.errors import InputError
 
 Floats = NDArray[np.float64]
+Features = pd.DataFrame | Mapping[str, ArrayLike]
 FeatureColumns = Mapping[str, NDArray[Any]]
 Kind = Literal["numeric", "categorical"]
 
@@ -88,6 +90,19 @@ class FeatureEncoder:
                 codes = np.array([place.get(text, -1) for text in _texts(values)], dtype=np.int64)
                 parts.append((codes[:, None] == np.arange(len(place))).astype(np.float64))
         return np.concatenate(parts, axis=1)
+
+
+def feature_columns(features: Features | None) -> FeatureColumns | None:
+    """Return a table as arrays: float64 with NaN for numbers, else objects with None if missing."""
+    if features is None:
+        return None
+    return {str(name): _plain(pd.Series(values)) for name, values in features.items()}
+
+
+def _plain(values: pd.Series[Any]) -> NDArray[Any]:
+    if pd.api.types.is_numeric_dtype(values):
+        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(values.astype(object).where(values.notna(), None).to_numpy())
 
 
 def fit_encoder(features: FeatureColumns | None, n: int) -> FeatureEncoder:

@@ -23,8 +23,9 @@ from judgepanel.figures.style import (
 )
 from judgepanel.kernels.aggregate.aggregation import of_votes
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, paragraphs
+from judgepanel.present.entry import Entry
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.cost.cost import CostSpec
+from judgepanel.studies.cost.cost import COST, CostSpec
 from judgepanel.studies.cost.cost_result import Cost, CostPoint
 from judgepanel.studies.panel.costs import WRITTEN
 from judgepanel.words.numbers import (
@@ -342,3 +343,8 @@ def cost_spec(spec: RecommendSpec, recommendation: Recommendation) -> CostSpec:
     model = recommendation.model.main
     aggregator = of_votes(model.aggregator)
     return CostSpec(spec.settings, aggregator, model.calibrator, budget=spec.budget)
+
+
+ENTRY = Entry(
+    COST, present, after=cost_spec, single="every budget would need recommendations of its own"
+)

@@ -16,9 +16,10 @@ from judgepanel.figures.style import (
     laid_out,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
+from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.panel.curators import CuratorsSpec
+from judgepanel.studies.panel.curators import CURATORS_STUDY, CuratorsSpec
 from judgepanel.studies.panel.curators_result import (
     LOOKED_BEST,
     CuratorFigures,
@@ -287,3 +288,11 @@ def default_specs(
 ) -> tuple[CuratorsSpec, ...]:
     """Return curators under the paper's default; none under its protocol."""
     return (CuratorsSpec(settings=settings),) if settings.protocol == "honest" else ()
+
+
+ENTRY = Entry(
+    CURATORS_STUDY,
+    present,
+    default_specs,
+    single="every way of choosing would need recommendations of its own",
+)

@@ -19,8 +19,9 @@ from judgepanel.figures.style import (
 from judgepanel.kernels.aggregate.aggregation import of_votes
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
 from judgepanel.present.decide.cost import amount, amounts, cost_axis
+from judgepanel.present.entry import Entry
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.cost.escalation import EscalationSpec
+from judgepanel.studies.cost.escalation import ESCALATION, EscalationSpec
 from judgepanel.studies.cost.escalation_result import Escalation, EscalationFigures
 from judgepanel.words.numbers import (
     fixed,
@@ -223,3 +224,11 @@ def escalation_spec(spec: RecommendSpec, recommendation: Recommendation) -> Esca
     """Return the spec with the heaviest recommended pipeline for the cheap and the full panel."""
     model = recommendation.model.main
     return EscalationSpec(spec.settings, of_votes(model.aggregator), model.calibrator)
+
+
+ENTRY = Entry(
+    ESCALATION,
+    present,
+    after=escalation_spec,
+    single="every fold on which a threshold is chosen would need recommendations of its own",
+)

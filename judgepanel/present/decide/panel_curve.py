@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.figures.panel_curve import METRIC_NAMES, panel_curve
+from judgepanel.figures.panel_curve import panel_curve
+from judgepanel.figures.style import METRIC_NAMES
 from judgepanel.kernels.aggregate.aggregation import cross_fits
 from judgepanel.present.blocks import (
     Answer,
@@ -26,9 +27,10 @@ from judgepanel.present.decide.decision import (
     main_pipeline,
     panels_sentence,
 )
+from judgepanel.present.entry import Entry
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.compare import CHOSEN, Comparison
-from judgepanel.studies.panel.panel_curve import PanelCurve, PanelCurveSpec
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
 from judgepanel.words.numbers import fixed, interval, sig, signed
 from judgepanel.words.sentences import (
     CALIBRATED,
@@ -263,3 +265,6 @@ def _own_label(result: PanelCurve) -> str:
         "Calibrators see each item through weights and a ranking from which its own label was "
         "removed."
     )
+
+
+ENTRY = Entry(PANEL_CURVE, present)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from judgepanel.decision.recommend import RecommendSpec
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import AVERAGE, Recommendation
 from judgepanel.decision.statuses import STATUSES, JudgeStatus
 from judgepanel.figures.judges import kept_judges
@@ -32,6 +32,7 @@ from judgepanel.present.decide.candidate_rows import (
     way_sentence,
 )
 from judgepanel.present.decide.panel_judges import NOTHING_KNOWN, RecommendationView, judges_block
+from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.average import DRAWS
@@ -391,3 +392,11 @@ def default_specs(
 ) -> tuple[RecommendSpec, ...]:
     """Return the recommendation that all pages show; none under the paper's protocol."""
     return (RecommendSpec(settings=settings),) if settings.protocol == "honest" else ()
+
+
+def view(votes: VoteMatrix, _spec: RecommendSpec) -> RecommendationView:
+    """Return the votes, for the figure of the judges."""
+    return RecommendationView(votes)
+
+
+ENTRY = Entry(RECOMMEND, present, default_specs, view=view)

@@ -24,9 +24,10 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.present.entry import Entry
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.value.value import ValueSpec
+from judgepanel.studies.value.value import VALUE, ValueSpec
 from judgepanel.studies.value.value_result import Copied, Value
 from judgepanel.votes.errors import listed
 from judgepanel.words.numbers import counted, fixed, percent, with_interval
@@ -277,3 +278,11 @@ def value_spec(spec: RecommendSpec, recommendation: Recommendation) -> ValueSpec
         if aggregator == of_votes(cast(AnyAggregator, heaviest.aggregator)):
             return ValueSpec(spec.settings, aggregator, heaviest.calibrator)
     return ValueSpec(spec.settings)
+
+
+ENTRY = Entry(
+    VALUE,
+    present,
+    after=value_spec,
+    single="every judge left out would need recommendations of its own",
+)

@@ -17,10 +17,11 @@ from judgepanel.figures.style import (
 )
 from judgepanel.kernels.aggregate.aggregation import of_votes
 from judgepanel.present.blocks import Answer, Block, Caveat, Method, Paragraph, Table, drawing
+from judgepanel.present.entry import Entry
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contest.candidates import EVERYONE, Candidate
-from judgepanel.studies.panel.what_if import WhatIf, WhatIfSpec
+from judgepanel.studies.panel.what_if import WHAT_IF, WhatIf, WhatIfSpec
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.numbers import counted, fixed, interval, sig, with_interval
 from judgepanel.words.sentences import CODING, panel_pipelines, pipeline_name, so_far
@@ -205,3 +206,6 @@ def _fit_sentence(result: WhatIf) -> str:
     return (
         f"A constant score through the same calibrator gives NLL {fixed(result.constant_nll, 3)}."
     )
+
+
+ENTRY = Entry(WHAT_IF, present, by_hand=True)

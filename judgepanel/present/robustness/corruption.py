@@ -24,10 +24,11 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import Pipeline, affordable_splits
 from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contest.beside import COMPARED
-from judgepanel.studies.robustness.corruption import DRAWS, CorruptionSpec
+from judgepanel.studies.robustness.corruption import CORRUPTION, DRAWS, CorruptionSpec
 from judgepanel.studies.robustness.corruption_result import Corruption
 from judgepanel.studies.robustness.damage import ABSENT, CLEAN
 from judgepanel.studies.settings import Settings
@@ -239,3 +240,6 @@ def default_specs(
             calibrator=shown.calibrator,
         ),
     )
+
+
+ENTRY = Entry(CORRUPTION, present, default_specs)

@@ -17,8 +17,9 @@ from judgepanel.figures.style import (
     laid_out,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing
+from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import Pipeline
-from judgepanel.studies.robustness.distortion import Distortion, DistortionSpec
+from judgepanel.studies.robustness.distortion import DISTORTION, Distortion, DistortionSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.numbers import listed, percent
@@ -150,3 +151,8 @@ def default_specs(
 ) -> tuple[DistortionSpec, ...]:
     """Return the spec that distorts the default aggregator's score, with all calibrators."""
     return (DistortionSpec(settings=settings, aggregator=shown.aggregator),)
+
+
+ENTRY = Entry(
+    DISTORTION, present, default_specs, single="an average has no single score to distort"
+)

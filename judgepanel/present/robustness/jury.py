@@ -18,8 +18,9 @@ from judgepanel.figures.style import (
     rank_axis,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
+from judgepanel.present.entry import Entry
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.robustness.jury import PRIOR_VOTES, Jury, JurySpec
+from judgepanel.studies.robustness.jury import JURY, PRIOR_VOTES, Jury, JurySpec
 from judgepanel.words.numbers import interval, percent, sig, with_interval
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, numbers
@@ -170,3 +171,6 @@ def present(result: Jury, spec: JurySpec) -> list[Block]:
             "judges of the mean accuracy a majority would need to err as often."
         ),
     ]
+
+
+ENTRY = Entry(JURY, present)

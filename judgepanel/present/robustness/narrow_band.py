@@ -9,7 +9,8 @@ import plotly.graph_objects as go
 
 from judgepanel.figures.style import CURATE_LINE, DOTTED, INCLUDE, NEUTRAL, error_bars, laid_out
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
-from judgepanel.studies.robustness.narrow_band import NarrowBandSpec
+from judgepanel.present.entry import Entry
+from judgepanel.studies.robustness.narrow_band import NARROW_BAND, NarrowBandSpec
 from judgepanel.studies.robustness.narrow_band_result import NarrowBand
 from judgepanel.words.numbers import fixed, listed, percent, sig
 from judgepanel.words.tables import Column, differences, ends, numbers, text
@@ -138,3 +139,6 @@ def present(
             "on your votes but what is said of this panel."
         ),
     ]
+
+
+ENTRY = Entry(NARROW_BAND, present, single="its judges are simulated")

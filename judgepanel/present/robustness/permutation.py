@@ -10,9 +10,10 @@ import plotly.graph_objects as go
 from judgepanel.figures.style import BAND_OPACITY, INCLUDE, NEUTRAL, laid_out, with_opacity
 from judgepanel.kernels.aggregate.aggregation import cross_fits
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, drawing
+from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.scoring.inference import MARGIN
-from judgepanel.studies.robustness.permutation import PermutationSpec
+from judgepanel.studies.robustness.permutation import PERMUTATION, PermutationSpec
 from judgepanel.studies.robustness.permutation_result import Permutation
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
@@ -131,3 +132,11 @@ def default_specs(
             settings=settings, aggregator=shown.aggregator, calibrator=shown.calibrator
         ),
     )
+
+
+ENTRY = Entry(
+    PERMUTATION,
+    present,
+    default_specs,
+    single="every permutation would need recommendations of its own",
+)

@@ -18,9 +18,11 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.present.entry import Entry
+from judgepanel.present.pipeline import panel_spec
 from judgepanel.present.trust.shares import GROUPING_NAMES, NOT_YET, fitted_on, share_text
 from judgepanel.scoring.conformal import SET_NAMES, SET_WORDS, one_slice
-from judgepanel.studies.confidence.conformal import ConformalSpec
+from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
 from judgepanel.studies.confidence.conformal_result import Conformal, Grouping
 from judgepanel.words.numbers import fixed, listed, percent, share_level
 from judgepanel.words.sentences import CODING
@@ -183,3 +185,6 @@ def _method(result: Conformal) -> Method:
         "groups have a threshold a group and promise it there. The promise is about the mean over "
         "slices and items that are drawn alike."
     )
+
+
+ENTRY = Entry(CONFORMAL, present, panel_spec(CONFORMAL.spec))

@@ -20,10 +20,11 @@ from judgepanel.present.blocks import (
     by_calibrator,
     drawing,
 )
+from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.present.trust import label_budget
 from judgepanel.present.trust.label_budget_sentences import again_sentence
-from judgepanel.studies.budget.fraction_sweep import FractionSweepSpec
+from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP, FractionSweepSpec
 from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
 from judgepanel.studies.budget.label_budget import LabelBudgetSpec
 from judgepanel.studies.contest.averaged import AVERAGE
@@ -234,3 +235,6 @@ def sweep_spec(budget: LabelBudgetSpec) -> FractionSweepSpec:
         calibrators=budget.calibrators,
         panels=budget.panels,
     )
+
+
+ENTRY = Entry(FRACTION_SWEEP, present, default_specs)

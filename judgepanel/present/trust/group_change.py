@@ -6,10 +6,11 @@ import numpy as np
 
 from judgepanel.figures.dots import dots
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
+from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.present.trust import scope
 from judgepanel.studies.contest.averaged import AVERAGE
-from judgepanel.studies.scope.group_change import By, GroupChangeSpec
+from judgepanel.studies.scope.group_change import GROUP_CHANGE, By, GroupChangeSpec
 from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.scope import ScopeSpec
 from judgepanel.studies.settings import Settings
@@ -140,3 +141,6 @@ def group_spec(spec: ScopeSpec, by: By, group: tuple[str, ...] | None = None) ->
         aggregators=spec.compared,
         calibrator=spec.calibrator,
     )
+
+
+ENTRY = Entry(GROUP_CHANGE, present, default_specs)

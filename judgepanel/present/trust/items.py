@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from judgepanel.figures.dots import groups_figure
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
+from judgepanel.present.entry import Entry
+from judgepanel.present.pipeline import panel_spec
 from judgepanel.present.trust.shares import GROUPING_NAMES, NOT_YET, fitted_on, share_text
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.confidence.items import ItemsSpec
+from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
 from judgepanel.studies.confidence.items_result import Items, StratumGrouping
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
@@ -156,3 +158,6 @@ def _method(result: Items) -> Method:
         "thirds, equal values together. It counts the votes of all judges of the analysis. The "
         "table that the command writes has every item."
     )
+
+
+ENTRY = Entry(ITEMS, present, panel_spec(ITEMS.spec))

@@ -20,6 +20,7 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import OFFERED, Pipeline, affordable_splits
 from judgepanel.present.trust.label_budget_sentences import (
     again_sentence,
@@ -33,7 +34,7 @@ from judgepanel.present.trust.label_budget_sentences import (
     tolerance,
     versus,
 )
-from judgepanel.studies.budget.label_budget import LabelBudgetSpec
+from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.budget.label_budget_result import (
     NEXT,
     LabelBudget,
@@ -268,3 +269,6 @@ def budget_spec(
         panels=(panel,) if aggregator != AVERAGE and cross_fits(aggregator) else BUDGET_PANELS,
         beside=beside,
     )
+
+
+ENTRY = Entry(LABEL_BUDGET, present, default_specs)

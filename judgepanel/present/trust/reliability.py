@@ -20,6 +20,8 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.present.entry import Entry
+from judgepanel.present.pipeline import panel_spec
 from judgepanel.present.trust.shares import (
     ASKED,
     NOT_YET,
@@ -34,6 +36,7 @@ from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
 from judgepanel.studies.confidence.reliability import (
     FEW_ITEMS,
+    RELIABILITY,
     STATED_BINS,
     Bins,
     Reliability,
@@ -362,3 +365,6 @@ def _method(result: Reliability) -> Method:
         f"intercept: labels regressed on the stated log-odds. {arm_name(5)} and the like are "
         "ranked on the calibration items of each split."
     )
+
+
+ENTRY = Entry(RELIABILITY, present, panel_spec(RELIABILITY.spec))

@@ -32,6 +32,7 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import Pipeline, affordable_splits
 from judgepanel.present.trust.scope_sentences import (
     curve_note,
@@ -47,7 +48,7 @@ from judgepanel.studies.scope.grade_order import GRADED
 from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.parse import FILTER_RATE, REVIEW_RATE
 from judgepanel.studies.scope.saturation import Saturation, written_change
-from judgepanel.studies.scope.scope import ScopeSpec
+from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
@@ -373,3 +374,6 @@ def default_specs(votes: VoteMatrix, settings: Settings, shown: Pipeline) -> tup
         few = affordable_splits(settings, AVERAGE)
         return (ScopeSpec(settings=few, aggregator=AVERAGE, calibrator=FEW_MEMBER[1]),)
     return (ScopeSpec(settings=settings, aggregator=shown.aggregator, calibrator=shown.calibrator),)
+
+
+ENTRY = Entry(SCOPE, present, default_specs)

@@ -7,6 +7,8 @@ import plotly.graph_objects as go
 
 from judgepanel.figures.style import BAND_OPACITY, DOTTED, INCLUDE, NEUTRAL, laid_out, with_opacity
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
+from judgepanel.present.entry import Entry
+from judgepanel.present.pipeline import panel_spec
 from judgepanel.present.trust.shares import (
     ASKED,
     NOT_YET,
@@ -19,7 +21,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
 from judgepanel.studies.confidence.reliability import FEW_ITEMS
-from judgepanel.studies.confidence.selective import Selective, SelectiveSpec
+from judgepanel.studies.confidence.selective import SELECTIVE, Selective, SelectiveSpec
 from judgepanel.words.numbers import capital, fixed, percent, share_level, with_interval
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column
@@ -172,3 +174,6 @@ def present(result: Selective, spec: SelectiveSpec) -> list[Block]:
             "items and new panels; they count items (or groups), never evaluations."
         ),
     ]
+
+
+ENTRY = Entry(SELECTIVE, present, panel_spec(SELECTIVE.spec))

@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL, laid_out
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing
-from judgepanel.studies.methods.calibrator_design import CalibratorDesign, CalibratorDesignSpec
+from judgepanel.present.entry import Entry
+from judgepanel.studies.methods.calibrator_design import (
+    CALIBRATOR_DESIGN,
+    CalibratorDesign,
+    CalibratorDesignSpec,
+)
 from judgepanel.words.numbers import fixed, level
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CALIBRATOR_NAMES, CODING
 from judgepanel.words.tables import Column, levels, numbers, text
@@ -129,3 +134,6 @@ def present(
             "The column 'constant score' is what no judge at all gets through the same calibrator."
         ),
     ]
+
+
+ENTRY = Entry(CALIBRATOR_DESIGN, present)

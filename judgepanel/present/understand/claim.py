@@ -20,6 +20,7 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.present.understand.claim_sentences import (
     MEASURES_CODING,
@@ -35,7 +36,7 @@ from judgepanel.present.understand.claim_sentences import (
     step_sentences,
 )
 from judgepanel.present.understand.published import PAPER, DataSet, looks_like, published_of
-from judgepanel.studies.claim.claim import ClaimSpec
+from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.claim.steps import Step
 from judgepanel.studies.compare import arm_name
@@ -267,3 +268,6 @@ def _method() -> Method:
 def default_specs(votes: VoteMatrix, settings: Settings, shown: Pipeline) -> tuple[ClaimSpec, ...]:
     """Return the spec with joint, then the one without it, if only that has been computed."""
     return ClaimSpec(settings=settings), ClaimSpec(settings=settings, joint=False)
+
+
+ENTRY = Entry(CLAIM, present, default_specs)

@@ -24,11 +24,14 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.present.decide.decision import decision_sentence
 from judgepanel.present.decide.panel_judges import weights_frame
+from judgepanel.present.entry import Entry
 from judgepanel.present.understand.grade_curve import grade_blocks
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.judges.grade_curve import GradeCurve
-from judgepanel.studies.judges.judges import JudgesSpec
+from judgepanel.studies.judges.grade_curve import GradeCurve, grade_curves
+from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
 from judgepanel.studies.judges.judges_result import MAP_JUDGES, Judges
+from judgepanel.studies.settings import prepare
+from judgepanel.votes import VoteMatrix
 from judgepanel.words.numbers import counted, fixed, interval, sig
 from judgepanel.words.sentences import AGGREGATOR_NAMES
 from judgepanel.words.tables import Column, levels, numbers, text
@@ -278,3 +281,11 @@ def _method(result: Judges) -> Method:
         f"{result.n_rounds} random halves of the labelled items.{most} Weights are fitted to all "
         "labelled items and all judges."
     )
+
+
+def view(votes: VoteMatrix, spec: JudgesSpec) -> JudgesView:
+    """Return the curves of judges' grades."""
+    return JudgesView(curves=grade_curves(prepare(votes, spec.settings)))
+
+
+ENTRY = Entry(JUDGES, present, view=view)

@@ -9,7 +9,7 @@ import numpy as np
 
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.method_grid import GridCells, method_grid
-from judgepanel.figures.panel_curve import METRIC_NAMES
+from judgepanel.figures.style import METRIC_NAMES
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -20,7 +20,8 @@ from judgepanel.present.blocks import (
     paragraphs,
 )
 from judgepanel.present.decide.decision import decision_sentence
-from judgepanel.studies.methods.method_grid import MethodGrid, MethodGridSpec
+from judgepanel.present.entry import Entry
+from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.votes.installed import documentation
 from judgepanel.words.numbers import capital, counted, fixed, level, listed, percent
 from judgepanel.words.sentences import (
@@ -254,3 +255,6 @@ def _method(result: MethodGrid) -> Method:
         "comparison of two pipelines that was planned beforehand, as on Scope or Panel curve, can "
         f"show what it cannot. How each aggregator works: {documentation('aggregators')}."
     )
+
+
+ENTRY = Entry(METHOD_GRID, present)

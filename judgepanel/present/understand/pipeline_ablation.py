@@ -7,9 +7,10 @@ import plotly.graph_objects as go
 
 from judgepanel.figures.dots import MOST_PANELS, dots
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing
+from judgepanel.present.entry import Entry
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.methods.ablation_result import STEP_WORDS, PipelineAblation
-from judgepanel.studies.methods.pipeline_ablation import PipelineAblationSpec
+from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
 from judgepanel.words.numbers import capital, counted, fixed, percent, with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 from judgepanel.words.tables import Column, differences, levels, numbers, text
@@ -112,3 +113,6 @@ def present(result: PipelineAblation, spec: PipelineAblationSpec) -> list[Block]
             "left over."
         ),
     ]
+
+
+ENTRY = Entry(PIPELINE_ABLATION, present)

@@ -18,7 +18,9 @@ from judgepanel.figures.style import (
     with_opacity,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
+from judgepanel.present.entry import Entry
 from judgepanel.studies.judges.variance_decomposition import (
+    VARIANCE_DECOMPOSITION,
     VarianceDecomposition,
     VarianceDecompositionSpec,
 )
@@ -175,3 +177,6 @@ def present(result: VarianceDecomposition, spec: VarianceDecompositionSpec) -> l
             "these; the lower bar divides the variance of the fitted logits, interaction included."
         ),
     ]
+
+
+ENTRY = Entry(VARIANCE_DECOMPOSITION, present)

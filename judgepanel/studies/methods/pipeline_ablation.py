@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.calibrate.features import FeatureColumns
+from judgepanel.kernels.calibrate.features import FeatureColumns, feature_columns
 from judgepanel.kernels.evaluate.pipeline import (
     SLICE,
     STEPS,
@@ -26,7 +26,6 @@ from judgepanel.kernels.evaluate.pipeline import (
     PipelineScores,
     evaluate_pipeline,
 )
-from judgepanel.models.residual import feature_columns
 from judgepanel.scoring.conformal import LEVELS, labels_needed
 from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.interval import Interval

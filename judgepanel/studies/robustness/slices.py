@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.features import feature_columns
 from judgepanel.kernels.evaluate.density_ratio import disagreement
-from judgepanel.models.residual import feature_columns
 from judgepanel.studies.settings import Prepared
 from judgepanel.votes import InputError
 from judgepanel.votes.errors import quote_value

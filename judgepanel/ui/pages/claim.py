@@ -7,7 +7,8 @@ from dataclasses import replace
 import streamlit as st
 
 from judgepanel.present.blocks import Method
-from judgepanel.present.registry import CLAIM_PAGE, ENTRIES
+from judgepanel.present.pages import CLAIM_PAGE
+from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import study_blocks
 from judgepanel.present.understand.claim import JOINT_TITLE, ClaimView, sources
 from judgepanel.present.understand.claim_sentences import claim_sentence, tone

@@ -25,7 +25,7 @@ from judgepanel.ui.frame import (
     show_errors,
 )
 from judgepanel.ui.pages.home import choose_two, outcome
-from judgepanel.ui.session import COMPARE, PARAMETER, is_reader, workspace
+from judgepanel.ui.session import COMPARE, PARAMETER, workspace
 from judgepanel.ui.widgets import how_study, section_answer, table
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.words.compare import (
@@ -50,11 +50,6 @@ _STYLE = """<style>
 </style>"""
 
 Step = tuple[Study[Any, Any, Any], PageContext, Spec, str]
-
-
-def is_asked() -> bool:
-    """Whether the URL asks for two analyses; a reader has only one."""
-    return COMPARE in st.query_params and PARAMETER in st.query_params and not is_reader()
 
 
 @show_errors()

@@ -12,8 +12,9 @@ from streamlit.delta_generator import DeltaGenerator
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.blocks import Table
+from judgepanel.present.pages import CONFIDENCE_PAGE
 from judgepanel.present.pipeline import Pipeline, pipeline_of
-from judgepanel.present.registry import CONFIDENCE_PAGE, ENTRIES
+from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import described_table
 from judgepanel.present.trust.conformal import ConformalView
 from judgepanel.present.trust.items import ItemsView, item_table
@@ -38,7 +39,8 @@ from judgepanel.studies.confidence.reliability import (
 from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
 from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.settings import grouped_votes
-from judgepanel.ui.controls import aggregator_control, begins_with, folded, offered_aggregators
+from judgepanel.ui.controls import aggregator_control, folded, offered_aggregators
+from judgepanel.ui.defaults import begins_with
 from judgepanel.ui.frame import PageContext, answer
 from judgepanel.ui.pipeline import (
     is_refining,

@@ -9,8 +9,9 @@ from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, ANY_AGGREGATOR
 from judgepanel.kernels.aggregate.prefixes import RANKINGS
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.decide.panel_curve import PanelCurveView, curve_answer, headline
+from judgepanel.present.pages import CURVE_PAGE
 from judgepanel.present.pipeline import Pipeline
-from judgepanel.present.registry import CURVE_PAGE, ENTRIES
+from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.panel.panel_curve import (
     CHOICE_SIZES,
     DENSE_JUDGES,

@@ -15,8 +15,8 @@ from judgepanel.service import Analysis, DatabaseProblem, NotFound, SignInFirst
 from judgepanel.ui.access import AccessProblem
 from judgepanel.ui.frame import problem
 from judgepanel.ui.session import COMPARE, PARAMETER, workspace
-from judgepanel.words.compare import settings_words
 from judgepanel.words.numbers import counted, minute
+from judgepanel.words.sentences import settings_words
 from judgepanel.words.text import in_html, markdown, plain
 
 CURVE = "pages/panel_curve.py"

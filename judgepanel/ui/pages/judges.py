@@ -9,7 +9,8 @@ import streamlit as st
 from judgepanel.figures.redundancy import judge_card
 from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import both_orders
-from judgepanel.present.registry import ENTRIES, JUDGES_PAGE
+from judgepanel.present.pages import JUDGES_PAGE
+from judgepanel.present.registry import ENTRIES
 from judgepanel.present.understand.grade_curve import (
     GRADE_NOTE,
     grade_figure,

@@ -10,8 +10,9 @@ import streamlit as st
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.present.pages import BUDGET_PAGE
 from judgepanel.present.pipeline import OFFERED, Pipeline, pipeline_of
-from judgepanel.present.registry import BUDGET_PAGE, ENTRIES
+from judgepanel.present.registry import ENTRIES
 from judgepanel.present.trust.fraction_sweep import SweepView, sweep_spec
 from judgepanel.present.trust.label_budget import (
     BUDGET_PANELS,

@@ -9,8 +9,10 @@ import streamlit as st
 
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.evaluate.grid import FORMS
+from judgepanel.present.entry import Entry
+from judgepanel.present.pages import METHODS_PAGE
 from judgepanel.present.pipeline import Pipeline
-from judgepanel.present.registry import ENTRIES, METHODS_PAGE, Entry
+from judgepanel.present.registry import ENTRIES
 from judgepanel.present.understand.calibrator_design import CalibratorDesignView
 from judgepanel.present.understand.method_grid import MethodGridView, grid_sentence
 from judgepanel.studies.contract import Spec

@@ -18,7 +18,8 @@ from judgepanel.present.decide.recommend import (
     recommendation_sentence,
     reservations,
 )
-from judgepanel.present.registry import ENTRIES, RECOMMENDED_PAGE
+from judgepanel.present.pages import RECOMMENDED_PAGE
+from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.panel.what_if import WHAT_IF
 from judgepanel.ui.frame import PageContext, answer, problem
 from judgepanel.ui.pages.recommended_options import recommend_spec, with_candidate

@@ -16,8 +16,9 @@ from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.present.blocks import Document, Table
 from judgepanel.present.decide.panel_judges import weights_frame
 from judgepanel.present.decide.value import value_spec
+from judgepanel.present.pages import SCOPE_PAGE
 from judgepanel.present.recommendation_report import recommendation_report
-from judgepanel.present.registry import ENTRIES, SCOPE_PAGE
+from judgepanel.present.registry import ENTRIES
 from judgepanel.present.trust.scope_sentences import scope_sentence
 from judgepanel.render.html import html_text
 from judgepanel.studies.scope.scope import SCOPE

@@ -13,8 +13,9 @@ from judgepanel.present.decide.cost import cost_spec
 from judgepanel.present.decide.decision import other_pipeline
 from judgepanel.present.decide.escalation import escalation_spec
 from judgepanel.present.decide.value import ValueView, value_spec
+from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import pipeline_of
-from judgepanel.present.registry import ENTRIES, Entry
+from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.cost.cost import COST

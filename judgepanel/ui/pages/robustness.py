@@ -14,13 +14,15 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.transfer import METHODS
 from judgepanel.present.decide.decision import other_pipeline
+from judgepanel.present.entry import Entry
+from judgepanel.present.pages import ROBUSTNESS_PAGE
 from judgepanel.present.pipeline import REFITTED, Pipeline, pipeline_of
-from judgepanel.present.registry import ENTRIES, ROBUSTNESS_PAGE, Entry
-from judgepanel.present.robustness import distortion, slices, transfer
+from judgepanel.present.registry import ENTRIES
+from judgepanel.present.robustness import difficulty_transfer, distortion, slice_transfer
 from judgepanel.present.robustness.corruption import SCENARIO_NAMES, CorruptionView
+from judgepanel.present.robustness.difficulty_transfer import CARRIED, METHOD_NAMES, TransferView
 from judgepanel.present.robustness.distortion import DistortionView
 from judgepanel.present.robustness.narrow_band import NarrowBandView
-from judgepanel.present.robustness.transfer import CARRIED, METHOD_NAMES, TransferView
 from judgepanel.present.robustness.worst import worst_finding
 from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contract import Spec
@@ -61,7 +63,7 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     entry = ENTRIES[DIFFICULTY_TRANSFER.name]
     with folded():
         pipeline, method = _transfer_controls(context, pipeline_of(recommendation))
-    (spec,) = transfer.default_specs(context.votes, context.analysis.settings, pipeline)
+    (spec,) = difficulty_transfer.default_specs(context.votes, context.analysis.settings, pipeline)
     view = TransferView(_calibrator(pipeline), method)
     pipeline_note(
         context,
@@ -170,8 +172,8 @@ def _spec(context: PageContext, pipeline: Pipeline, entry: Entry) -> Spec:
 def _slice_spec(context: PageContext, pipeline: Pipeline) -> SliceTransferSpec:
     chosen = st.session_state.get(_FEATURE, st.query_params.get(_FEATURE))
     if chosen not in _features(context):
-        chosen = slices.first_feature(context.votes, context.analysis.settings)
-    return slices.slice_spec(context.analysis.settings, pipeline, chosen)
+        chosen = slice_transfer.first_feature(context.votes, context.analysis.settings)
+    return slice_transfer.slice_spec(context.analysis.settings, pipeline, chosen)
 
 
 def _features(context: PageContext) -> list[str]:
@@ -180,7 +182,7 @@ def _features(context: PageContext) -> list[str]:
 
 def _slices(context: PageContext, pipeline: Pipeline) -> tuple[Spec, None]:
     names = _features(context)
-    first = slices.first_feature(context.votes, context.analysis.settings)
+    first = slice_transfer.first_feature(context.votes, context.analysis.settings)
     if len(names) > 1 and first is not None:
         st.selectbox(
             "Slices by",

@@ -10,8 +10,9 @@ import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.blocks import Command, Table
+from judgepanel.present.pages import SCOPE_PAGE
 from judgepanel.present.pipeline import Pipeline, pipeline_of
-from judgepanel.present.registry import ENTRIES, SCOPE_PAGE
+from judgepanel.present.registry import ENTRIES
 from judgepanel.present.trust.group_change import group_spec
 from judgepanel.present.trust.scope import ScopeView, check_figures, default_specs
 from judgepanel.present.trust.scope_sentences import (

@@ -7,7 +7,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from judgepanel.figures.judges import coverage_strip
 from judgepanel.present.blocks import Table
-from judgepanel.present.registry import COVERAGE_PAGE
+from judgepanel.present.pages import COVERAGE_PAGE
 from judgepanel.service import Analysis
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.access import mind_cookies

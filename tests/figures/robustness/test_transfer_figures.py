@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.figures.style import CURATE_FILL
+from judgepanel.present.robustness.difficulty_transfer import transfer_figure
 from judgepanel.present.robustness.permutation import permutation_figure
-from judgepanel.present.robustness.slices import slice_figure
-from judgepanel.present.robustness.transfer import transfer_figure
+from judgepanel.present.robustness.slice_transfer import slice_figure
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,

@@ -11,7 +11,7 @@ from judgepanel.present.robustness.corruption import corruption_figure
 from judgepanel.present.robustness.distortion import DISTORTION_NAMES, distortion_figure
 from judgepanel.present.robustness.jury import FLOOR, jury_figure
 from judgepanel.present.robustness.narrow_band import band_figure
-from judgepanel.present.robustness.weighting import weighting_figure
+from judgepanel.present.robustness.reliability_weighting import weighting_figure
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec
 from judgepanel.studies.robustness.distortion import DISTORTION, DistortionSpec

@@ -6,8 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.kernels.calibrate.features import MAX_CATEGORIES, FeatureEncoder, fit_encoder
-from judgepanel.models.residual import feature_columns
+from judgepanel.kernels.calibrate.features import (
+    MAX_CATEGORIES,
+    FeatureEncoder,
+    feature_columns,
+    fit_encoder,
+)
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.votes import InputError
 

@@ -16,7 +16,9 @@ from judgepanel.figures.style import (
     with_opacity,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, paragraphs
+from judgepanel.present.entry import Entry
 from judgepanel.studies.robustness.reliability_weighting import (
+    RELIABILITY_WEIGHTING,
     ReliabilityWeighting,
     ReliabilityWeightingSpec,
 )
@@ -146,3 +148,6 @@ def present(result: ReliabilityWeighting, spec: ReliabilityWeightingSpec) -> lis
             "of votes that err together is too sure of the others."
         ),
     ]
+
+
+ENTRY = Entry(RELIABILITY_WEIGHTING, present)

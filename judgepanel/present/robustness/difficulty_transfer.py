@@ -20,10 +20,14 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import Pipeline, affordable_splits
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.averaged import AVERAGE
-from judgepanel.studies.robustness.difficulty_transfer import DifficultyTransferSpec
+from judgepanel.studies.robustness.difficulty_transfer import (
+    DIFFICULTY_TRANSFER,
+    DifficultyTransferSpec,
+)
 from judgepanel.studies.robustness.difficulty_transfer_result import (
     ABROAD,
     SOURCES,
@@ -346,3 +350,6 @@ def default_specs(
 def carried(calibrator: Calibrator) -> tuple[Calibrator, ...]:
     """Return the calibrators to transfer, the given one first."""
     return tuple(dict.fromkeys((calibrator, *CARRIED)))
+
+
+ENTRY = Entry(DIFFICULTY_TRANSFER, present, default_specs)

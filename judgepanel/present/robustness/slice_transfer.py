@@ -18,9 +18,10 @@ from judgepanel.figures.style import (
     laid_out,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
+from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import Pipeline, affordable_splits
-from judgepanel.present.robustness.transfer import WAITING
-from judgepanel.studies.robustness.slice_transfer import SliceTransferSpec
+from judgepanel.present.robustness.difficulty_transfer import WAITING
+from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
 from judgepanel.studies.robustness.slice_transfer_result import Outcome, SliceTransfer
 from judgepanel.studies.robustness.slices import slices_of
 from judgepanel.studies.settings import Settings, grouped_votes, prepare
@@ -191,3 +192,6 @@ def slice_spec(settings: Settings, shown: Pipeline, feature: str | None) -> Slic
 def first_feature(votes: VoteMatrix, settings: Settings) -> str | None:
     """Return the feature that defines slices initially."""
     return slices_of(prepare(grouped_votes(votes, settings), settings), None, 4).feature
+
+
+ENTRY = Entry(SLICE_TRANSFER, present, default_specs)

@@ -1,0 +1,53 @@
+"""The pages of the dashboard, in the order of its menu."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the dashboard: its file, its menu title, and the question it answers."""
+
+    file: str
+    title: str
+    question: str
+    group: str
+
+
+CURVE_PAGE = Page("pages/panel_curve.py", "Panel curve", "Keep all judges, or the top k?", "Decide")
+RECOMMENDED_PAGE = Page(
+    "pages/recommended_panel.py",
+    "Recommended panel",
+    "Which judges, and which pipeline?",
+    "Decide",
+)
+CONFIDENCE_PAGE = Page(
+    "pages/confidence.py", "Confidence", "Can the probabilities be believed?", "Trust"
+)
+BUDGET_PAGE = Page("pages/label_budget.py", "Label budget", "How many labels do we need?", "Trust")
+SCOPE_PAGE = Page("pages/scope.py", "Scope", "Is the recommendation safe here?", "Trust")
+ROBUSTNESS_PAGE = Page("pages/robustness.py", "Robustness", "What would break it?", "Trust")
+COVERAGE_PAGE = Page(
+    "pages/coverage.py", "Coverage", "Did we read what the judges wrote?", "Understand"
+)
+JUDGES_PAGE = Page("pages/judges.py", "Judges", "Who adds what?", "Understand")
+METHODS_PAGE = Page(
+    "pages/methods.py", "Methods", "Which aggregator, and which calibrator?", "Understand"
+)
+CLAIM_PAGE = Page(
+    "pages/claim.py", "The claim", "Does the paper's reversal hold here?", "Understand"
+)
+PAGES = (
+    CURVE_PAGE,
+    RECOMMENDED_PAGE,
+    CONFIDENCE_PAGE,
+    BUDGET_PAGE,
+    SCOPE_PAGE,
+    ROBUSTNESS_PAGE,
+    COVERAGE_PAGE,
+    JUDGES_PAGE,
+    METHODS_PAGE,
+    CLAIM_PAGE,
+)
+"""Pages in menu order; Start precedes them, Coverage has no study."""
