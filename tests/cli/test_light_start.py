@@ -1,4 +1,4 @@
-"""A command imports only what it uses: no figures, estimators, database or server unless needed."""
+"""Commands and the first page import what they use: no figures, estimators, database or server."""
 
 import subprocess
 import sys
@@ -51,6 +51,13 @@ def modules_of(script, *arguments):
     return set(ran.stderr.splitlines())
 
 
+START_PAGE = """
+import sys
+import judgepanel.ui.frame, judgepanel.ui.pages.start
+print(*sys.modules, sep="\\n", file=sys.stderr)
+"""
+
+
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_what_the_parser_answers_needs_no_library(option):
     assert not imported(option) & (HEAVY | FRAMES)
@@ -71,3 +78,17 @@ def test_score_imports_no_figures_estimators_or_database(cli, tmp_path):
     modules = imported("score", panel, VOTES, "--out", out)
     assert len(out.read_text("utf-8").splitlines()) == len(VOTES.read_text("utf-8").splitlines())
     assert not modules & needless()
+
+
+def test_a_study_imports_no_estimators_and_no_study_of_another_page():
+    modules = imported("curve", VOTES, "--splits", "2", "--jobs", "1")
+    assert "judgepanel.studies.panel.panel_curve" in modules
+    assert "sklearn" not in modules
+    others = ("robustness.corruption", "methods.method_grid", "scope.scope", "claim.claim")
+    assert not modules & {f"judgepanel.studies.{other}" for other in others}
+
+
+def test_the_start_page_imports_neither_studies_nor_what_they_compute_with():
+    modules = modules_of(START_PAGE)
+    assert not modules & ({"sklearn", "scipy.stats", "scipy.optimize"} & needless())
+    assert not modules & {"judgepanel.present.registry", "judgepanel.decision.recommend"}
