@@ -34,6 +34,7 @@ BENCHES = {
     "robustness": "permuted labels, transfer and importance weights: sizes and repairs",
     "robustness_votes": "damaged votes, weighting, juries: tests, coverage, real votes",
     "value": "what judges are worth: quick refits against exact ones, time, coverage",
+    "waits": "what people wait for, against the targets: commands, large files, Dask, pages",
     "collect": "asking judges: calls a second against a loopback endpoint, memory over many",
     "verdicts": "outputs of judges: speed of reading, and LLMBar's own reading beside ours",
     "position": "rare permuted labels used with their swaps: claims made without a condition",

@@ -30,14 +30,14 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from benchmarks.process import MIB
 from benchmarks.report import Report, Table, cores, say
-from judgepanel.present import registry
+from judgepanel.present.pages import PAGES as MENU
 from judgepanel.service import SqlWorkspace
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ["", *(Path(page.file).stem for page in registry.PAGES)]
+PAGES = ["", *(Path(page.file).stem for page in MENU)]
 SAMPLE, SPLITS = "clean_pairwise", 20
 SESSIONS, VIEWS = 20, 200
 PAUSE = 10.0

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.present import registry
+from judgepanel.present.pages import CLAIM_PAGE
 from judgepanel.present.registry import ENTRIES, Entry
 from judgepanel.service import NotFound, ServerProblem
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
@@ -340,7 +340,7 @@ def test_a_panel_picked_by_hand_is_measured_and_can_be_exported() -> None:
 def test_a_database_that_goes_away_while_a_page_is_drawn_is_said_in_its_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    app = open_app(registry.CLAIM_PAGE.file, analysis=prepared("clean_pairwise", splits=4))
+    app = open_app(CLAIM_PAGE.file, analysis=prepared("clean_pairwise", splits=4))
     until(app, lambda: downloads_of(app))
 
     def away(*_: object) -> None:

@@ -220,10 +220,7 @@ def test_a_registered_study_is_drawn_on_its_page(
     """Below the page's own; on the recommended panel's it needs a recommendation first."""
     pages = [page for page in PAGES if entries_of(page) and page != RECOMMENDED_PAGE]
     jury = ENTRIES[JURY.name]
-    more = {
-        page: replace(jury, study=replace(JURY, name=f"new_on_{page.title}"), page=page)
-        for page in pages
-    }
+    more = {page: replace(jury, study=replace(JURY, name=f"new_on_{page.title}")) for page in pages}
     monkeypatch.setattr(
         "judgepanel.ui.render.entries_of", lambda page: (*entries_of(page), more[page])
     )

@@ -1,0 +1,296 @@
+"""What people wait for: commands, large files, a Dask cluster and pages, against the targets.
+
+Commands run as a user runs them, imports included. Files that are not real are simulated. Memory is
+the peak of the command's own process; large votes are computed in one process.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.process import GIB
+from benchmarks.real import real_path
+from benchmarks.report import Report, Table, cores, say
+from judgepanel.votes import VoteMatrix
+from judgepanel.votes.simulate import SimulationSpec, simulate
+from tests.browser.conftest import CHROMIUM_OPTIONS, PATIENCE, ROOT, serving
+from tests.browser.driver import (
+    answer,
+    finished_curve,
+    finished_judges,
+    finished_panel,
+    idle,
+    upload,
+)
+from tests.dask_cluster import DaskCluster
+
+SPLITS, DASK_SPLITS = 100, 300
+SCORED = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Seconds (or a ratio of times) that something took, and at most should have taken."""
+
+    work: str
+    measured: float
+    target: float
+    unit: str = "s"
+    at_least: bool = False
+
+    @property
+    def met(self) -> bool:
+        return self.measured >= self.target if self.at_least else self.measured <= self.target
+
+    def row(self) -> tuple[str, ...]:
+        bound = "at least" if self.at_least else "at most"
+        target = f"{bound} {self.target:g} {self.unit}"
+        return (
+            self.work,
+            f"{self.measured:.2f} {self.unit}",
+            target,
+            "met" if self.met else "MISSED",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """Seconds and peak memory (GiB) of a command."""
+
+    seconds: float
+    peak: float
+
+
+def run(rounds: int = 5, servers: int = 3) -> Report:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        waits = [
+            *_short(folder, rounds),
+            *_recommendations(folder),
+            *_large(folder),
+            *_on_dask(folder),
+            *_in_the_browser(folder, servers),
+        ]
+    missed = [wait.work for wait in waits if not wait.met]
+    met = f"{len(waits) - len(missed)} of {len(waits)} targets met"
+    return Report(
+        "Waits: what people wait for",
+        f"The first three commands are medians of {rounds} rounds, pages those of {servers} "
+        "servers that were just started; the others ran once, all imports included.",
+        [
+            Table(
+                "Against the targets",
+                ("work", "measured", "target", ""),
+                [wait.row() for wait in waits],
+                "Peaks are those of the command's own process. Files that are not named are "
+                "simulated. Browser: a Chromium without a window on the same machine.",
+            )
+        ],
+        (f"{met}; missed: {', '.join(missed)}." if missed else f"{met}.",),
+    )
+
+
+def command(*words: object) -> Ran:
+    """Run the command line in a process of its own."""
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "judgepanel", *map(str, words)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    with process.stderr as stream:
+        error = stream.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if status:
+        raise RuntimeError(error.decode())
+    unit = 1 if sys.platform == "darwin" else 1024
+    result = Ran(time.perf_counter() - started, usage.ru_maxrss * unit / GIB)
+    say(f"{words[0]} {result.seconds:.2f} s, {result.peak:.2f} GiB")
+    return result
+
+
+def _short(folder: Path, rounds: int) -> list[Wait]:
+    votes, panel, some = real_path("llmbar"), folder / "panel.json", folder / "some.csv"
+    lines = votes.read_text("utf-8").splitlines(keepends=True)
+    some.write_text("".join(lines[: SCORED + 1]), "utf-8")
+    command("recommend", votes, "--splits", 2, "--out", panel)
+    works = (
+        ("`--help`", ("--help",), 0.3),
+        ("`inspect`, LLMBar", ("inspect", votes), 0.9),
+        (f"`score`, {SCORED} items", ("score", panel, some, "--out", folder / "scores.csv"), 0.7),
+    )
+    return [
+        Wait(work, statistics.median(command(*words).seconds for _ in range(rounds)), target)
+        for work, words, target in works
+    ]
+
+
+def _recommendations(folder: Path) -> list[Wait]:
+    llmbar, rewardbench = real_path("llmbar"), real_path("rewardbench")
+    crowd = _votes_long(folder / "crowd.parquet", n_items=4_157, n_judges=176, votes_per_item=4)
+    work = f"`recommend`, {SPLITS} splits"
+    alone = command("recommend", llmbar, "--splits", SPLITS, "--jobs", 1).seconds
+    both = command("recommend", llmbar, "--splits", SPLITS).seconds
+    return [
+        Wait(f"{work}, LLMBar", both, 12.0),
+        Wait(f"{work}, LLMBar: 1 worker over {cores()}", alone / both, 1.8, "times", at_least=True),
+        Wait(f"{work}, rewardbench", command("recommend", rewardbench).seconds, 55.0),
+        Wait(f"{work}, 4,157 x 176, 4 votes an item", command("recommend", crowd).seconds, 90.0),
+    ]
+
+
+def _large(folder: Path) -> list[Wait]:
+    wide = _votes_long(folder / "wide.parquet", n_items=30_000, n_judges=1_800, votes_per_item=18)
+    million = simulate(SimulationSpec(n_items=1_000_000, n_judges=20, costs=False))
+    text, table = folder / "million.csv", folder / "million.parquet"
+    frame = _by_item(million)
+    frame.to_csv(text, index=False)
+    frame.to_parquet(table)
+    del million, frame
+    waits = []
+    for name, file, words, seconds, gib in (
+        ("30,000 x 1,800, 18 votes an item", wide, ("curve", 20), 25.0, 2.0),
+        ("30,000 x 1,800, 18 votes an item", wide, ("recommend", 4), 180.0, 2.0),
+        ("1,000,000 x 20", table, ("curve", 20), 60.0, 3.0),
+        ("1,000,000 x 20", table, ("recommend", 4), 300.0, 3.0),
+    ):
+        verb, splits = words
+        ran = command(verb, file, "--splits", splits)
+        work = f"`{verb}`, {name}, {splits} splits"
+        waits += [
+            Wait(work, ran.seconds, seconds),
+            Wait(f"{work}: peak", ran.peak, gib, "GiB"),
+        ]
+    return [*waits, Wait("`inspect`, 1,000,000 x 20, CSV", command("inspect", text).seconds, 5.0)]
+
+
+def _on_dask(folder: Path) -> list[Wait]:
+    """Two workers of a cluster on this machine against two processes."""
+    votes = real_path("llmbar")
+    cluster = DaskCluster(folder, OPENBLAS_NUM_THREADS="1")
+    words = ("recommend", votes, "--splits", DASK_SPLITS)
+    try:
+        cluster.start(workers=2)
+        there = command(*words, "--backend", "dask", "--scheduler", cluster.address).seconds
+    finally:
+        cluster.stop()
+    here = command(*words, "--backend", "loky", "--jobs", 2).seconds
+    work = f"`recommend`, {DASK_SPLITS} splits, LLMBar: 2 Dask workers over 2 processes"
+    return [Wait(work, there / here, 1.15, "times")]
+
+
+def _in_the_browser(folder: Path, servers: int) -> list[Wait]:
+    """Waits on LLMBar of the first visitor of a server."""
+    seconds: dict[str, list[float]] = {}
+    targets: dict[str, float] = {}
+    chromium = os.environ.get("JUDGEPANEL_CHROMIUM")
+    with ExitStack() as stack:
+        browser = stack.enter_context(sync_playwright()).chromium.launch(
+            executable_path=chromium, args=CHROMIUM_OPTIONS
+        )
+        stack.callback(browser.close)
+        for number in range(servers):
+            home = folder / f"server-{number}"
+            home.mkdir()
+            with serving(home, ROOT / "app.py", {}) as server:
+                page = browser.new_page(viewport={"width": 1440, "height": 900})
+                page.set_default_timeout(PATIENCE)
+                for work, target, took in _visit(page, server.url):
+                    say(f"{work}: {took:.2f} s")
+                    targets[work] = target
+                    seconds.setdefault(work, []).append(took)
+                page.close()
+    return [Wait(work, statistics.median(seconds[work]), targets[work]) for work in targets]
+
+
+def _visit(page: Page, url: str) -> list[tuple[str, float, float]]:
+    """Open, upload, analyse, and read the first pages: what was waited for, target, seconds."""
+    steps: list[tuple[str, float, float]] = []
+
+    def timed(work: str, target: float, wait: Callable[[], object], since: float = 0.0) -> float:
+        start = since or time.perf_counter()
+        wait()
+        steps.append((f"browser: {work}", target, time.perf_counter() - start))
+        return start
+
+    def go(name: str) -> None:
+        page.get_by_test_id("stSidebar").get_by_role("link", name=name).click()
+        page.get_by_role("heading", name=name, exact=True).wait_for()
+
+    analyse = page.get_by_role("button", name="Analyse")
+
+    def first_page() -> None:
+        page.goto(url)
+        page.get_by_role("button", name="A hard panel").wait_for()
+
+    def uploaded() -> None:
+        upload(page, real_path("llmbar"))
+        analyse.wait_for()
+
+    def first_plot() -> None:
+        analyse.click()
+        page.wait_for_url("**/panel_curve?*")
+        drawn = '[data-testid="stElementContainer"][data-stale="false"] .js-plotly-plot'
+        page.locator(f"{drawn} .scatterlayer").first.wait_for(state="attached")
+
+    def first_words(name: str) -> Callable[[], None]:
+        def wait() -> None:
+            go(name)
+            answer(page).first.wait_for()
+
+        return wait
+
+    def judges() -> None:
+        go("Judges")
+        finished_judges(page)
+
+    timed("first page of a cold server", 2.0, first_page)
+    timed("upload, until ready", 1.0, uploaded)
+    idle(page)
+    clicked = timed("Analyse, until the first figure", 0.6, first_plot)
+    timed("Analyse, until the final curve", 2.0, lambda: finished_curve(page), clicked)
+    opened = timed("Recommended panel, first words", 3.0, first_words("Recommended panel"))
+    timed("Recommended panel, final", 12.0, lambda: finished_panel(page), opened)
+    timed("Judges", 2.0, judges)
+    timed("Methods, first answer", 1.0, first_words("Methods"))
+    return steps
+
+
+def _votes_long(path: Path, **sizes: int) -> Path:
+    """Write simulated votes, one row each."""
+    votes = simulate(SimulationSpec(costs=False, **sizes))  # type: ignore[arg-type]
+    rows, judges = np.nonzero(votes.votes >= 0)
+    pd.DataFrame(
+        {
+            "item": np.array(votes.item_ids)[rows],
+            "judge": np.array(votes.judges)[judges],
+            "verdict": votes.votes[rows, judges],
+            "label": votes.labels[rows],
+        }
+    ).to_parquet(path)
+    return path
+
+
+def _by_item(votes: VoteMatrix) -> pd.DataFrame:
+    columns: Sequence[str] = votes.judges
+    frame = pd.DataFrame(votes.votes, columns=columns)
+    frame.insert(0, "label", votes.labels)
+    frame.insert(0, "item_id", votes.item_ids)
+    return frame
