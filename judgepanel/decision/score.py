@@ -83,8 +83,9 @@ def score(panel: PanelFile, votes: VoteMatrix) -> Scored:
     if not any(name in position for name in model.judges):
         raise InputError(
             "none of the panel's judges is in this file",
-            value=", ".join(votes.judges[:3]),
+            value=", ".join(votes.judges[:3]) + (" and others" if votes.n_judges > 3 else ""),
             allowed=f"at least one of {listed(model.judges)}",
+            remedy="choose the file that holds their votes, or give its columns the panel's names",
         )
     check_grades(content["grades"], model.judges, votes)
     matrix = np.full((votes.n_items, len(model.judges)), MISSING, dtype=np.int8)

@@ -20,6 +20,7 @@ of the n hashed items and one of the m new ones have the same votes, whatever th
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -178,8 +179,20 @@ def _compared(
 
 
 def _exceeds(matches: int, trials: int, chance: float) -> bool:
-    """Whether this number of matches has a probability below ``ALPHA``."""
-    return matches > 0 and float(distributions.binom_sf(matches - 1, trials, chance)) < ALPHA
+    """Whether this number of matches has a probability below ``ALPHA``.
+
+    Most cases are clear without the binomial distribution, and the import of SciPy's: a median is
+    at least the whole part of the mean, and Chernoff bounds the tail above it.
+    """
+    if matches <= trials * chance:
+        return False
+    share, rest = matches / trials, 1.0 - matches / trials
+    if chance > 0.0:
+        divergence = share * math.log(share / chance)
+        divergence += rest * math.log(rest / (1.0 - chance)) if rest > 0.0 else 0.0
+        if math.exp(-trials * divergence) >= ALPHA / 2.0:
+            return float(distributions.binom_sf(matches - 1, trials, chance)) < ALPHA
+    return True
 
 
 def _hashes(votes: VoteMatrix, judges: Sequence[str], salt: str, *, ids: bool = False) -> list[str]:

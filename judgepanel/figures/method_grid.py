@@ -1,4 +1,4 @@
-"""The method grid as a heat map: a score per cell, tied cells outlined, the best one framed."""
+"""The method grid as a heat map: a score per cell, tied cells framed, the best one boldly."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from judgepanel.figures.style import BLACK, METRIC_NAMES, NEUTRAL, WHITE, laid_o
 from judgepanel.scoring.interval import Interval
 
 Floats = NDArray[np.float64]
-Point = tuple[float, float]
-Loop = list[Point]
 
 _PALE, _DEEP = "#EEF2F7", "#2F5D8C"
 _ROW_HEIGHT = 44
@@ -68,10 +66,9 @@ def method_grid(cells: GridCells) -> go.Figure:
         )
     )
     if cells.tied.sum() > 1:
-        _outline(figure, loops(cells.tied), "not told apart from it", _THIN)
-    i, j = cells.best
-    frame = [[(j + a * (0.5 - _INSET), i + b * (0.5 - _INSET)) for a, b in _SQUARE]]
-    _outline(figure, frame, "lowest NLL", _THICK)
+        tied = [(int(i), int(j)) for i, j in np.argwhere(cells.tied)]
+        _outline(figure, tied, "not told apart from it", _THIN)
+    _outline(figure, [cells.best], "lowest NLL", _THICK)
     laid_out(figure, x="", y="", height=86 + _ROW_HEIGHT * len(cells.rows))
     figure.update_layout(
         annotations=_values(cells),
@@ -79,7 +76,7 @@ def method_grid(cells: GridCells) -> go.Figure:
         xaxis_title=None,
         yaxis_title=None,
     )
-    wrapped = [name.replace(", ", ",<br>") for name in cells.columns]
+    wrapped = [name.replace(" (", "<br>(") for name in cells.columns]
     figure.update_xaxes(
         tickvals=places[0],
         ticktext=wrapped,
@@ -93,42 +90,6 @@ def method_grid(cells: GridCells) -> go.Figure:
         showgrid=False,
     )
     return figure
-
-
-def loops(mask: NDArray[np.bool_]) -> list[Loop]:
-    """Closed outlines (x, y) of the cells in a mask (R, C); cell (i, j) is centred on x = j, y = i.
-
-    Edges run around each cell in one direction, edges shared by two cells cancel, and the rest is
-    chained. Cells that touch only at a corner have separate outlines.
-    """
-    edges: dict[Point, list[Point]] = {}
-    for i, j in np.argwhere(mask):
-        corners = [(j + 0.5 * a, i + 0.5 * b) for a, b in _SQUARE[:4]]
-        for (di, dj), k in zip(((-1, 0), (0, 1), (1, 0), (0, -1)), range(4), strict=True):
-            a, b = i + di, j + dj
-            if not (0 <= a < mask.shape[0] and 0 <= b < mask.shape[1] and mask[a, b]):
-                edges.setdefault(corners[k], []).append(corners[(k + 1) % 4])
-    result: list[Loop] = []
-    while edges:
-        start = next(iter(edges))
-        loop = [start, _next(edges, [start])]
-        while loop[-1] != start:
-            loop.append(_next(edges, loop))
-        result.append(loop)
-    return result
-
-
-def _next(edges: dict[Point, list[Point]], loop: Loop) -> Point:
-    """Remove and return the edge that continues a loop; where cells touch, of the same cell."""
-    ends = edges[loop[-1]]
-    place = 0
-    if len(ends) > 1 and len(loop) > 1:
-        (x0, y0), (x1, y1) = loop[-2:]
-        place = ends.index((x1 - (y1 - y0), y1 + (x1 - x0)))
-    end = ends.pop(place)
-    if not ends:
-        del edges[loop[-1]]
-    return end
 
 
 _SQUARE = ((-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1))
@@ -170,11 +131,12 @@ def _values(cells: GridCells) -> list[dict[str, object]]:
     ]
 
 
-def _outline(figure: go.Figure, outlines: list[Loop], name: str, width: int) -> None:
-    """Draw black lines with white edges, which stand out from every cell and in both themes."""
-    points: Loop = []
-    for loop in outlines:
-        points += [*loop, loop[1], (np.nan, np.nan)]  # Repeated, or a corner has a notch.
+def _outline(figure: go.Figure, places: list[tuple[int, int]], name: str, width: int) -> None:
+    """Frame cells in black with white edges, which stand out from every cell and in both themes."""
+    points: list[tuple[float, float]] = []
+    for i, j in places:
+        frame = [(j + a * (0.5 - _INSET), i + b * (0.5 - _INSET)) for a, b in _SQUARE]
+        points += [*frame, frame[1], (np.nan, np.nan)]  # Repeated, or a corner has a notch.
     for colour, thickness in ((WHITE, width + 3), (BLACK, width)):
         figure.add_scatter(
             x=[x for x, _ in points],

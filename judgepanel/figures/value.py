@@ -125,7 +125,7 @@ def removal_figure(result: Value) -> go.Figure:
         showlegend=False,
     )
     for outcome, name, colour, symbol in (
-        (True, "no loss, here and before", INCLUDE, "circle"),
+        (True, "no loss, at this step and all before", INCLUDE, "circle"),
         (False, "a loss is not excluded", CURATE_LINE, "x"),
     ):
         own = np.flatnonzero(free == outcome)

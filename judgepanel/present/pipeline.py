@@ -25,13 +25,14 @@ class Pipeline:
     """One pipeline on the best ``panel`` judges, None for all; defaults to the paper's.
 
     ``recommended`` if it is the heaviest member of the recommended average: studies that support
-    the average use it.
+    the average use it. ``alone`` if that average has no other member.
     """
 
     aggregator: Aggregator = "one_coin"
     calibrator: Calibrator = "beta"
     panel: int | None = None
     recommended: bool = field(default=False, compare=False)
+    alone: bool = field(default=False, compare=False)
 
     @property
     def of_panel(self) -> PanelAggregator:
@@ -46,7 +47,13 @@ def pipeline_of(recommendation: Recommendation | None) -> Pipeline:
     main = recommendation.model.main
     everyone = len(main.judges) == recommendation.n_judges
     panel = None if everyone else len(main.judges)
-    return Pipeline(of_votes(main.aggregator), main.calibrator, panel, recommended=True)
+    return Pipeline(
+        of_votes(main.aggregator),
+        main.calibrator,
+        panel,
+        recommended=True,
+        alone=not recommendation.averages,
+    )
 
 
 def affordable_splits(settings: Settings, aggregator: PanelAggregator) -> Settings:

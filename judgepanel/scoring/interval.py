@@ -129,8 +129,8 @@ class Interval:
         lo, hi = (np.clip(end, least, most) for end in (self.lo, self.hi))
         return replace(self, lo=lo, hi=hi)
 
-    def scaled(self, factor: float, unit: Unit) -> Interval:
-        """Return the intervals in another unit; ``factor`` is above 0."""
+    def scaled(self, factor: float | Floats, unit: Unit) -> Interval:
+        """Return the intervals in another unit; ``factor``, of one or of each, is above 0."""
         return replace(self._each(lambda end: factor * end), unit=unit)
 
     def where(self, condition: ArrayLike) -> Interval:

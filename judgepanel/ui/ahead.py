@@ -9,6 +9,9 @@ from importlib import import_module
 
 from judgepanel.ui import pages
 
+_FIRST = ("scipy.special", f"{pages.__name__}.curve", f"{pages.__name__}.recommended")
+"""What the next clicks need."""
+
 
 @cache
 def import_pages() -> threading.Thread:
@@ -19,5 +22,6 @@ def import_pages() -> threading.Thread:
 
 
 def _import_all() -> None:
-    for page in pkgutil.iter_modules(pages.__path__, f"{pages.__name__}."):
-        import_module(page.name)
+    every = pkgutil.iter_modules(pages.__path__, f"{pages.__name__}.")
+    for name in (*_FIRST, *(page.name for page in every)):
+        import_module(name)

@@ -58,6 +58,8 @@ def calibrator_control(
     """
     begins_with("calibrator", default)
     offered = offered if default in offered else (default, *offered)
+    if st.session_state.get("calibrator", default) not in offered:
+        del st.session_state["calibrator"]
     chosen: Calibrator = where.segmented_control(
         "Calibrator",
         offered,

@@ -6,19 +6,32 @@ import streamlit as st
 
 _PIPELINE = ("aggregator", "calibrator")
 _PAGE = "page-drawn"
+_CHOSEN = "pipeline-chosen"
 
 
 def forget_defaults(page: str) -> None:
     """Forget what the previous page showed by default; the user's choices are kept.
 
     Streamlit keeps the value of a widget for the widget with the same key on another page, but each
-    page has its own default pipeline.
+    page has its own default pipeline. It drops the value where a page has no such widget, so
+    choices are kept beside it. A choice stays one on a page that shows the same by default, and
+    ends where the user returns to a page's default.
     """
-    if st.session_state.get(_PAGE, page) != page:
+    state = st.session_state
+    if state.get(_PAGE, page) != page:
+        chosen: dict[str, str] = state.setdefault(_CHOSEN, {})
         for key in _PIPELINE:
-            if key in st.session_state and st.session_state[key] == st.session_state.get(_of(key)):
-                del st.session_state[key]
-    st.session_state[_PAGE] = page
+            shown = state.get(key)
+            if shown is not None and shown != chosen.get(key):
+                if shown == state.get(_of(key)):
+                    chosen.pop(key, None)
+                else:
+                    chosen[key] = shown
+            if key in chosen:
+                state[key] = chosen[key]
+            else:
+                state.pop(key, None)
+    state[_PAGE] = page
 
 
 def begins_with(key: str, default: str) -> None:

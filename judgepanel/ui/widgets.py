@@ -176,7 +176,9 @@ def _character_width(character: str) -> float:
 
 def _out_of_sight(width: int, n_hidden: int) -> str:
     """Say how to see columns that are hidden, and those for which ``width`` is too much."""
-    hidden = f"{counted(n_hidden, 'more column')}: tick them under the eye above the table."
+    which = "it" if n_hidden == 1 else "them"
+    more = counted(n_hidden, "more column")
+    hidden = f"{more}: select {which} with the eye icon above the table."
     return (
         '<div class="jp-below">'
         f'<p class="jp-further" aria-hidden="true" style="--table: {width}px">'

@@ -171,7 +171,7 @@ def check_labels(labels: NDArray[np.int8], task: Task, column: str | None) -> No
             raise InputError(
                 f"only one item has the label {label}",
                 column=column,
-                allowed="at least 2 items of a class",
+                allowed="at least 2 items of each class",
                 remedy="label more items, or leave that label blank",
             )
         if count == 0 and task == "pointwise":

@@ -217,7 +217,7 @@ def check_mapping(table: RawTable, mapping: Mapping, *, need_label: bool) -> Non
             "there are no judge columns",
             file=table.name,
             row=table.header_row,
-            allowed="one column of verdicts a judge, beside the id, the label and feat_ columns",
+            allowed="one column of verdicts per judge, beside the id, the label and feat_ columns",
             remedy="add the judges' columns; or, if one of them was taken for another role, "
             + ONE_ROLE_EACH,
         )

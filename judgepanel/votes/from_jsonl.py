@@ -106,7 +106,7 @@ def _object(raw: bytes, text: str, line: int) -> _Pairs:
             reason,
             row=line,
             value=text,
-            allowed="one JSON object a line",
+            allowed="one JSON object per line",
             remedy=CORRECT_LINE,
         ) from None
     except (InputError, RecursionError) as error:
@@ -126,7 +126,7 @@ def _object(raw: bytes, text: str, line: int) -> _Pairs:
             "not a JSON object",
             row=line,
             value=text,
-            allowed="one object a line",
+            allowed="one object per line",
             remedy=CORRECT_LINE,
         )
     twice = first_repeated([key for key, _ in pairs])

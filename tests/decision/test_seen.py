@@ -4,8 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import stats
 
-from judgepanel.decision.seen import MOST_ROWS, rows_content, seen_items, seen_sentences
+from judgepanel.decision.seen import (
+    ALPHA,
+    MOST_ROWS,
+    _exceeds,
+    rows_content,
+    seen_items,
+    seen_sentences,
+)
 from judgepanel.votes import load_votes
 from tests.helpers import flip_items, larger, make_votes
 
@@ -144,3 +154,11 @@ def test_real_judges_agree_often_and_are_rarely_taken_for_seen_items(real_votes,
         past, new = renamed(past), renamed(new)
         warned += compared(past, new, judges).rows.any()
     assert warned <= 1
+
+
+@given(trials=st.integers(0, 400), share=st.floats(0, 1), chance=st.floats(0, 1))
+def test_matches_exceed_where_the_binomial_distribution_says_so(trials, share, chance):
+    matches = round(trials * share)
+    p = stats.binom.sf(matches - 1, trials, chance)
+    assume(abs(p - ALPHA) > 1e-12)
+    assert _exceeds(matches, trials, chance) == (matches > 0 and p < ALPHA)

@@ -1,20 +1,17 @@
-"""The heat map of the method grid: every cell, its ties outlined, its text readable."""
+"""The heat map of the method grid: every cell, its ties framed, its text readable."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
-from judgepanel.figures.method_grid import loops, method_grid
+from judgepanel.figures.method_grid import method_grid
 from judgepanel.figures.style import METRIC_NAMES
 from judgepanel.present.understand.method_grid import grid_cells
 from judgepanel.scoring.interval import Interval
@@ -24,8 +21,6 @@ from judgepanel.studies.settings import Settings
 from judgepanel.words.sentences import AGGREGATOR_NAMES
 from tests.figures.test_style import contrast
 from tests.helpers import make_votes
-
-MASKS = arrays(bool, st.tuples(st.integers(1, 6), st.integers(1, 6)))
 
 
 @cache
@@ -159,29 +154,15 @@ def test_a_single_split_is_drawn_without_intervals() -> None:
     assert "[" not in method_grid(blank).data[0].text[0][0]
 
 
-@given(MASKS)
-def test_outlines_are_closed_and_hold_every_edge_between_in_and_out_once(
-    mask: np.ndarray,
-) -> None:
-    padded = np.pad(mask, 1)
-    between = int((padded[1:] != padded[:-1]).sum() + (padded[:, 1:] != padded[:, :-1]).sum())
-    edges: Counter[frozenset[tuple[float, float]]] = Counter()
-    for loop in loops(mask):
-        assert loop[0] == loop[-1]
-        for (x0, y0), (x1, y1) in pairwise(loop):
-            assert abs(x0 - x1) + abs(y0 - y1) == 1.0
-            edges[frozenset(((x0, y0), (x1, y1)))] += 1
-    assert sum(edges.values()) == len(edges) == between
-
-
-@given(MASKS)
-def test_outlines_enclose_the_masked_area(mask: np.ndarray) -> None:
-    area = sum(
-        0.5 * (x0 * y1 - x1 * y0) for loop in loops(mask) for (x0, y0), (x1, y1) in pairwise(loop)
-    )
-    assert area == pytest.approx(mask.sum())
-
-
-def test_cells_that_touch_at_a_corner_have_outlines_of_their_own() -> None:
-    assert sorted(len(loop) for loop in loops(np.eye(2, dtype=bool))) == [5, 5]
-    assert sorted(len(loop) for loop in loops(np.fliplr(np.eye(2, dtype=bool)))) == [5, 5]
+def test_every_tied_cell_has_a_frame_of_its_own() -> None:
+    tied = [[True, True], [False, True], [False, False]]
+    cells = grid_cells(with_values([[0.5, 0.4], [0.6, 0.3], [0.45, 0.7]], tied))
+    (_, thin, *_) = (t for t in method_grid(cells).data[1:] if t.mode == "lines")
+    points = np.column_stack([thin.x, thin.y]).astype(float)
+    parts = np.split(points, np.flatnonzero(np.isnan(points[:, 0])))
+    middles = {
+        tuple(np.rint(np.nanmean(part[-6:-1], axis=0)).astype(int)[::-1].tolist())
+        for part in parts
+        if np.isfinite(part).any()
+    }
+    assert middles == {(int(i), int(j)) for i, j in np.argwhere(cells.tied)}

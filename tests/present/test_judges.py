@@ -35,8 +35,8 @@ def result():
 def test_the_answer_names_judges_their_worth_and_their_clusters(result):
     stated = replace(result, effective=Interval(2.84, 2.61, 3.06))
     assert judges_sentence(stated) == (
-        "9 judges are worth about 2.8 [2.6, 3.1] independent ones; they form 3 clusters that err "
-        "together."
+        "9 judges are worth about 2.8 [2.6, 3.1] independent ones; they form 3 clusters of judges "
+        "that err together."
     )
 
 

@@ -78,7 +78,7 @@ def test_every_scenario_has_its_worst_level_both_panels_and_the_base_rate(scenar
     [
         (0.02, 0.08, "Top-3 loses 0.050 [0.020, 0.080] more than all 7."),
         (-0.08, -0.02, "All 7 lose 0.050 [0.020, 0.080] more than top-3."),
-        (-0.01, 0.11, "Who loses more is not shown"),
+        (-0.01, 0.11, "Which of the two loses more is not shown"),
     ],
 )
 def test_who_degrades_slower_follows_the_band(lo, hi, sentence):

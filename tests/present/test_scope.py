@@ -196,9 +196,9 @@ def changed(lo, hi, **more):
     [
         (0.01, 0.03, "Keep the judges named (2 judges): leaving it out costs +0.020"),
         (-0.03, -0.01, "Leave out the judges named (2 judges): leaving it out saves 0.020"),
-        (-0.004, 0.03, "At most 2 % is lost with the judges named"),
-        (-0.03, 0.004, "At most 2 % is lost with the other 7 judges alone"),
-        (-0.03, 0.03, "Undecided for the judges named"),
+        (-0.004, 0.03, "Keeping the judges named (2 judges) loses at most 2 %"),
+        (-0.03, 0.004, "The other 7 judges alone lose at most 2 %"),
+        (-0.03, 0.03, "Undecided whether to keep the judges named"),
         (0.0, 0.0, "the same probabilities"),
     ],
 )
@@ -238,7 +238,7 @@ def test_aggregators_that_decide_otherwise_are_told_apart():
     )
     blocks = group_change.present(both, GroupChangeSpec(by="judges", group=("a", "b")))
     assert blocks[1] == Paragraph(group_sentence(both, "majority"))
-    assert blocks[1].text.startswith("Undecided for the judges named")
+    assert blocks[1].text.startswith("Undecided whether to keep the judges named")
 
 
 def test_a_group_of_nobody_is_one_sentence():

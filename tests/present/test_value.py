@@ -97,7 +97,7 @@ def test_shapley_says_what_stands_in():
     assert "too slow" not in shapley_sentence(result())
     outcome = replace(result(), aggregator="joint", calibrator="none")
     sentence = shapley_sentence(outcome)
-    assert "compared under one-coin, temperature scaling" in sentence
+    assert "compared under one-coin + temperature" in sentence
     assert "refitting joint thousands of times would be too slow" in sentence
 
 
@@ -105,14 +105,12 @@ def test_copies_count_twice_or_hardly_matter():
     copies = replace(result().copies[0], judge="a", delta=Interval.single(0.05, 0.03, 0.07))
     outcome = replace(result(), copies=(copies,), margin=0.01)
     sentence = copies_sentence(outcome)
-    assert sentence.startswith(
-        "Copies are counted again under one-coin, temperature scaling: 4 more"
-    )
+    assert sentence.startswith("Copies are counted again under one-coin + temperature: 4 more")
     assert "of a (most accurate) change NLL by +0.050 [+0.030, +0.070]." in sentence
     small = replace(copies, delta=Interval.single(0.001, -0.002, 0.004))
     assert copies_sentence(replace(outcome, copies=(small,))).startswith("Copies hardly move")
     open_ = replace(copies, delta=Interval.single(0.001, -0.02, 0.04))
-    assert "not settled" in copies_sentence(replace(outcome, copies=(open_,)))
+    assert "is undecided" in copies_sentence(replace(outcome, copies=(open_,)))
     assert copies_sentence(replace(outcome, copies=())) == ""
 
 

@@ -69,7 +69,7 @@ def test_measures_that_disagree_are_said_to() -> None:
     assert "depends on how it is counted" in variance_sentence(against)
     assert "The two measures disagree" in variance_words(against)
     assert "disagree" not in variance_words(along)
-    assert "60 % is the judges', 30 % the items' and 10 % their interaction" in (
+    assert "60 % is due to judges, 30 % to items and 10 % to their interaction" in (
         variance_words(along)
     )
 

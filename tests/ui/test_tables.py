@@ -93,4 +93,4 @@ def test_hidden_columns_are_left_to_the_menu_of_the_table(monkeypatch):
     options, below = drawn(monkeypatch, Table(columns, hidden=("more", "absent")))
     assert options["column_config"]["more"] is None
     assert "absent" not in options["column_config"]
-    assert "1 more column: tick" in below
+    assert "1 more column: select it" in below

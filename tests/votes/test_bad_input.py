@@ -89,7 +89,7 @@ REFUSED: dict[str, tuple[str, bytes | str, list[str]]] = {
     "one item of a class": (
         "v.csv",
         HEAD + "a,0,1,0\nb,0,1,1\nc,1,1,1\n",
-        ["v.csv, column 'label': only one item has the label 1", "at least 2 items of a class"],
+        ["v.csv, column 'label': only one item has the label 1", "at least 2 items of each class"],
     ),
     "infinity": (
         "v.csv",

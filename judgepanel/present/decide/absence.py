@@ -21,8 +21,9 @@ def absence_words(result: Recommendation) -> tuple[str, ...]:
     name, worst = worst_absence(result)
     nll, base = _level(result, worst), result.null_nll
     against = "worse than" if nll > base else "against"
+    group = " of a group" if result.absence.groups else ""
     sentences = [
-        f"The worst absence that was measured is {_named(result, name)}: the NLL changes by "
+        f"The worst absence{group} that was measured is {_named(result, name)}: the NLL changes by "
         f"{with_interval(*worst.delta, sign=True)}, to about {fixed(nll, 3)}, "
         f"{against} {fixed(base, 3)} of the base rate alone."
     ]
@@ -50,8 +51,13 @@ def absent_sentence(result: Recommendation) -> str:
 
 
 def worst_absence(result: Recommendation) -> tuple[str, AbsenceFigures]:
-    """Return the absence that raises the NLL most, and its name."""
-    return max(_absences(result), key=lambda row: float(row[1].delta.value))
+    """Return the absence of a group that raises the NLL most, and its name.
+
+    Where no groups are known, it is that of single judges or of judges at random.
+    """
+    rows = _absences(result)
+    n_groups = 0 if result.absence is None else len(result.absence.groups)
+    return max(rows[:n_groups] or rows, key=lambda row: float(row[1].delta.value))
 
 
 def _named(result: Recommendation, name: str) -> str:

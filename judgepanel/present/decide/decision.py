@@ -56,7 +56,8 @@ def other_pipeline(spec: Any, pipeline: Pipeline, single: str = "", apart: str =
     name = f"{AGGREGATOR_NAMES[aggregator]} under several calibrators"
     if len(calibrators) == 1:
         name = pipeline_name(aggregator, calibrators[0])
-    why = f", since {single}" if single and pipeline.recommended else ""
+    averages = pipeline.recommended and not pipeline.alone
+    why = f", since {single}" if single and averages else ""
     if aggregator != pipeline.aggregator or pipeline.calibrator not in calibrators:
         return f"{name}{apart}{why}"
     return f"{name}, of the recommended panel's main pipeline{why}" if why else ""

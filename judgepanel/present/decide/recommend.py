@@ -188,7 +188,7 @@ def prices_sentence(result: Recommendation) -> str:
             parts.append(f"{who} NLL {sig(float(row.nll.value))} ({candidate_name(row)}), {change}")
     if not parts:
         return ""
-    return f"The other advice, under its best single pipeline, against this: {'; '.join(parts)}."
+    return f"The best single pipelines, against this: {'; '.join(parts)}."
 
 
 def statuses_sentence(statuses: tuple[JudgeStatus, ...]) -> str:

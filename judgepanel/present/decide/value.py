@@ -31,7 +31,7 @@ from judgepanel.studies.value.value import VALUE, ValueSpec
 from judgepanel.studies.value.value_result import Copied, Value
 from judgepanel.votes.errors import listed
 from judgepanel.words.numbers import counted, fixed, percent, with_interval
-from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
+from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING, pipeline_name
 from judgepanel.words.tables import Column, differences, ends, levels, numbers, text
 from judgepanel.words.text import one_line
 
@@ -102,7 +102,7 @@ def droppable_sentence(result: Value) -> str:
 def shapley_sentence(result: Value) -> str:
     """Name the pipeline of the Shapley values."""
     same = result.shapley_aggregator == result.aggregator
-    how = f"{AGGREGATOR_NAMES[result.shapley_aggregator]}, {CALIBRATED[result.shapley_calibrator]}"
+    how = pipeline_name(result.shapley_aggregator, result.shapley_calibrator)
     text = (
         f"Shapley values are means over {result.permutations} orders a split and add up to what "
         f"all judges save: NLL {fixed(result.null_nll, 3)} to {fixed(result.shapley_nll, 3)}"
@@ -125,13 +125,13 @@ def copies_sentence(result: Value) -> str:
         for row in result.copies
         if row.delta.above(-result.margin) and row.delta.below(result.margin)
     ]
-    how = f"{AGGREGATOR_NAMES[result.aggregator]}, {CALIBRATED[result.calibrator]}"
+    how = pipeline_name(result.aggregator, result.calibrator)
     if worse:
         row = max(worse, key=lambda row: float(row.delta.value))
         return f"Copies are counted again under {how}: {_copied(row)}."
     if len(unmoved) == len(result.copies):
         return f"Copies hardly move the panel under {how}: at the most, {_copied(_most(result))}."
-    return f"Whether copies move the panel under {how} is not settled: {_copied(_most(result))}."
+    return f"Whether copies move the panel under {how} is undecided: {_copied(_most(result))}."
 
 
 def _most(result: Value) -> Copied:

@@ -92,7 +92,7 @@ def _slower(result: Corruption, panel: int, place: int) -> str:
     if gap.below():
         return f"{capital(_everyone(result, 'lose'))} {with_interval(*-gap)} more than {arm}."
     between = with_interval(*gap, sign=True)
-    return f"Who loses more is not shown ({arm} - {everyone}: {between})."
+    return f"Which of the two loses more is not shown ({arm} - {everyone}: {between})."
 
 
 def _everyone(result: Corruption, verb: str) -> str:
@@ -113,7 +113,7 @@ def degrades_sentence(result: Corruption, panel: int = 0) -> str:
     return (
         f"Of {len(places)} conditions, {_everyone(result, 'degrade')} slower than {arm} in "
         f"{slower}, faster in {faster}, and {len(places) - slower - faster} are not told apart. "
-        f"Whoever starts better has more to lose: the NLL of {everyone} is the lower one in "
+        f"The panel that starts better has more to lose: {everyone} still have the lower NLL in "
         f"{ahead} of them."
     )
 

@@ -24,7 +24,7 @@ from judgepanel.studies.robustness.reliability_weighting import (
 )
 from judgepanel.studies.robustness.signals import AGREEMENT, COVERAGE, RANDOM
 from judgepanel.words.numbers import counted, fixed, level, sig, with_interval
-from judgepanel.words.sentences import CODING
+from judgepanel.words.sentences import CODING, pipeline_name
 from judgepanel.words.tables import Column, differences, ends, numbers, text
 from judgepanel.words.text import one_line
 
@@ -60,7 +60,9 @@ def weighting_sentence(result: ReliabilityWeighting) -> str:
             effect = f"Giving more weight to {signal_name(result, best)} {word} NLL by "
             effect += with_interval(*size[best])
             parts.append(
-                f"{effect}, the most of {len(places)}." if len(places) > 1 else f"{effect}."
+                f"{effect}, more than {counted(len(places) - 1, 'other weighting')} that do so."
+                if len(places) > 1
+                else f"{effect}."
             )
     if not parts:
         parts.append("No weighting of the comparisons is shown to change the NLL.")
@@ -129,6 +131,12 @@ def present(result: ReliabilityWeighting, spec: ReliabilityWeightingSpec) -> lis
         missing = "The votes bring no numeric item features: only what votes say is tried."
     return [
         Answer(weighting_sentence(result)),
+        Paragraph(
+            "All panels here are all judges under "
+            f"{pipeline_name('one_coin', spec.calibrator)}: reweighted comparisons change what "
+            "closed forms learn from.",
+            quiet=True,
+        ),
         *paragraphs(missing),
         drawing("change of the NLL by each weighting of the comparisons", weighting_figure, result),
         Paragraph(

@@ -75,7 +75,7 @@ def groups_sentence(result: Conformal, level: int, grouping: Grouping) -> str:
     short = [g for g in rows if result.kept(0, level, g) == "falls short"]
     by = GROUPING_NAMES[grouping]
     if not short:
-        return f"By {by}, plain sets are nowhere shown to fall short of the level."
+        return f"By {by}, plain sets are not shown to fall short of the level anywhere."
     plain, mended = (
         [share_level(*result.coverage[m, level, g]) for g in short] for m in (0, within)
     )

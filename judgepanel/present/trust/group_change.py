@@ -51,10 +51,10 @@ def _answer(result: GroupChange, place: int) -> str:
     return {
         "keep all": f"{verb} {group}: leaving it out costs {delta} NLL {under}.",
         "curate": f"{without}: {saves} {under}.",
-        "no loss from keeping": f"At most 2 % is lost with {group}: {change} {under}.",
-        "no loss from curating": f"At most 2 % is lost with the other {rest} alone: without "
+        "no loss from keeping": f"Keeping {group} loses at most 2 %: {change} {under}.",
+        "no loss from curating": f"The other {rest} alone lose at most 2 %: without "
         f"{group}, NLL changes by {delta} {under}.",
-        "undecided": f"Undecided for {group}: {change} {under}.",
+        "undecided": f"Undecided whether to keep {group}: {change} {under}.",
         "tie": f"{result.name}: the same probabilities with and without it {under}.",
     }[result.verdicts[place]]
 

@@ -70,7 +70,7 @@ _HONEST = {
 }
 _RECIPES = {
     "raw_one_class": "raw",
-    "paper": "beta, clipped",
+    "paper": "beta (clipped)",
     "paper_temperature": "temperature",
 }
 

@@ -19,7 +19,7 @@ _HARDLY = 0.0005
 
 STEP_NAMES = {
     "raw_one_class": "one-class coding, raw",
-    "paper": "the paper's recipe: beta, clipped, signs free",
+    "paper": "the paper's recipe: beta (clipped), signs free",
     "paper_monotone": "the map kept monotone: a ≥ 0, b ≤ 0",
     "paper_unclipped": "the logit not clipped",
     "paper_temperature": "temperature: no intercept",
@@ -128,7 +128,7 @@ def honest_constant_sentence(result: Claim) -> str:
     null, constant = float(result.null_nll[row]), float(result.constant_nll[row])
     return (
         f"With honest labels the same constant score gets NLL {fixed(constant, 3)} and the base "
-        f"rate {fixed(null, 3)}: what a panel gains on them, its judges have given."
+        f"rate {fixed(null, 3)}: what a panel gains on them comes from its judges."
     )
 
 
@@ -170,7 +170,7 @@ def _step_sentence(result: Claim, name: str) -> str:
     if step.before is not None and math.isfinite(change.lo):
         same_judges = result.n_judges[row] == result.n_judges[result.row(step.before)]
         if same_judges and abs(change.value) < _HARDLY:
-            text += f", hardly another than '{STEP_NAMES[step.before]}'"
+            text += f", nearly the same as '{STEP_NAMES[step.before]}'"
         else:
             moved = with_interval(*change, sign=True)
             text += f", {moved} against '{STEP_NAMES[step.before]}'"
@@ -193,7 +193,7 @@ def _why(result: Claim, name: str) -> str:
         else ""
     )
     return {
-        "raw_one_class": "The sum of the votes taken at its word." + leak,
+        "raw_one_class": "The sum of the votes is read as a probability as it is." + leak,
         "paper": "The map may learn an intercept, and 'label 1' is all there is to learn.",
         "paper_monotone": "A map that may not fall cannot turn sure zeros into ones; what is left "
         "is near a constant score's.",

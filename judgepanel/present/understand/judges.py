@@ -70,7 +70,9 @@ def judges_sentence(result: Judges) -> str:
     if result.stable_clusters == 0:
         return f"{answer}; no cluster is stable."
     whole = counted(result.stable_clusters, "cluster")
-    return f"{answer}; {'they form' if n > 2 else 'both are in'} {whole} that err together."
+    return (
+        f"{answer}; {'they form' if n > 2 else 'both are in'} {whole} of judges that err together."
+    )
 
 
 def worth_text(estimate: Interval) -> str:

@@ -55,10 +55,10 @@ def variance_sentence(result: VarianceDecomposition) -> str:
 def variance_words(result: VarianceDecomposition) -> str:
     """Return the components of the fitted logits, and whether they agree."""
     text = (
-        f"Of the fitted logits of these very judges and items, {_whole(result.logit_judges)} is "
-        f"the judges', {_whole(result.logit_items)} the items' and "
-        f"{_whole(result.logit_interaction)} their interaction: judges who tell hard items "
-        "from easy ones sharply, and judges who hardly do."
+        "Of the variance of the fitted logits of these very judges and items, "
+        f"{_whole(result.logit_judges)} is due to judges, {_whole(result.logit_items)} to items "
+        f"and {_whole(result.logit_interaction)} to their interaction: for some judges difficulty "
+        "matters much, for others little."
     )
     if result.disagree:
         text += " The two measures disagree; the shares above do not hold the interaction."

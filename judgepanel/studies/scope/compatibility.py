@@ -220,7 +220,8 @@ def _partly_sentence(
         )
     who = f"{listed(partly, 2)} {'misses' if len(partly) == 1 else 'miss'} 5 % or more"
     return (
-        f"{who}; leaving them out changes {spoken(base.aggregator)} by "
+        f"{who}; leaving {'it' if len(partly) == 1 else 'them'} out changes "
+        f"{spoken(base.aggregator)} by "
         f"{_CHANGE.format(*base.partly)}."
     )
 

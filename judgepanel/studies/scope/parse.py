@@ -294,15 +294,15 @@ def _advice(unreadable: int, patchy: int, below: int, *, usable: bool) -> str:
     parts = []
     if unreadable:
         parts.append(
-            "Drop judges with a verdict on 70 % or less, or mend their parser; compare first."
+            "Drop judges with a verdict on 70 % or less, or fix their parser; compare first."
         )
     if patchy:
         parts.append("Look at the raw outputs that were not read.")
     if below and usable:
         parts.append(
-            "Keep judges below chance: the aggregator turns their votes around, and they inform. "
+            "Keep judges below chance: the aggregator inverts their votes, which are informative. "
             "Check that their labels are not inverted."
         )
     elif below:
-        parts.append("Drop judges below chance: this aggregator cannot turn a vote round.")
+        parts.append("Drop judges below chance: this aggregator cannot invert a vote.")
     return " ".join(parts) or NOTHING_TO_DO

@@ -67,8 +67,8 @@ class Saturation:
 
     @property
     def change(self) -> Interval:
-        """``delta`` as a percentage of NLL(all)."""
-        return self.delta.scaled(100.0 / float(self.nll.value[-1]), "")
+        """``delta`` as a percentage of the NLL of the judges kept, to which others are added."""
+        return self.delta.scaled(100.0 / self.nll.value, "")
 
 
 def curve_sizes(n_judges: int) -> Ints:

@@ -21,7 +21,7 @@ from judgepanel.present.decide.recommend import (
 from judgepanel.present.pages import RECOMMENDED_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.panel.what_if import WHAT_IF
-from judgepanel.ui.frame import PageContext, answer, problem
+from judgepanel.ui.frame import PageContext, answer, caption, problem
 from judgepanel.ui.pages.recommended_options import recommend_spec, with_candidate
 from judgepanel.ui.pages.recommended_take import exports, scoring
 from judgepanel.ui.pages.recommended_what_if import what_if
@@ -98,6 +98,8 @@ def _verdict(result: Recommendation, blocks: list[Block]) -> None:
     """Draw the banner, and what comes before the first heading."""
     sentence = so_far(result) + recommendation_sentence(result)
     answer(sentence, _tone(result))
+    if result.prefer != "nll" or result.instead_of is not None:
+        caption("The other pages show the panel that is recommended for the lowest NLL.")
     draw_blocks(blocks, key=RECOMMEND.name, skip=(sentence,))
 
 

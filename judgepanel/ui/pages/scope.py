@@ -38,7 +38,7 @@ from judgepanel.ui.controls import (
     folded,
     offered_aggregators,
 )
-from judgepanel.ui.frame import PageContext, answer
+from judgepanel.ui.frame import PageContext, answer, caption
 from judgepanel.ui.pages.judges import labels_of
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_blocks, draw_study, show_others
@@ -131,7 +131,8 @@ def _cards(context: PageContext, result: Scope) -> None:
                 check_card(check, partial(_card, context, result, check))
     settings = context.analysis.settings
     repeats = check_repeats(context.votes, group_duplicates=settings.group_duplicates)
-    check_card(repeats, lambda: offer_grouping(context))
+    caption("Besides the checks of the panel, of the items themselves:")
+    check_card(replace(repeats, title="Repeated items"), lambda: offer_grouping(context))
 
 
 def _card(context: PageContext, result: Scope, check: Check) -> None:

@@ -62,7 +62,7 @@ def test_judges_with_gaps_that_cost_fail():
     )
     result = check((costs, JOINT), CHANCE, ("judge1",))
     assert result.outcome == "fail"
-    assert "'judge1' misses 5 % or more; leaving them out changes one-coin by -0.030" in result.why
+    assert "'judge1' misses 5 % or more; leaving it out changes one-coin by -0.030" in result.why
 
 
 def test_one_judge_alone_has_nothing_to_aggregate():

@@ -54,7 +54,7 @@ def outcome(*deltas, **more):
 def test_a_panel_that_gains_to_its_last_judge_passes():
     result = outcome(-0.01, -0.05, -0.1)
     assert result.outcome == "pass"
-    assert "-33.3 % [" in result.why
+    assert "-25.0 % [" in result.why
 
 
 def test_a_panel_whose_last_tenth_cannot_be_decided_passes_on_its_course_and_says_so():
