@@ -6,13 +6,14 @@ the peak of the command's own process; large votes are computed in one process.
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,14 +22,14 @@ import numpy as np
 import pandas as pd
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.process import GIB
+from benchmarks.process import GIB, answer, job_text, measured
 from benchmarks.real import real_path
 from benchmarks.report import Report, Table, cores, say
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
 from tests.browser.conftest import CHROMIUM_OPTIONS, PATIENCE, ROOT, serving
+from tests.browser.driver import answer as answer_of
 from tests.browser.driver import (
-    answer,
     finished_curve,
     finished_judges,
     finished_panel,
@@ -72,6 +73,16 @@ class Ran:
 
     seconds: float
     peak: float
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """Simulated votes, and the file that they are written to."""
+
+    path: str
+    n_items: int
+    n_judges: int
+    votes_per_item: int | None = None
 
 
 def run(rounds: int = 5, servers: int = 3) -> Report:
@@ -144,7 +155,7 @@ def _short(folder: Path, rounds: int) -> list[Wait]:
 
 def _recommendations(folder: Path) -> list[Wait]:
     llmbar, rewardbench = real_path("llmbar"), real_path("rewardbench")
-    crowd = _votes_long(folder / "crowd.parquet", n_items=4_157, n_judges=176, votes_per_item=4)
+    crowd = _written(Votes(str(folder / "crowd.parquet"), 4_157, 176, votes_per_item=4))
     work = f"`recommend`, {SPLITS} splits"
     alone = command("recommend", llmbar, "--splits", SPLITS, "--jobs", 1).seconds
     both = command("recommend", llmbar, "--splits", SPLITS).seconds
@@ -157,13 +168,9 @@ def _recommendations(folder: Path) -> list[Wait]:
 
 
 def _large(folder: Path) -> list[Wait]:
-    wide = _votes_long(folder / "wide.parquet", n_items=30_000, n_judges=1_800, votes_per_item=18)
-    million = simulate(SimulationSpec(n_items=1_000_000, n_judges=20, costs=False))
-    text, table = folder / "million.csv", folder / "million.parquet"
-    frame = _by_item(million)
-    frame.to_csv(text, index=False)
-    frame.to_parquet(table)
-    del million, frame
+    wide = _written(Votes(str(folder / "wide.parquet"), 30_000, 1_800, votes_per_item=18))
+    text = _written(Votes(str(folder / "million.csv"), 1_000_000, 20))
+    table = _written(Votes(str(folder / "million.parquet"), 1_000_000, 20))
     waits = []
     for name, file, words, seconds, gib in (
         ("30,000 x 1,800, 18 votes an item", wide, ("curve", 20), 25.0, 2.0),
@@ -253,7 +260,7 @@ def _visit(page: Page, url: str) -> list[tuple[str, float, float]]:
     def first_words(name: str) -> Callable[[], None]:
         def wait() -> None:
             go(name)
-            answer(page).first.wait_for()
+            answer_of(page).first.wait_for()
 
         return wait
 
@@ -273,24 +280,45 @@ def _visit(page: Page, url: str) -> list[tuple[str, float, float]]:
     return steps
 
 
-def _votes_long(path: Path, **sizes: int) -> Path:
-    """Write simulated votes, one row each."""
-    votes = simulate(SimulationSpec(costs=False, **sizes))  # type: ignore[arg-type]
+def _written(votes: Votes) -> Path:
+    """Write simulated votes in a process of its own, whose memory is not a command's."""
+    return Path(measured("benchmarks.waits", job_text(votes)))
+
+
+def write(votes: Votes) -> str:
+    """Write one row per item, or one per vote where few judges vote on each; return the path."""
+    path, per_item = Path(votes.path), votes.votes_per_item
+    simulated = simulate(
+        SimulationSpec(
+            n_items=votes.n_items, n_judges=votes.n_judges, votes_per_item=per_item, costs=False
+        )
+    )
+    frame = _by_item(simulated) if per_item is None else _by_vote(simulated)
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path)
+    return votes.path
+
+
+def _by_vote(votes: VoteMatrix) -> pd.DataFrame:
     rows, judges = np.nonzero(votes.votes >= 0)
-    pd.DataFrame(
+    return pd.DataFrame(
         {
             "item": np.array(votes.item_ids)[rows],
             "judge": np.array(votes.judges)[judges],
             "verdict": votes.votes[rows, judges],
             "label": votes.labels[rows],
         }
-    ).to_parquet(path)
-    return path
+    )
 
 
 def _by_item(votes: VoteMatrix) -> pd.DataFrame:
-    columns: Sequence[str] = votes.judges
-    frame = pd.DataFrame(votes.votes, columns=columns)
+    frame = pd.DataFrame(votes.votes, columns=list(votes.judges))
     frame.insert(0, "label", votes.labels)
     frame.insert(0, "item_id", votes.item_ids)
     return frame
+
+
+if __name__ == "__main__":
+    answer(write(Votes(**json.loads(sys.argv[1]))))

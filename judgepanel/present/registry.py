@@ -73,9 +73,15 @@ _PRESENTED: Mapping[Page, tuple[str, ...]] = MappingProxyType(
 )
 """Modules below ``judgepanel.present``, named after the studies that they present, by page and in
 the order of its sections."""
+
+
+def _name(module: str) -> str:
+    return module.rpartition(".")[2]
+
+
 _MODULES: Mapping[str, str] = MappingProxyType(
     {
-        module.rpartition(".")[2]: f"judgepanel.present.{module}"
+        _name(module): f"judgepanel.present.{module}"
         for module in chain.from_iterable(_PRESENTED.values())
     }
 )
@@ -102,14 +108,9 @@ ENTRIES: Mapping[str, Entry] = _ByName(lambda entry: entry)
 STUDIES: Mapping[str, Study[Any, Any, Any]] = _ByName(lambda entry: entry.study)
 
 
-def names_of(page: Page) -> tuple[str, ...]:
-    """Return the names of the studies of a page, in order."""
-    return tuple(module.rpartition(".")[2] for module in _PRESENTED.get(page, ()))
-
-
 def entries_of(page: Page) -> tuple[Entry, ...]:
     """Return the studies of a page, in order."""
-    return tuple(ENTRIES[name] for name in names_of(page))
+    return tuple(ENTRIES[_name(module)] for module in _PRESENTED.get(page, ()))
 
 
 def default_specs(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
 from judgepanel.present.blocks import Document
 from judgepanel.present.registry import ENTRIES, STUDIES, default_specs
-from judgepanel.service import Analysis, Decision, Workspace
+from judgepanel.service import Analysis, Workspace
 from judgepanel.studies.contract import Spec
-
-Decisions = Callable[[], tuple[Decision, ...]]
+from judgepanel.ui.reporting import Decisions
 
 
 def report_document(space: Workspace, analysis: Analysis, decisions: Decisions) -> Document:

@@ -6,6 +6,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
+from judgepanel.votes.remedies import CHECK_PATH
+
 SHOWN_LENGTH = 60
 
 
@@ -97,6 +99,8 @@ class InputError(ValueError):
 
 def unopened(error: OSError, file: str) -> InputError:
     """Return the refusal of a file that the operating system does not open."""
+    if isinstance(error, FileNotFoundError):
+        return InputError("there is no such file", file=file, remedy=CHECK_PATH)
     return InputError(
         f"cannot be read: {error.strerror}",
         file=file,

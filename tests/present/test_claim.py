@@ -119,6 +119,15 @@ def test_a_map_that_falls_is_said_to_fall_and_one_that_rises_to_rise():
     assert "the map says 0.100 %" in text
 
 
+def test_a_step_that_sets_judges_aside_says_so():
+    whole = result()
+    counts = whole.n_judges.copy()
+    counts[whole.row("honest_random")] -= 1
+    by_coin = dict(step_sentences(replace(whole, n_judges=counts), "honest"))
+    (sentence,) = [text for name, text in by_coin.items() if "by a coin" in name]
+    assert sentence.endswith("1 judge is set aside here.")
+
+
 def test_every_step_has_a_sentence_with_what_it_changed():
     sentences = [*step_sentences(result(), "one_class"), *step_sentences(result(), "honest")]
     assert len(sentences) == len(STEPS)

@@ -180,10 +180,9 @@ def _step_sentence(result: Claim, name: str) -> str:
 def _why(result: Claim, name: str) -> str:
     """Return what a step shows."""
     aside = int(result.n_judges[result.row("paper")] - result.n_judges[result.row("honest")])
-    dropped = (
-        f" {counted(aside, 'judge')} {'is' if aside == 1 else 'are'} set aside here."
-        if aside
-        else ""
+    dropped, by_coin = (
+        f" {counted(n, 'judge')} {'is' if n == 1 else 'are'} set aside here." if n else ""
+        for n in (aside, int(result.n_judges.max() - result.n_judges[result.row(name)]))
     )
     leak = (
         f" But {counted(aside, 'judge')} that honest labels set aside "
@@ -204,7 +203,7 @@ def _why(result: Claim, name: str) -> str:
         "raw_honest": "Raw scores are the same under either coding." + dropped,
         "honest_clipped": "The same recipe on the same votes: only the labels have changed."
         + dropped,
-        "honest_random": "A coin in place of both orders at once.",
+        "honest_random": "A coin in place of both orders at once." + by_coin,
         "honest_monotone": "With honest labels the map rises by itself."
         if not result.falling[result.row("honest_clipped"), -1]
         else "In some splits the free map falls even here.",

@@ -91,10 +91,17 @@ def _ties(result: MethodGrid) -> str:
 
 
 def grid_decision(result: MethodGrid, recommendation: Recommendation | None) -> str:
-    """Return the decision, and the rank of its main pipeline among the pairs; empty without one."""
+    """Return the decision, and the rank of its main pipeline among the pairs; empty without one.
+
+    A best pair that the recommendation does not consider is named, too.
+    """
     if recommendation is None:
         return ""
     decision, main = decision_sentence(recommendation), recommendation.model.main
+    best = result.aggregators[result.best[0]], result.calibrators[result.best[1]]
+    if best not in {(row.aggregator, row.calibrator) for row in recommendation.candidates}:
+        name = capital(pair_name(*best))
+        decision += f" {name} is not among the candidates of the recommendation."
     if main.aggregator not in result.aggregators or main.calibrator not in result.calibrators:
         return decision
     cell = result.aggregators.index(main.aggregator), result.calibrators.index(main.calibrator)
