@@ -5,7 +5,6 @@ from streamlit.starlette import App
 
 # Streamlit runs this file as a page, and imports it as a server that looks for `app`.
 if __name__ == "__main__":
-    from judgepanel.ui.ahead import import_pages
     from judgepanel.ui.frame import frame
     from judgepanel.ui.session import compares
 
@@ -24,7 +23,6 @@ if __name__ == "__main__":
         from judgepanel.ui.pages import start
 
         start.fresh() if context is None else start.existing(context)
-    import_pages()
 else:
     from judgepanel.ui.server import protection
 
