@@ -22,7 +22,10 @@ if __name__ == "__main__":
     else:
         from judgepanel.ui.pages import start
 
-        start.fresh() if context is None else start.existing(context)
+        if context is None:
+            start.fresh()
+        else:
+            start.existing(context)
 else:
     from judgepanel.ui.server import protection
 

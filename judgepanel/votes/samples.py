@@ -82,7 +82,8 @@ SAMPLES: tuple[Sample, ...] = (
         title="A hard panel",
         what_it_shows=(
             "30 judges on 400 pairs, among them one model with six near-copies, one broken judge, "
-            "one parsed at 54 % and two below chance: a plain sum of votes is over-confident."
+            "one that gives a verdict on half of the items, and two below chance: a plain sum of "
+            "votes is over-confident."
         ),
         spec=SimulationSpec(
             n_items=400,
