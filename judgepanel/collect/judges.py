@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from judgepanel.collect.prompts import BUILT_IN, check_template
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.columns import is_role_name
-from judgepanel.votes.errors import InputError, quote_value
+from judgepanel.votes.errors import InputError, quote_value, unopened
 
 LONGEST_NAME = 200
 LONGEST_PROMPT = 1_000_000
@@ -88,7 +88,7 @@ def read_judges(path: Path) -> Plan:
         content = tomllib.loads(path.read_text("utf-8-sig"))
         return _plan(content, path)
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path.name) from None
+        raise unopened(error, path.name) from None
     except UnicodeDecodeError:
         raise InputError("is not UTF-8 text", file=path.name) from None
     except tomllib.TOMLDecodeError as error:

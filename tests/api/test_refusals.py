@@ -147,4 +147,4 @@ def test_votes_without_labels_are_refused_by_every_study():
 def test_a_panel_of_other_judges_is_refused(tmp_path):
     (tmp_path / "panel.json").write_text("{}", encoding="utf-8")
     assert "not a panel file" in refusal(jp.load_panel, tmp_path / "panel.json")
-    assert "cannot be read" in refusal(jp.load_panel, tmp_path / "nowhere.json")
+    assert "there is no such file" in refusal(jp.load_panel, tmp_path / "nowhere.json")

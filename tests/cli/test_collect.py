@@ -87,7 +87,7 @@ def test_wrong_input_is_one_line_and_nothing_is_asked(tmp_path, asked, capsys) -
         ([good, judges, "--out", str(tmp_path / "r"), "--max-cost", "nan"], "must be positive"),
         ([judges, judges, "--out", str(tmp_path / "r")], "judges.toml"),
         ([good, good, "--out", str(tmp_path / "r")], "is not TOML"),
-        ([good, "nowhere.toml", "--out", str(tmp_path / "r")], "cannot be read"),
+        ([good, "nowhere.toml", "--out", str(tmp_path / "r")], "there is no such file"),
     ):
         assert main(["collect", *arguments]) == 2
         error = capsys.readouterr().err.splitlines()
