@@ -127,6 +127,18 @@ def unfold(page: Page) -> None:
     page.get_by_test_id("stExpander").first.locator("summary").click()
 
 
+def choose(page: Page, option: Locator, state: str) -> None:
+    """Click an option until the URL says so; a click is lost if its control is just drawn again."""
+    for _ in range(6):
+        option.click()
+        try:
+            page.wait_for_url(f"**{state}**", timeout=30_000)
+        except PlaywrightTimeout:
+            continue
+        return
+    raise AssertionError(f"the URL does not say {state}")
+
+
 def pick(page: Page, label: str, option: str) -> None:
     """Take an option of a list; one that opens while the page still scrolls closes again."""
     wanted = page.get_by_role("option", name=option, exact=True)
