@@ -172,13 +172,12 @@ def _large(folder: Path) -> list[Wait]:
     text = _written(Votes(str(folder / "million.csv"), 1_000_000, 20))
     table = _written(Votes(str(folder / "million.parquet"), 1_000_000, 20))
     waits = []
-    for name, file, words, seconds, gib in (
-        ("30,000 x 1,800, 18 votes an item", wide, ("curve", 20), 25.0, 2.0),
-        ("30,000 x 1,800, 18 votes an item", wide, ("recommend", 4), 180.0, 2.0),
-        ("1,000,000 x 20", table, ("curve", 20), 60.0, 3.0),
-        ("1,000,000 x 20", table, ("recommend", 4), 300.0, 3.0),
+    for name, file, verb, splits, seconds, gib in (
+        ("30,000 x 1,800, 18 votes an item", wide, "curve", 20, 25.0, 2.0),
+        ("30,000 x 1,800, 18 votes an item", wide, "recommend", 4, 180.0, 2.0),
+        ("1,000,000 x 20", table, "curve", 20, 60.0, 3.0),
+        ("1,000,000 x 20", table, "recommend", 4, 300.0, 3.0),
     ):
-        verb, splits = words
         ran = command(verb, file, "--splits", splits)
         work = f"`{verb}`, {name}, {splits} splits"
         waits += [

@@ -113,7 +113,7 @@ def degrades_sentence(result: Corruption, panel: int = 0) -> str:
     return (
         f"Of {len(places)} conditions, {_everyone(result, 'degrade')} slower than {arm} in "
         f"{slower}, faster in {faster}, and {len(places) - slower - faster} are not told apart. "
-        f"The panel that starts better has more to lose: {everyone} still have the lower NLL in "
+        f"The panel that starts better has more to lose: the NLL of {everyone} is the lower one in "
         f"{ahead} of them."
     )
 

@@ -84,9 +84,10 @@ def _counts(outcomes: list[Outcome]) -> str:
         (outcomes.count("helps"), "gains", "gain"),
         (outcomes.count("undecided"), "is undecided", "are undecided"),
     )
+    if len(outcomes) > 1 and len(set(outcomes)) == 1:
+        (shared,) = (plural for n, _, plural in counts if n)
+        return f"all {len(outcomes)} slices {shared}"
     parts = [f"{n} {singular if n == 1 else plural}" for n, singular, plural in counts if n]
-    if len(outcomes) > 1 and len(parts) == 1:
-        return f"all {len(outcomes)} slices {parts[0].partition(' ')[2]}"
     return f"of {counted(len(outcomes), 'slice')} {listed(parts)}"
 
 
