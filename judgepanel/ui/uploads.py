@@ -1,5 +1,6 @@
-"""Uploaded files: each is read once, in a process of its own, a few at a time.
+"""Uploaded files: kept while the visitor looks at other pages, and read once.
 
+A file is read in a process of its own, a few at a time.
 The page says that it waits. If the visitor leaves or does something else, Streamlit ends the page's
 thread at the next thing it writes, and the reading process ends with it.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -19,6 +20,7 @@ from judgepanel.votes import InputError, RawTable
 from judgepanel.votes.apart import Reading
 from judgepanel.votes.limits import READERS
 from judgepanel.votes.matrix import Task
+from judgepanel.words.text import plain
 
 _MOST_TABLES, _MOST_BYTES = 4, 400_000_000
 _POLL_SECONDS = 0.25
@@ -29,6 +31,45 @@ _PLACES = Places(READERS)
 _LOCK = threading.Lock()
 _Key = tuple[str, str, Task | None, str | None]
 _TABLES: OrderedDict[_Key, RawTable | InputError] = OrderedDict()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Upload:
+    """An uploaded file: its name, which is untrusted text, and its bytes."""
+
+    name: str
+    data: bytes
+
+
+def file_upload(label: str, key: str, help: str | None = None) -> Upload | None:
+    """A place for a file; the file is still there when the visitor returns from another page.
+
+    Streamlit forgets it with the widget, so it is kept beside it until it is removed.
+    """
+
+    def changed() -> None:
+        new = st.session_state[key]
+        st.session_state[_kept(key)] = None if new is None else Upload(new.name, new.getvalue())
+
+    here = st.file_uploader(label, key=key, help=help, on_change=changed)
+    upload: Upload | None = st.session_state.get(_kept(key))
+    if here is None and upload is not None:
+        left, right = st.columns([3, 1], vertical_alignment="center")
+        left.text(f"{plain(upload.name, 80)} is still here from before.")
+        right.button(
+            "Remove", key=f"remove-{key}", on_click=forget_uploads, args=(key,), width="stretch"
+        )
+    return upload
+
+
+def forget_uploads(*keys: str) -> None:
+    """Forget the files of these places."""
+    for key in keys:
+        st.session_state.pop(_kept(key), None)
+
+
+def _kept(key: str) -> str:
+    return f"{key}-kept"
 
 
 def read_upload(

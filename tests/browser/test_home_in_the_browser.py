@@ -73,6 +73,26 @@ def test_templates_are_files_that_can_be_read(page: Page, server: Server, guard:
     guard.check()
 
 
+def test_files_stay_while_the_visitor_looks_at_another_page_until_they_are_removed(
+    page: Page, server: Server, guard: Guard
+) -> None:
+    page.goto(server.url)
+    page.get_by_role("heading", name="Your votes").wait_for()
+    upload(page, as_upload("mine.csv", sample_bytes("one_class")))
+    expect(answer(page)).to_contain_text("labelled")
+    said = answer(page).inner_text()
+    menu = page.get_by_test_id("stSidebar")
+    menu.get_by_role("link", name="Judges").click()
+    expect(page.get_by_text("No votes yet.")).to_be_visible()
+    menu.get_by_role("link", name="Start").click()
+    expect(page.get_by_text("mine.csv is still here from before.")).to_be_visible()
+    expect(answer(page)).to_have_text(said)
+    page.get_by_role("button", name="Remove", exact=True).click()
+    page.get_by_role("heading", name="What a file looks like").wait_for()
+    expect(answer(page)).to_have_count(0)
+    guard.check()
+
+
 def test_labels_in_a_second_file_complete_votes_without_labels(
     page: Page, server: Server, guard: Guard
 ) -> None:
@@ -97,6 +117,8 @@ def test_labels_in_a_second_file_complete_votes_without_labels(
     page.wait_for_url("**/panel_curve?analysis=*")
     page.get_by_text("How this was computed").first.click()
     expect(page.get_by_text("--labels=gold.csv --label-column=gold").first).to_be_visible()
+    page.get_by_role("link", name="New analysis").click()
+    page.get_by_role("heading", name="What a file looks like").wait_for()
     guard.check()
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
@@ -28,7 +26,7 @@ from judgepanel.ui.frame import PageContext, caption, notes, problem
 from judgepanel.ui.pages.recommended_worth import known_statuses, known_value
 from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.session import is_reader, link_parameters
-from judgepanel.ui.uploads import read_upload
+from judgepanel.ui.uploads import file_upload, read_upload
 from judgepanel.ui.widgets import section_answer, table
 from judgepanel.ui.work import stored_result
 from judgepanel.votes import InputError, load_votes
@@ -134,9 +132,9 @@ def _report(
 def scoring(context: PageContext, spec: RecommendSpec, result: Recommendation) -> None:
     """Score new votes with the panel as it would be downloaded."""
     st.header("Score new votes")
-    upload: Any = None
+    upload = None
     if not is_reader():
-        upload = st.file_uploader(
+        upload = file_upload(
             "Votes of the same judges on new items; labels are not needed", key="new_votes"
         )
     if upload is None:
@@ -145,7 +143,7 @@ def scoring(context: PageContext, spec: RecommendSpec, result: Recommendation) -
     try:
         panel = load_panel(panel_text(context, spec, result))
         loaded = load_votes(
-            read_upload(upload.getvalue(), upload.name),
+            read_upload(upload.data, upload.name),
             task=context.votes.task,
             need_labels=False,
             known_thresholds=panel.thresholds,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from judgepanel.figures.judges import coverage_strip
 from judgepanel.present.blocks import Table
@@ -21,7 +20,7 @@ from judgepanel.ui.pages.start_columns import (
     guessed_columns,
 )
 from judgepanel.ui.session import PARAMETER, is_reader, judges_of, link_parameters, workspace
-from judgepanel.ui.uploads import read_upload
+from judgepanel.ui.uploads import Upload, file_upload, forget_uploads, read_upload
 from judgepanel.ui.widgets import chart, check_card, how, judge_rows, offer_grouping, section_answer
 from judgepanel.ui.widgets import table as draw_table
 from judgepanel.votes import (
@@ -44,6 +43,7 @@ from judgepanel.words.sentences import votes_sentence
 from judgepanel.words.text import plain
 
 CURVE = "pages/panel_curve.py"
+_VOTES, _LABELS, _JUDGES = "votes_file", "labels_file", "judges_file"
 _EXAMPLE = """item_id,label,feat_topic,judge-a,judge-b,judge-c
 q1,1,math,1,1,0
 q2,0,code,0,1,
@@ -76,10 +76,10 @@ def fresh() -> None:
     with left:
         st.header("Your votes")
         mind_cookies("no file can be uploaded")
-        upload = st.file_uploader(
+        upload = file_upload(
             "Votes with labels, or judges' outputs: CSV, .csv.gz, Excel, Parquet, Arrow, "
             f"JSON, JSON Lines or results of another tool, up to {MAX_UPLOAD_MB} MB",
-            key="votes_file",
+            key=_VOTES,
             help="One row per item with an id, a label (0 or 1) and one column per judge; or one "
             "row per vote with item, judge, verdict; or one row per output with item, judge, text, "
             "order. Missing votes are blank. Logs of Inspect AI (.eval, .json), results of "
@@ -88,16 +88,16 @@ def fresh() -> None:
             "are; put several files into one .zip.",
         )
         with st.expander("Labels in another file"):
-            labels = st.file_uploader(
-                "One row per item: its id as in the votes, and its label", key="labels_file"
+            labels = file_upload(
+                "One row per item: its id as in the votes, and its label", key=_LABELS
             )
         with st.expander("Add a judge table"):
-            judges = st.file_uploader(
+            judges = file_upload(
                 "One row per judge: a column `judge`, then what you know (family, cost, ...)",
-                key="judges_file",
+                key=_JUDGES,
             )
         if upload is not None:
-            _uploaded(upload.name, upload.getvalue(), labels, judges)
+            _uploaded(upload, labels, judges)
         else:
             _example()
     with right:
@@ -177,21 +177,19 @@ def _compare(analysis: Analysis) -> None:
             choose_two(analyses, analysis.id, others[0])
 
 
-def _uploaded(
-    name: str, data: bytes, labels: UploadedFile | None, judges: UploadedFile | None
-) -> None:
+def _uploaded(upload: Upload, labels: Upload | None, judges: Upload | None) -> None:
     """Read an upload; an error is shown as one sentence beside it."""
     try:
-        raw = choose_records(data, name)
+        raw = choose_records(upload.data, upload.name)
         guessed = guessed_columns(raw)
         place = st.container()
         task = None if raw.task is None else choose_task(place, raw.task)
         if task != raw.task:
             # A folder of results may hold pairs and single responses; only one kind is read.
-            raw = read_upload(data, name, task, raw.records)
+            raw = read_upload(upload.data, upload.name, task, raw.records)
             guessed = guessed_columns(raw)
-        label_table = None if labels is None else read_upload(labels.getvalue(), labels.name)
-        judge_table = None if judges is None else read_upload(judges.getvalue(), judges.name)
+        label_table = None if labels is None else read_upload(labels.data, labels.name)
+        judge_table = None if judges is None else read_upload(judges.data, judges.name)
         table, mapping, shown = choose_columns(raw, guessed, label_table)
         if task is None:
             task = choose_task(place, implied_task(table, mapping))
@@ -218,8 +216,9 @@ def _uploaded(
         st.caption(plain(f"Verdicts are written {loaded.forms}.", 200))
     notes(loaded.warnings)
     if st.button("Analyse", type="primary", key="analyse", width="stretch"):
-        stem = plain(name.split(".", maxsplit=1)[0] or name, 60)
+        stem = plain(upload.name.split(".", maxsplit=1)[0] or upload.name, 60)
         analysis = workspace().create(loaded, Settings(), stem)
+        forget_uploads(_VOTES, _LABELS, _JUDGES)
         st.switch_page(CURVE, query_params={PARAMETER: analysis.id})
     for check in item_checks(loaded.votes):
         check_card(check)
