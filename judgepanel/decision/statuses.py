@@ -1,4 +1,4 @@
-"""The status of each judge by the study ``value``: helps, could go, or unsettled.
+"""The status of each judge by the study ``value``: helps, could go, fails a check, or unsettled.
 
 The status is about a judge's contribution to the panel of all judges; which judges are in the panel
 is the recommendation's decision (:mod:`decision.recommend`), and it may keep a judge that could go.
@@ -21,7 +21,7 @@ from judgepanel.studies.value.value import ValueSpec
 from judgepanel.studies.value.value_result import JudgeValue, Value
 from judgepanel.votes import VoteMatrix
 
-Status = Literal["helps", "could go", "unsettled"]
+Status = Literal["helps", "could go", "fails a check", "unsettled"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 NO_FAILURES: Mapping[str, str] = MappingProxyType({})
 MOST_LABELS = 20
@@ -33,24 +33,22 @@ class JudgeStatus:
     """A judge's status and one sentence with the reason.
 
     ``labels`` is the number of labelled items that would settle an unsettled judge, with the same
-    number calibrating as now; None for other judges, and if no number can be given. ``failed``: it
-    fails a scope check.
+    number calibrating as now; None for other judges, and if no number can be given.
     """
 
     judge: str
     status: Status
     reason: str
     labels: int | None
-    failed: bool = False
 
 
 def statuses(result: Value, failures: Mapping[str, str] = NO_FAILURES) -> tuple[JudgeStatus, ...]:
     """Return the status of every judge of a result, then of judges that only the checks cover.
 
     ``failures`` maps judges that fail scope check P0 or P1 to the reason (see :func:`failures_of`).
-    In this order: such a judge could go; one whose value is shown to be above 0 helps; one whose
-    value is shown to be below 0 could go; so could those that can go together without loss; one
-    whose Shapley value is shown to be above 0 helps; all others are unsettled.
+    In this order: such a judge fails a check; one whose value is shown to be above 0 helps; one
+    whose value is shown to be below 0 could go; so could those that can go together without loss;
+    one whose Shapley value is shown to be above 0 helps; all others are unsettled.
     """
     known = {judge.judge for judge in result.judges}
     rows = [_status(judge, result, failures.get(judge.judge)) for judge in result.judges]
@@ -128,7 +126,7 @@ def _unsettled(judge: JudgeValue, result: Value, value: str, labels: int | None)
 
 
 def _failed(judge: str, why: str) -> JudgeStatus:
-    return JudgeStatus(judge, "could go", f"It fails the checks: {why}.", None, failed=True)
+    return JudgeStatus(judge, "fails a check", f"It fails the checks: {why}.", None)
 
 
 def _together(result: Value) -> str:

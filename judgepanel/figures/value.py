@@ -24,6 +24,7 @@ LOOKS: dict[Status, tuple[str, str]] = {
     "helps": (INCLUDE, "circle"),
     "unsettled": (NEUTRAL, "diamond-open"),
     "could go": (CURATE_LINE, "x"),
+    "fails a check": ("#DC2626", "triangle-down-open"),
 }
 """Colour and symbol of each status."""
 _ROW = 20

@@ -156,8 +156,8 @@ TERMS: dict[str, str] = {
     "the judges of a cluster together; 1 is always.",
     "Stacking": "An aggregator: logistic regression on the votes, which gives each judge a weight "
     "that allows for the others.",
-    "Status": "Helps, could go, or unsettled: what the measured value of a judge says about it. "
-    "The recommended panel may still keep a judge that could go.",
+    "Status": "Helps, could go, or unsettled by the measured value of a judge; or it fails a check "
+    "of Scope. The recommended panel may still keep a judge that could go.",
     "Stratum": "A part of the items, such as the third with the most disagreement.",
     "Symmetric": "An orientation that uses each item together with its swap, so that nothing can "
     "be learned from the order of the responses.",

@@ -21,6 +21,7 @@ from judgepanel.studies.panel.what_if import WhatIf, WhatIfSpec
 from judgepanel.studies.settings import Settings, grouped_votes, prepare
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.numbers import (
+    all_judges,
     counted,
     listed,
     minute,
@@ -188,8 +189,9 @@ def _on(overlap: Relation) -> str:
 def paired_sentence(result: WhatIf) -> str:
     """Return the difference on the same items; better or worse only if its interval excludes 0."""
     change = with_interval(*result.delta, sign=True)
+    kept = all_judges(len(result.kept.judges))
     text = (
-        f"NLL changes by {change} with what is recommended from {_everyone(result.kept.judges)} "
+        f"NLL changes by {change} with what is recommended from {kept} "
         f"after in place of {len(result.against.judges):,} before."
     )
     if result.verdict == "tie":
@@ -296,10 +298,6 @@ def _counts(overlap: Relation) -> str:
     parts += [f"{overlap.relabelled:,} with another label"] * bool(overlap.relabelled)
     parts += ["other groups"] * overlap.regrouped
     return ", ".join(parts)
-
-
-def _everyone(judges: Sequence[str]) -> str:
-    return f"all {counted(len(judges), 'judge')}" if len(judges) > 1 else "the one judge"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -106,6 +106,11 @@ def percent(share: float, digits: int = 2) -> str:
     return f"{sig(100.0 * share, digits)} %" if math.isfinite(share) else "n/a"
 
 
+def all_judges(n: int) -> str:
+    """``all 65 judges``, or ``the one judge``."""
+    return f"all {counted(n, 'judge')}" if n > 1 else "the one judge"
+
+
 def counted(n: int, noun: str, plural: str | None = None) -> str:
     """``1 judge``, ``2,985 items``."""
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"

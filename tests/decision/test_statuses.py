@@ -1,4 +1,4 @@
-"""Helps, could go, unsettled: every rule, their order, and the number of labels."""
+"""Helps, could go, fails a check, unsettled: every rule, their order, and the number of labels."""
 
 from __future__ import annotations
 
@@ -84,8 +84,11 @@ def test_whoever_fails_the_checks_is_dropped_whatever_it_is_worth():
     judge = with_judge(value=Interval.single(0.005, 0.002, 0.01))
     name = judge.judges[0].judge
     rows = statuses(judge, {name: "below chance", "gone": "always 1"})
-    assert (rows[0].status, rows[0].reason) == ("could go", "It fails the checks: below chance.")
-    assert (rows[-1].judge, rows[-1].status) == ("gone", "could go")
+    assert (rows[0].status, rows[0].reason) == (
+        "fails a check",
+        "It fails the checks: below chance.",
+    )
+    assert (rows[-1].judge, rows[-1].status) == ("gone", "fails a check")
     assert len(rows) == len(judge.judges) + 1
 
 

@@ -60,13 +60,11 @@ def test_every_judge_is_drawn_once_with_its_interval():
 def test_statuses_can_be_given_and_are_counted_in_the_legend():
     given = tuple(
         JudgeStatus(judge.judge, status, "why", None)
-        for judge, status in zip(
-            result().judges, ("helps", "could go", "unsettled") * 2, strict=True
-        )
+        for judge, status in zip(result().judges, (*STATUSES, *STATUSES[:2]), strict=True)
     )
     named = traces(value_figure(result(), given))
-    assert set(named) == {"helps (2)", "could go (2)", "unsettled (2)"}
-    more = (*given, JudgeStatus("only the checks know it", "could go", "why", None))
+    assert set(named) == {"helps (2)", "could go (2)", "fails a check (1)", "unsettled (1)"}
+    more = (*given, JudgeStatus("only the checks know it", "fails a check", "why", None))
     assert set(traces(value_figure(result(), more))) == set(named)
     assert len(statuses(result())) == 6
 

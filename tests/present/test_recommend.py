@@ -281,7 +281,7 @@ def test_judges_are_counted_by_what_becomes_of_them():
 
     some = (status("a", "helps"), status("b", "helps"))
     some += (status("c", "could go"), status("d", "unsettled"))
-    failed = JudgeStatus("e", "could go", "It fails the checks: always 1.", None, failed=True)
+    failed = status("e", "fails a check")
     sentence = statuses_sentence(some)
     assert sentence.startswith(f"{WORTH}2 judges are shown to help; 1 could go, ")
     assert "for 1 this is not settled." in sentence

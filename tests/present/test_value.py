@@ -128,11 +128,11 @@ def test_tables_have_a_row_each_and_names_on_one_line():
     table = status_table(named)
     assert Table(table).n_rows == 6
     assert not any(mark in name for name in table["judge"].texts() for mark in "\x1b\n")
-    failed = JudgeStatus("gone", "could go", "It fails the checks: always 1.", None)
+    failed = JudgeStatus("gone", "fails a check", "It fails the checks: always 1.", None)
     given = tuple(JudgeStatus(judge.judge, "helps", "why", None) for judge in named.judges)
     assert [column.texts()[-1] for column in status_table(named, (*given, failed)).values()] == [
         "gone",
-        "could go",
+        "fails a check",
         "",
         "",
         "",

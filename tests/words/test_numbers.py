@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgepanel.words.numbers import (
+    all_judges,
     capital,
     compared,
     counted,
@@ -146,6 +147,8 @@ def test_counted_nouns():
     assert counted(1, "judge") == "1 judge"
     assert counted(2985, "item") == "2,985 items"
     assert counted(2, "class", "classes") == "2 classes"
+    assert all_judges(1_800) == "all 1,800 judges"
+    assert all_judges(1) == "the one judge"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from judgepanel.figures.candidates import ForestRow, Standing, forest, pareto
 from judgepanel.kernels.aggregate.aggregation import Graded
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.candidates import EVERYONE, LEAD
-from judgepanel.words.numbers import counted, sig
+from judgepanel.words.numbers import all_judges, counted, sig
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES, pipeline_name
 from judgepanel.words.tables import Column, differences, ends, numbers, text
 
@@ -57,7 +57,7 @@ def candidate_name(candidate: CandidateFigures) -> str:
         return f"the {_AVERAGED}"
     pipeline = pipeline_name(candidate.aggregator, candidate.calibrator)
     if candidate.panel == EVERYONE:
-        return f"all {counted(candidate.k, 'judge')} with {pipeline}"
+        return f"{all_judges(candidate.k)} with {pipeline}"
     if candidate.panel.startswith("top"):  # The name contains the number.
         return f"{candidate.panel} with {pipeline}"
     return f"{candidate.panel} ({counted(candidate.k, 'judge')}) with {pipeline}"

@@ -28,6 +28,7 @@ from judgepanel.studies.panel.curators_result import (
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.numbers import (
+    all_judges,
     capital,
     counted,
     fixed,
@@ -92,7 +93,7 @@ def _best_of(result: Curators, rivals: list[CuratorFigures], best: CuratorFigure
     worse = sum(row.band.lo > row.margin for row in rivals)
     rest = f" {worse} of {counted(len(rivals), 'curator')} are shown to cost NLL." if worse else ""
     return (
-        f"No curator is shown to beat all {counted(result.n_judges, 'judge')}. The best of them, "
+        f"No curator is shown to beat {all_judges(result.n_judges)}. The best of them, "
         f"{best.title}, {change}.{rest}"
     )
 

@@ -42,7 +42,16 @@ from judgepanel.studies.settings import Settings
 from judgepanel.studies.value.value import VALUE
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import repeats_sentence
-from judgepanel.words.numbers import capital, counted, fixed, interval, sig, signed, with_interval
+from judgepanel.words.numbers import (
+    all_judges,
+    capital,
+    counted,
+    fixed,
+    interval,
+    sig,
+    signed,
+    with_interval,
+)
 from judgepanel.words.sentences import (
     CODING,
     if_positions_mean_nothing,
@@ -91,9 +100,7 @@ def advice_sentence(result: Recommendation) -> str:
 
 def _who(result: Recommendation) -> str:
     size, total = len(result.model.judges), result.n_judges
-    if total == 1:
-        return "keep the one judge"
-    return f"keep all {total} judges" if result.keeps_all else f"keep {size} of {total} judges"
+    return f"keep {all_judges(total) if result.keeps_all else f'{size} of {total} judges'}"
 
 
 def instead_sentence(result: Recommendation) -> str:
@@ -196,17 +203,16 @@ def statuses_sentence(statuses: tuple[JudgeStatus, ...]) -> str:
     if not statuses:
         return ""
     given = [judge.status for judge in statuses]
-    helps, spare, open_ones = (given.count(status) for status in STATUSES)
+    helps, spare, failed, open_ones = (given.count(status) for status in STATUSES)
     parts = [f"{counted(helps, 'judge')} {'is' if helps == 1 else 'are'} shown to help"]
-    failed = sum(judge.failed for judge in statuses)
     if failed:
         parts.append(f"{failed} {'fails' if failed == 1 else 'fail'} a check (see Scope)")
-    if spare > failed:
-        parts.append(f"{spare - failed} could go, alone or together, without a loss that is seen")
+    if spare:
+        parts.append(f"{spare} could go, alone or together, without a loss that is seen")
     if open_ones:
         parts.append(f"for {open_ones} this is not settled")
     sentence = f"Judge by judge under one pipeline (see {VALUE.title}), {'; '.join(parts)}."
-    if spare > failed:
+    if spare:
         sentence += " Leaving out those that could go is safe, not better: it saves their price."
     return sentence
 

@@ -59,6 +59,10 @@ def _answer(result: Value) -> str:
         )
     if not math.isfinite(result.judges[0].value.lo):
         return "Not enough splits yet to say."
+    if result.n_judges == 1:
+        saved = with_interval(*result.judges[0].value, sign=True)
+        under = AGGREGATOR_NAMES[result.aggregator]
+        return f"Against the base rate the one judge saves NLL {saved} under {under}."
     needed = sum(bool(row.value.above()) for row in result.judges)
     helps = sum(bool(row.value.above() or row.shapley.above()) for row in result.judges)
     text = (
@@ -71,8 +75,6 @@ def _answer(result: Value) -> str:
 
 def removal_sentence(result: Value) -> str:
     """Say how many judges can be removed together without loss, and what happens beyond."""
-    if not result.removal:
-        return "With one judge there is none to leave out."
     limit = f"{percent(MARGIN)} of NLL"
     if not math.isfinite(result.removal[0].band.lo):
         return "Not enough splits yet to say how many can go."
@@ -216,8 +218,8 @@ def present(result: Value, spec: ValueSpec, view: ValueView = ValueView()) -> li
     blocks = [
         Answer(value_sentence(result)),
         drawing(
-            "what NLL loses without each judge, with intervals; by colour who helps, who could go "
-            "and who is unsettled",
+            "what NLL loses without each judge, with intervals; by colour and symbol who "
+            "helps, who could go, who fails a check and who is unsettled",
             value_figure,
             result,
             view.statuses,

@@ -22,7 +22,7 @@ from judgepanel.present.pipeline import Pipeline
 from judgepanel.studies.robustness.distortion import DISTORTION, Distortion, DistortionSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.numbers import listed, percent
+from judgepanel.words.numbers import all_judges, listed, percent
 from judgepanel.words.sentences import CALIBRATOR_NAMES, CODING
 from judgepanel.words.tables import Column, levels, numbers, text
 
@@ -135,7 +135,7 @@ def present(
         ),
         Table(distortion_table(result)),
         Method(
-            f"The one-coin score of all {result.n_judges:,} judges, as a probability r, is "
+            f"The one-coin score of {all_judges(result.n_judges)}, as a probability r, is "
             "distorted on calibration and evaluation items alike: r², √r, r plus normal noise "
             f"(standard deviations {spec.weak:g} and {spec.strong:g}), turned around in "
             f"{percent(spec.turned)} of the items, turned around everywhere, and shuffled. "

@@ -12,7 +12,7 @@ from judgepanel.studies.confidence.items_result import Items
 from judgepanel.studies.confidence.reliability import FEW_ITEMS, Reliability
 from judgepanel.studies.confidence.selective import Selective
 from judgepanel.studies.contest.averaged import AVERAGE
-from judgepanel.words.numbers import counted
+from judgepanel.words.numbers import all_judges
 from judgepanel.words.sentences import AGGREGATOR_NAMES
 from judgepanel.words.tables import Column
 
@@ -45,10 +45,8 @@ def panel_name(result: PanelResult) -> str:
     """``all 65 judges``, ``top-5``, ``the one judge`` or ``the recommended panel``."""
     if result.aggregator == AVERAGE:
         return AGGREGATOR_NAMES[AVERAGE]
-    if result.n_judges == 1:
-        return "the one judge"
     if result.k == result.n_judges:
-        return f"all {counted(result.n_judges, 'judge')}"
+        return all_judges(result.n_judges)
     return f"top-{result.k}"
 
 

@@ -17,7 +17,7 @@ from judgepanel.studies.methods.calibrator_design import (
     CalibratorDesign,
     CalibratorDesignSpec,
 )
-from judgepanel.words.numbers import fixed, level
+from judgepanel.words.numbers import all_judges, fixed, level
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CALIBRATOR_NAMES, CODING
 from judgepanel.words.tables import Column, levels, numbers, text
 
@@ -51,7 +51,7 @@ def design_sentence(result: CalibratorDesign) -> str:
     nll = result.nll[:, -1]
     best = int(nll.value.argmin())
     name = result.calibrators[best]
-    where = f"On all {result.n_judges} judges with {AGGREGATOR_NAMES[result.aggregator]}"
+    where = f"On {all_judges(result.n_judges)} with {AGGREGATOR_NAMES[result.aggregator]}"
     if name == "none":
         text = f"{where}, no calibrator improves on the raw score: NLL {level(*nll[best])}"
     else:

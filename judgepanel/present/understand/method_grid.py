@@ -23,7 +23,7 @@ from judgepanel.present.decide.decision import decision_sentence
 from judgepanel.present.entry import Entry
 from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.votes.installed import documentation
-from judgepanel.words.numbers import capital, counted, fixed, level, listed, percent
+from judgepanel.words.numbers import all_judges, capital, counted, fixed, level, listed, percent
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
     CALIBRATED,
@@ -240,12 +240,12 @@ def _reading(result: MethodGrid, metric: str) -> str:
     """Return the explanation of the colours."""
     if metric == "nll":
         return (
-            f"NLL on all {result.n_judges} judges, lower is better. The darkest cell is the "
+            f"NLL on {all_judges(result.n_judges)}, lower is better. The darkest cell is the "
             f"lowest; the palest are at the base rate's {fixed(result.null_nll, 3)} or above."
         )
     better = "higher" if metric == "accuracy" else "lower"
     return (
-        f"{capital(METRIC_NAMES[metric])} on all {result.n_judges} judges, {better} is "
+        f"{capital(METRIC_NAMES[metric])} on {all_judges(result.n_judges)}, {better} is "
         "better: the darkest cell is the best. The frames, the answer and the "
         "ties are those of the NLL."
     )

@@ -11,7 +11,7 @@ from judgepanel.present.entry import Entry
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.methods.ablation_result import STEP_WORDS, PipelineAblation
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
-from judgepanel.words.numbers import capital, counted, fixed, percent, with_interval
+from judgepanel.words.numbers import all_judges, capital, counted, fixed, percent, with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 from judgepanel.words.tables import Column, differences, levels, numbers, text
 
@@ -21,9 +21,10 @@ def ablation_sentence(result: PipelineAblation) -> str:
     if result.n_splits < 2:
         return "Not enough splits yet to say."
     first = float(result.nll.value[-1, 0])
+    who = all_judges(result.n_judges)
     text = (
-        f"With {AGGREGATOR_NAMES[result.aggregator]} on all {result.n_judges} judges the raw score "
-        f"has NLL {fixed(first, 3)} (base rate: {fixed(result.null_nll, 3)}). "
+        f"With {AGGREGATOR_NAMES[result.aggregator]} on {who} the raw score has NLL "
+        f"{fixed(first, 3)} (base rate: {fixed(result.null_nll, 3)}). "
         f"{capital(_change(result, '1-2', _correction(result)))}; then "
         f"{_change(result, '1-3', CALIBRATED[result.calibrator])}. "
     )

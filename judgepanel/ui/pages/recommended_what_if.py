@@ -213,7 +213,7 @@ def _buttons(
         st.query_params.pop(WITHOUT, None)
         st.rerun(scope="fragment")
     statuses = known_statuses(context, spec, recommendation)
-    spare = {row.judge for row in statuses if row.status == "could go"}
+    spare = {row.judge for row in statuses if row.status in ("could go", "fails a check")}
     going = np.array([name in spare for name in names])
     if second.button(
         "Leave out all that could go",
