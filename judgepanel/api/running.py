@@ -59,7 +59,7 @@ def spec_from(study: AnyStudy, command: str, options: Mapping[str, Any]) -> Any:
     InputError
         An unknown option, with those that the study has, or an invalid value.
     """
-    shared = {spec_option.field for spec_option in spec_options_of(Settings)}
+    shared = {spec_option.field: spec_option.flag for spec_option in spec_options_of(Settings)}
     fields = {
         _keyword(spec_option.flag): spec_option.field for spec_option in spec_options_of(study.spec)
     }
@@ -67,7 +67,7 @@ def spec_from(study: AnyStudy, command: str, options: Mapping[str, Any]) -> Any:
     for name, value in options.items():
         if name not in shared and name not in fields:
             option = "--" + name.replace("_", "-")
-            raise unknown_option(command, study, option, value)
+            raise unknown_option(command, study, option, value, shared.values())
         if name in fields:
             given[fields[name]] = value
     return study_spec(study, settings_from(options), given)

@@ -28,7 +28,7 @@ from judgepanel.votes.role_file import with_roles
 from judgepanel.votes.transcripts import transcribed
 from judgepanel.words.commands import column_options
 from judgepanel.words.outputs import coverage_sentence
-from judgepanel.words.sentences import votes_sentence
+from judgepanel.words.sentences import CHECK_MARKS, votes_sentence
 from judgepanel.words.tables import accuracy_table, texts_of
 from judgepanel.words.text import printable
 
@@ -332,7 +332,7 @@ class Inspection:
     def check_lines(self) -> list[tuple[str, str]]:
         """The outcome of each check with its reason, and its advice."""
         return [
-            (f"\n{check.title}: {check.outcome}. {check.why}", check.advice)
+            (f"\n{check.title}: {CHECK_MARKS[check.outcome]}. {check.why}", check.advice)
             for check in self.checks
         ]
 

@@ -61,9 +61,14 @@ def _take_all(options: argparse.Namespace, unknown: Sequence[str]) -> None:
         return
     name, _, value = unknown[0].partition("=")
     value = value or next(iter(unknown[1:2]), "")
+    study = _module("study")
     if "study" not in options:
-        raise InputError(f"{options.taken} takes no {name}", value=value or None)
-    raise _module("study").unknown_option(options.taken, options.study, name, value or None)
+        raise InputError(
+            f"{options.taken} takes no {name}",
+            value=value or None,
+            remedy=study.similar_option(name, options.flags),
+        )
+    raise study.unknown_option(options.taken, options.study, name, value or None, options.flags)
 
 
 def _module(command: str) -> ModuleType:
@@ -85,7 +90,10 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         self.words = args or ()
         self.complete()
-        return super().parse_known_args(args, namespace)
+        taken, unknown = super().parse_known_args(args, namespace)
+        flags = [flag for action in self._actions for flag in action.option_strings]
+        taken.flags = [*getattr(taken, "flags", ()), *flags]
+        return taken, unknown
 
     def error(self, message: str) -> NoReturn:
         raise SystemExit(refuse(f"{message} (see {self.prog} --help)", self.prog))

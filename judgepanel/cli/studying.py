@@ -20,7 +20,7 @@ from judgepanel.present.registry import STUDIES, study_named
 from judgepanel.render.terminal import terminal_text
 from judgepanel.studies.cluster import DASK, SCHEDULER, backend_of
 from judgepanel.studies.contract import Study, WorkersEnded
-from judgepanel.studies.options import spec_options_of, unknown_option
+from judgepanel.studies.options import similar_option, spec_options_of, unknown_option
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.runner import AUTO, BACKENDS
 from judgepanel.studies.settings import Settings
@@ -30,7 +30,7 @@ from judgepanel.votes.orientation import POLICIES, PROTOCOLS
 from judgepanel.words.output import write_whole
 from judgepanel.words.tables import csv_text
 
-__all__ = ["add_options", "spec_of", "study_named", "unknown_option"]
+__all__ = ["add_options", "similar_option", "spec_of", "study_named", "unknown_option"]
 
 _STUDY_OUT = ".csv: the table; .json: all"
 _METAVARS = {False: "X", True: "X,Y"}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
+from difflib import get_close_matches
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -120,15 +121,29 @@ def read_spec(study: Study[Any, Any, Any], settings: Any, given: Mapping[str, An
 
 
 def unknown_option(
-    command: str, study: Study[Any, Any, Any], option: str, value: object
+    command: str,
+    study: Study[Any, Any, Any],
+    option: str,
+    value: object,
+    others: Iterable[str] = (),
 ) -> InputError:
-    """The refusal of an option unknown to a study, with the known ones."""
-    known = ", ".join(spec_option.flag for spec_option in spec_options_of(study.spec))
+    """The refusal of an option unknown to a study, with its own options.
+
+    ``others`` are flags that the command takes besides these.
+    """
+    own = [spec_option.flag for spec_option in spec_options_of(study.spec)]
     return InputError(
         f"{command} takes no {option}",
         value=value,
-        allowed=known or "no such options",
+        allowed=", ".join(own) or "no such options",
+        remedy=similar_option(option, (*own, *others)),
     )
+
+
+def similar_option(option: str, known: Iterable[str]) -> str | None:
+    """The remedy for an unknown option that is written much like a known one."""
+    near = get_close_matches(option, tuple(known), 1, cutoff=0.8)
+    return f"perhaps {near[0]} is meant" if near else None
 
 
 def written_options(spec: Spec) -> list[tuple[str, str]]:

@@ -50,6 +50,7 @@ _TITLES: dict[Format, str] = {
 }
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
+_TAR, _TAR_AT = b"ustar", 257
 _FOREIGN = (
     (ZIP, "a ZIP archive"),
     (b"FEA1", "a Feather file of version 1; write it again as version 2"),
@@ -190,6 +191,8 @@ def _kind(data: bytes, promised: Format | None) -> Format:
     for magic, title in _FOREIGN:
         if data.startswith(magic):
             raise _not_a_table(title)
+    if data[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
+        raise _not_a_table("a tar archive; unpack it, or put its files into a .zip")
     if _is_binary(data[:_SAMPLE]):
         raise _not_a_table("binary data")
     start = data[:_SAMPLE].removeprefix(b"\xef\xbb\xbf").lstrip().lower()

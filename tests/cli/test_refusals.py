@@ -98,6 +98,8 @@ OPTIONS = {
         ["randomized", "pointwise"],
     ),
     "unknown option": ("curve V --magic", ["--magic"]),
+    "option with a slip": ("curve V --split 3", ["--split (found '3')", "perhaps --splits is"]),
+    "slip without a study": ("inspect V --thresholds 3", ["perhaps --threshold is meant"]),
     "unknown command": ("dance", ["'dance'", "inspect"]),
     "no command": ("", ["COMMAND"]),
     "score without out": ("score P V", ["--out"]),

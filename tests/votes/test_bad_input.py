@@ -32,6 +32,7 @@ REFUSED: dict[str, tuple[str, bytes | str, list[str]]] = {
     "prose": ("v.csv", "Dear team\nhere are the votes\n", ["row 1", "not a CSV", "'Dear team'"]),
     "web page": ("v.csv", "<!DOCTYPE html><html>a,b</html>", ["not a table", "a web page"]),
     "PDF": ("v.csv", b"%PDF-1.7\n\xe2\xe3", ["not a table of votes but a PDF document"]),
+    "tar": ("v.tar.gz", gzip.compress(b"v.csv".ljust(257, b"\0") + b"ustar"), ["unpack it"]),
     "Excel": ("v.csv", b"PK\x03\x04\x14\x00", ["a ZIP archive"]),
     "pickle": ("v.csv", b"\x80\x04\x95\x1a\x00\x00\x00\x00\x00\x00\x00]", ["binary data"]),
     "binary": ("v.csv", bytes(range(256)), ["not a table of votes but binary data"]),
