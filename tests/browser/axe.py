@@ -17,10 +17,11 @@ LOOKS: dict[str, tuple[int, Literal["light", "dark"]]] = {
 """Contrast depends on the colours and layout on the width: two looks show all of both."""
 _AT_ONCE = (
     "*, *::before, *::after { transition: none !important; }"
-    "[data-stale=true] { opacity: 1 !important; }"
+    "[data-stale=true], [data-testid=stExpander] summary, [data-testid=stExpander] summary * "
+    "{ opacity: 1 !important; }"
 )
 """Colours that still change to those of the other scheme are of neither; without its transition,
-what a new scheme draws again would be pale at once."""
+what a new scheme draws again would be pale at once: elements, and the heads of expanders."""
 _OPTIONS = {
     "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
     "resultTypes": ["violations"],
