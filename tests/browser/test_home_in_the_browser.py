@@ -22,6 +22,7 @@ from tests.browser.driver import (
     as_upload,
     downloaded,
     finished_comparison,
+    idle,
     refused,
     upload,
 )
@@ -80,6 +81,7 @@ def test_files_stay_while_the_visitor_looks_at_another_page_until_they_are_remov
     page.get_by_role("heading", name="Your votes").wait_for()
     upload(page, as_upload("mine.csv", sample_bytes("one_class")))
     expect(answer(page)).to_contain_text("labelled")
+    idle(page)
     said = answer(page).inner_text()
     menu = page.get_by_test_id("stSidebar")
     menu.get_by_role("link", name="Judges").click()
@@ -87,6 +89,7 @@ def test_files_stay_while_the_visitor_looks_at_another_page_until_they_are_remov
     menu.get_by_role("link", name="Start").click()
     expect(page.get_by_text("mine.csv is still here from before.")).to_be_visible()
     expect(answer(page)).to_have_text(said)
+    idle(page)
     page.get_by_role("button", name="Remove", exact=True).click()
     page.get_by_role("heading", name="What a file looks like").wait_for()
     expect(answer(page)).to_have_count(0)
