@@ -14,7 +14,7 @@ from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
 from judgepanel.present.registry import ENTRIES, STUDIES, default_specs, study_named
 from judgepanel.studies.contract import Spec
-from judgepanel.studies.options import spec_options_of
+from judgepanel.studies.options import similar_option, spec_options_of
 from judgepanel.studies.runner import AUTO
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError, VoteMatrix
@@ -215,9 +215,11 @@ def _settings(options: Mapping[str, Any]) -> Settings:
     known = {option.field: option.flag for option in spec_options_of(Settings)}
     for name, value in options.items():
         if name not in known:
+            option = "--" + name.replace("_", "-")
             raise InputError(
-                f"report takes no --{name.replace('_', '-')}",
+                f"report takes no {option}",
                 value=value,
                 allowed=", ".join(known.values()),
+                remedy=similar_option(option, known.values()),
             )
     return settings_from(options)

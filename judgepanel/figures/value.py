@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 
 from judgepanel.decision.statuses import STATUSES, JudgeStatus, Status, statuses
 from judgepanel.figures.style import (
+    ALERT,
     BAND_OPACITY,
     CURATE_LINE,
     DOTTED,
@@ -24,7 +25,7 @@ LOOKS: dict[Status, tuple[str, str]] = {
     "helps": (INCLUDE, "circle"),
     "unsettled": (NEUTRAL, "diamond-open"),
     "could go": (CURATE_LINE, "x"),
-    "fails a check": ("#DC2626", "triangle-down-open"),
+    "fails a check": (ALERT, "triangle-down-open"),
 }
 """Colour and symbol of each status."""
 _ROW = 20

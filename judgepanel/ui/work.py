@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.service import Job
 from judgepanel.studies.contract import Spec, Study
@@ -22,8 +21,6 @@ POLL_SECONDS = 1.0
 """Every poll redraws the page, which costs the browser more than the server."""
 FIRST_SECONDS = 0.8
 """Time to wait for quick work, so that a page of many sections does not take one poll for each."""
-_TURNS = 5
-"""Turns in which a poll waits for a first result."""
 _STOPPING = "stopping"
 
 
@@ -84,8 +81,8 @@ def _watch(
         st.rerun()
     left, right = st.columns([5, 1], vertical_alignment="center")
     called_off = st.session_state.get(_STOPPING) == (context.votes.sha256, spec)
-    bar = left.empty()
-    _draw_progress(bar, job, called_off)
+    text = "Stopping after the current parts" if called_off else _how_far(job)
+    left.progress(_share(job), text=text)
     if not is_reader():
         right.button(
             "Cancel",
@@ -95,20 +92,8 @@ def _watch(
             on_click=_call_off,
             args=(study, context, spec),
         )
-    # A first result is drawn when it is there, not at the next poll.
-    for _ in range(_TURNS):
-        if job.status != "running" or job.result is not None:
-            break
-        space.wait(study, context.votes.sha256, spec, POLL_SECONDS / _TURNS)
-        job = space.partial(study, context.votes.sha256, spec) or job
-        _draw_progress(bar, job, called_off)  # Here Streamlit can end the script.
     if job.result is not None:
         draw(job.result)
-
-
-def _draw_progress(bar: DeltaGenerator, job: Job, called_off: bool) -> None:
-    text = "Stopping after the current parts" if called_off else _how_far(job)
-    bar.progress(_share(job), text=text)
 
 
 def _call_off(study: Study[Any, Any, Any], context: PageContext, spec: Spec) -> None:
