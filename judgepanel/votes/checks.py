@@ -71,7 +71,7 @@ def check_orientation(votes: VoteMatrix) -> Check:
             numbers,
             "Every label is the same, so the labels describe how the file was coded and a "
             f"constant prediction would look perfect. {odd}".strip(),
-            f"Each item is used together with its swap. {_ADVICE_POSITION}",
+            _ADVICE_POSITION,
         )
     if share < BALANCED_SHARE:
         return Check(
@@ -81,7 +81,7 @@ def check_orientation(votes: VoteMatrix) -> Check:
             numbers,
             f"Only {100 * share:.1f} % of the labels are of the rarer kind: the order of a pair "
             f"seems to carry the answer. {odd}".strip(),
-            f"Each item is used together with its swap. {_ADVICE_POSITION}",
+            _ADVICE_POSITION,
         )
     if odd:
         return Check("P0", title, "review", numbers, odd, "Look at these judges before you decide.")

@@ -45,19 +45,11 @@ def vote_warnings(votes: VoteMatrix) -> list[str]:
 
 
 def label_warnings(votes: VoteMatrix) -> list[str]:
-    """Warnings about labels: few of them, or one class only."""
-    warnings = []
-    known = votes.labels[votes.labelled]
-    if len(known) < FEW_LABELS:
-        warnings.append(
-            f"Only {len(known)} items have a label; fewer than {FEW_LABELS} say very little."
-        )
-    if len(np.unique(known)) == 1:
-        warnings.append(
-            f"Every label is {int(known[0])}: the labels say how the file was coded, and which "
-            "response came first may carry the answer."
-        )
-    return warnings
+    """A warning if few items have a label; labels of one class are P0's (:mod:`votes.checks`)."""
+    n_labels = int(votes.labelled.sum())
+    if n_labels >= FEW_LABELS:
+        return []
+    return [f"Only {n_labels} items have a label; fewer than {FEW_LABELS} say very little."]
 
 
 def _judges(names: list[str], singular: str, many: str) -> str:

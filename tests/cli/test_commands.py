@@ -289,7 +289,7 @@ def test_every_command_explains_itself(cli, command):
 
 
 def test_notes_come_once_and_only_when_the_work_is_done(cli, samples):
-    ran = cli("curve", samples / "one_class_votes.csv", *FEW)
+    ran = cli("curve", samples / "hard_panel_votes.csv", *FEW)
     lines = ran.err.splitlines()
     assert lines
     assert len(set(lines)) == len(lines)

@@ -9,6 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from judgepanel.votes import InputError, limits, load_votes, read_table
+from judgepanel.votes.checks import item_checks
 
 HEAD = "item_id,label,j1,j2\n"
 GOOD = HEAD + "a,1,1,0\nb,0,0,0\nc,1,1,1\nd,0,1,0\n"
@@ -269,10 +270,11 @@ def test_odd_input_is_accepted_with_these_warnings(case: str) -> None:
     assert list(load_votes(data, name="v.csv").warnings) == expected
 
 
-def test_one_class_pairwise_labels_are_warned_about() -> None:
+def test_one_class_pairwise_labels_are_left_to_the_check_of_item_order() -> None:
     rows = "".join(f"i{i},1,{i % 2},{i // 2 % 2}\n" for i in range(20))
-    (warning,) = load_votes((HEAD + rows).encode()).warnings
-    assert warning.startswith("Every label is 1: ")
+    loaded = load_votes((HEAD + rows).encode())
+    assert loaded.warnings == ()
+    assert item_checks(loaded.votes)[0].outcome == "fail"
 
 
 STRANGE = {
