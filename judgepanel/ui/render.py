@@ -245,6 +245,7 @@ def grid_table_html(cells: GridCells, *, label: str) -> str:
         f'<div class="jp-scroll" role="region" tabindex="0" aria-label="{in_html(label)}">'
         f'<table class="jp-grid"><thead><tr><td></td>{heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
+        '<p class="jp-reading">The grid goes on to the right: scroll it sideways.</p>'
         '<p class="jp-note">Bold, thick frame: lowest NLL. Thin frame: not told apart from it.</p>'
     )
 
