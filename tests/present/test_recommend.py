@@ -283,9 +283,12 @@ def test_judges_are_counted_by_what_becomes_of_them():
     some += (status("c", "could go"), status("d", "unsettled"))
     failed = status("e", "fails a check")
     sentence = statuses_sentence(some)
-    assert sentence.startswith(f"{WORTH}2 judges are shown to help; 1 could go, ")
+    assert sentence.startswith(f"{WORTH}2 judges are shown to help; 1 could go without ")
     assert "for 1 this is not settled." in sentence
-    assert sentence.endswith("is safe, not better: it saves their price.")
+    assert sentence.endswith("Leaving out that one is safe, not better: it saves its price.")
+    several = statuses_sentence((*some, status("f", "could go")))
+    assert "2 could go, alone or together, without" in several
+    assert several.endswith("is safe, not better: it saves their price.")
     assert statuses_sentence((*some[:2], failed)) == (
         f"{WORTH}2 judges are shown to help; 1 fails a check (see Scope)."
     )

@@ -208,12 +208,14 @@ def statuses_sentence(statuses: tuple[JudgeStatus, ...]) -> str:
     if failed:
         parts.append(f"{failed} {'fails' if failed == 1 else 'fail'} a check (see Scope)")
     if spare:
-        parts.append(f"{spare} could go, alone or together, without a loss that is seen")
+        together = ", alone or together," * (spare > 1)
+        parts.append(f"{spare} could go{together} without a loss that is seen")
     if open_ones:
         parts.append(f"for {open_ones} this is not settled")
     sentence = f"Judge by judge under one pipeline (see {VALUE.title}), {'; '.join(parts)}."
     if spare:
-        sentence += " Leaving out those that could go is safe, not better: it saves their price."
+        what, whose = ("that one", "its") if spare == 1 else ("those that could go", "their")
+        sentence += f" Leaving out {what} is safe, not better: it saves {whose} price."
     return sentence
 
 
