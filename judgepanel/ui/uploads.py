@@ -62,6 +62,11 @@ def file_upload(label: str, key: str, help: str | None = None) -> Upload | None:
     return upload
 
 
+def holds_upload(key: str) -> bool:
+    """Whether there is a file in this place."""
+    return st.session_state.get(_kept(key)) is not None
+
+
 def forget_uploads(*keys: str) -> None:
     """Forget the files of these places."""
     for key in keys:

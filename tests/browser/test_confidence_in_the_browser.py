@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -13,6 +11,7 @@ from tests.browser.driver import (
     CONFIDENCE,
     address,
     answer,
+    choose,
     finished_confidence,
     idle,
     pick,
@@ -32,11 +31,9 @@ def test_controls_move_the_address_and_the_link_shows_the_same_again(
     expect(page.get_by_text("This page shows the recommended panel.")).to_be_visible()
     unfold(page)
     pick(page, "Aggregator", "one-coin")
-    page.get_by_role("radio", name="top-5").click()
-    page.get_by_role("radio", name="15", exact=True).click()
-    page.get_by_role("radio", name="most contested").click()
-    expect(page).to_have_url(re.compile("panel=top-5"))
-    expect(page).to_have_url(re.compile("bins=15"))
+    choose(page, page.get_by_role("radio", name="top-5"), "panel=top-5")
+    choose(page, page.get_by_role("radio", name="15", exact=True), "bins=15")
+    choose(page, page.get_by_role("radio", name="most contested"), "list=most")
     finished_confidence(page)
     idle(page)
     sentence = answer(page).inner_text()

@@ -16,7 +16,15 @@ from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
 from judgepanel.words.tables import csv_text
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import BUDGET, address, answer, downloaded, finished_budget, unfold
+from tests.browser.driver import (
+    BUDGET,
+    address,
+    answer,
+    choose,
+    downloaded,
+    finished_budget,
+    unfold,
+)
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
@@ -44,14 +52,12 @@ def test_views_are_in_the_address_and_a_link_shows_them_again(
     page.goto(address(server, BUDGET, analysis, aggregator="one-coin"))
     finished_budget(page)
     unfold(page)
-    page.get_by_role("radio", name="top-3").click()
-    page.get_by_role("radio", name="temperature").click()
+    choose(page, page.get_by_role("radio", name="top-3"), "panel=top-3")
+    choose(page, page.get_by_role("radio", name="temperature"), "calibrator=temperature")
     mine = page.get_by_role("spinbutton", name="Your number of labels")
     mine.fill("900")
     mine.press("Enter")
     expect(page.get_by_text("You have 900 labels: the next 100")).to_be_visible()
-    expect(page).to_have_url(re.compile("panel=top-3"))
-    expect(page).to_have_url(re.compile("calibrator=temperature"))
     expect(page).to_have_url(re.compile("labels=900"))
     page.reload()
     finished_budget(page)

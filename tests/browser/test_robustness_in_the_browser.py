@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import address, answer, idle, unfold
+from tests.browser.driver import address, answer, choose, idle, unfold
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
@@ -30,10 +28,8 @@ def test_the_matrix_is_shown_other_views_are_in_the_address_and_a_reload_keeps_t
     expect(page.locator(".js-plotly-plot .annotation").first).to_contain_text("base rate 0.6")
     expect(answer(page)).to_contain_text("NLL")
     unfold(page)
-    page.get_by_role("radio", name="stratified").click()
-    expect(page).to_have_url(re.compile("method=stratified"))
-    page.get_by_role("radio", name="Platt").click()
-    expect(page).to_have_url(re.compile("calibrator=Platt"))
+    choose(page, page.get_by_role("radio", name="stratified"), "method=stratified")
+    choose(page, page.get_by_role("radio", name="Platt"), "calibrator=Platt")
     idle(page)
     page.reload()
     finished(page)

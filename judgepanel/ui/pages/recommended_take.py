@@ -135,7 +135,8 @@ def scoring(context: PageContext, spec: RecommendSpec, result: Recommendation) -
     upload = None
     if not is_reader():
         upload = file_upload(
-            "Votes of the same judges on new items; labels are not needed", key="new_votes"
+            "Votes of the same judges on new items; labels are not needed",
+            key=f"new_votes-{context.analysis.id}",  # Another panel has other judges.
         )
     if upload is None:
         st.code(score_command("new_votes.csv"), language=None, wrap_lines=True)

@@ -20,7 +20,13 @@ from judgepanel.ui.pages.start_columns import (
     guessed_columns,
 )
 from judgepanel.ui.session import PARAMETER, is_reader, judges_of, link_parameters, workspace
-from judgepanel.ui.uploads import Upload, file_upload, forget_uploads, read_upload
+from judgepanel.ui.uploads import (
+    Upload,
+    file_upload,
+    forget_uploads,
+    holds_upload,
+    read_upload,
+)
 from judgepanel.ui.widgets import chart, check_card, how, judge_rows, offer_grouping, section_answer
 from judgepanel.ui.widgets import table as draw_table
 from judgepanel.votes import (
@@ -87,11 +93,11 @@ def fresh() -> None:
             "JudgeBench, RewardBench, MT-bench and AlpacaEval publish are read as they "
             "are; put several files into one .zip.",
         )
-        with st.expander("Labels in another file"):
+        with st.expander("Labels in another file", expanded=holds_upload(_LABELS)):
             labels = file_upload(
                 "One row per item: its id as in the votes, and its label", key=_LABELS
             )
-        with st.expander("Add a judge table"):
+        with st.expander("Add a judge table", expanded=holds_upload(_JUDGES)):
             judges = file_upload(
                 "One row per judge: a column `judge`, then what you know (family, cost, ...)",
                 key=_JUDGES,
