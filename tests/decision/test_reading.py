@@ -1,0 +1,222 @@
+"""Preferences, candidates and costs: what is read from one recommendation, as if it were asked."""
+
+import json
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from judgepanel.decision import recommend
+from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
+from judgepanel.decision.preference import PREFERENCES
+from judgepanel.decision.reading import as_asked, preferring, with_absence
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.decision.recommend_spec import shared_run
+from judgepanel.models.mixture import mixture_of
+from judgepanel.models.panel import fit_panel
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.runner import run, steps
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import InputError
+from tests.helpers import make_votes
+
+SPEC = RecommendSpec(settings=Settings(splits=2), folds=3)
+TAKEN = "top-3, one_coin, temperature"
+
+
+@pytest.fixture(scope="module")
+def votes():
+    return make_votes(3, 80, 12)
+
+
+@pytest.fixture(scope="module")
+def priced(votes):
+    return with_costs(votes, [1.0 + 0.25 * j for j in range(12)])
+
+
+def with_costs(votes, costs):
+    return replace(votes, judge_table=pd.DataFrame({"cost": costs}, index=list(votes.judges)))
+
+
+@pytest.mark.parametrize("prefer", ["simplest", "fewest", "cheapest"])
+def test_what_is_preferred_is_taken_among_the_tied(priced, prefer):
+    recommendation = run(RECOMMEND, priced, replace(SPEC, prefer=prefer), jobs=1)
+    assert recommendation.chosen in recommendation.tied
+    assert recommendation.lowest in recommendation.tied
+    if prefer == "fewest":
+        assert recommendation.chosen.k == min(candidate.k for candidate in recommendation.tied)
+    if prefer == "cheapest":
+        assert recommendation.cost == min(candidate.cost for candidate in recommendation.tied)
+    assert recommendation.cost == pytest.approx(cost_of_judges(priced, recommendation.model.judges))
+
+
+def cost_of_judges(votes, judges):
+    return sum(votes.judge_table.loc[list(judges), "cost"])
+
+
+def test_a_panel_keeps_within_its_budget_in_the_end_and_in_every_split():
+    """Few judges: subsets within a budget are searched for again in every fold."""
+    few = with_costs(make_votes(3, 60, 4), [1.0 + 0.25 * j for j in range(4)])
+    spec = replace(SPEC, budget=3.0)
+    for progress in steps(RECOMMEND, few, spec, jobs=1):
+        outcome = progress.result()
+        taken = {outcome.candidates[i].panel for i in progress.partial.taken[:, 1]}
+    assert outcome.cost <= 3.0
+    assert cost_of_judges(few, outcome.model.judges) == pytest.approx(outcome.cost)
+    assert {candidate.allowed for candidate in outcome.candidates} == {True, False}
+    assert all(candidate.allowed == (candidate.cost <= 3.0) for candidate in outcome.candidates)
+    assert outcome.chosen.cost == pytest.approx(outcome.cost)
+    assert not outcome.reference.allowed
+    assert "all" not in taken
+
+
+@pytest.fixture(scope="module")
+def general(priced):
+    return run(RECOMMEND, priced, SPEC, jobs=1)
+
+
+@pytest.mark.parametrize("prefer", [p for p in PREFERENCES if p != "robust"])
+def test_a_preference_is_read_from_the_result_as_if_it_had_been_asked_for(priced, general, prefer):
+    asked = run(RECOMMEND, priced, replace(SPEC, prefer=prefer), jobs=1)
+    read = preferring(priced, SPEC, general, prefer)
+    assert read.prefer == prefer
+    assert json.dumps(to_plain(with_absence(priced, SPEC, read))) == json.dumps(to_plain(asked))
+    stored = from_plain(Recommendation, json.loads(json.dumps(to_plain(general))))
+    again = preferring(priced, SPEC, stored, prefer)
+    assert json.dumps(to_plain(again)) == json.dumps(to_plain(read))
+
+
+@pytest.fixture(scope="module")
+def related(votes):
+    """The votes with families: two of two judges, and one that is not known."""
+    families = ["a", "a", "b", "b"] + [""] * (len(votes.judges) - 4)
+    table = pd.DataFrame({"family": families}, index=list(votes.judges))
+    return replace(votes, judge_table=table)
+
+
+def test_a_robust_panel_has_a_run_of_its_own_with_monotone_candidates(related):
+    spec = replace(SPEC, prefer="robust")
+    result = run(RECOMMEND, related, spec, jobs=1)
+    others = run(RECOMMEND, related, SPEC, jobs=1)
+    assert shared_run(spec) == spec
+    assert result.prefer == "robust"
+    assert result.chosen.panel == "average" or result.chosen in result.tied
+    monotone = {row.aggregator for row in result.candidates} - {
+        row.aggregator for row in others.candidates
+    }
+    assert monotone == {"joint_monotone", "stacking_monotone"}
+    assert "robust" not in {reading.prefer for reading in others.readings}
+    stored = from_plain(Recommendation, json.loads(json.dumps(to_plain(result))))
+    assert to_plain(as_asked(related, spec, stored)) == to_plain(result)
+
+
+@pytest.mark.parametrize("families", [None, ["a"] * 6, [""] * 6])
+def test_a_robust_panel_needs_families_of_which_one_can_be_absent(votes, families):
+    table = None
+    if families is not None:
+        names = (families * len(votes.judges))[: len(votes.judges)]
+        table = pd.DataFrame({"family": names}, index=list(votes.judges))
+    with pytest.raises(InputError, match=r"families of the judges are not known.*column `family`"):
+        run(
+            RECOMMEND,
+            replace(votes, judge_table=table),
+            replace(SPEC, prefer="robust"),
+            jobs=1,
+        )
+
+
+@pytest.mark.parametrize("prefer", ["single", "fewest"])
+def test_the_heaviest_pipeline_is_the_same_under_every_preference(priced, general, prefer):
+    read = preferring(priced, SPEC, general, prefer)
+    assert read.heaviest.name == general.members[0].name
+
+
+def test_what_a_preference_does_not_take_is_not_measured_until_asked_for(priced, general):
+    read = preferring(priced, SPEC, general, "simplest")
+    assert general.absence is not None
+    assert read.absence is None
+    assert read.model.fallback is None
+
+
+def test_a_preference_that_the_costs_do_not_allow_cannot_be_read(votes):
+    result = run(RECOMMEND, votes, SPEC, jobs=1)
+    with pytest.raises(InputError, match="a cost for every judge"):
+        preferring(votes, SPEC, result, "cheapest")
+    assert "cheapest" not in {reading.prefer for reading in result.readings}
+
+
+def test_finished_splits_serve_every_preference(votes):
+    chunk = RECOMMEND.plan(SPEC)[0]
+    first, other = (
+        recommend.run_chunk(votes, replace(SPEC, prefer=prefer), chunk)
+        for prefer in ("nll", "fewest")
+    )
+    assert to_plain(first) == to_plain(other)
+
+
+@pytest.mark.parametrize("prefer", ["nll", "single"])
+def test_another_candidate_is_taken_as_if_it_had_been_asked_for(priced, general, prefer):
+    spec = replace(SPEC, prefer=prefer, candidate=TAKEN)
+    asked = run(RECOMMEND, priced, spec, jobs=1)
+    read = with_absence(priced, spec, as_asked(priced, spec, general))
+    assert json.dumps(to_plain(read)) == json.dumps(to_plain(asked))
+
+
+def test_a_candidate_that_is_taken_has_its_own_figures_and_is_held_against_the_recommended(
+    priced, general
+):
+    spec = replace(SPEC, candidate=TAKEN)
+    read = as_asked(priced, spec, general)
+    (row,) = (row for row in general.candidates if row.name == TAKEN)
+    assert read.chosen == row
+    assert (read.nll, read.delta, read.cost) == (row.nll, row.delta, row.cost)
+    assert read.recommended.name == general.chosen.name
+    assert row.behind.value == pytest.approx(row.nll.value - read.recommended.nll.value, abs=1e-11)
+    prepared = prepare(priced, Settings())
+    fitted = fit_panel(
+        prepared.ballots, prepared.judges, 3, aggregator="one_coin", calibrator="temperature"
+    )
+    assert read.model == mixture_of([fitted], [1.0])
+    assert set(read.left_out) == set(priced.judges) - set(fitted.judges)
+
+
+def test_a_panel_file_of_a_candidate_is_valid_and_says_that_it_was_picked(priced, general):
+    spec = replace(SPEC, candidate=TAKEN)
+    read = with_absence(priced, spec, as_asked(priced, spec, general))
+    content = load_panel(panel_json(export_panel(read, priced, spec, ()))).content
+    assert content["spec"]["candidate"] == TAKEN
+    assert content["judges"] == list(read.model.judges)
+    assert content["figures"]["nll"] == float(read.chosen.nll.value)
+    assert "picked among many candidates" in content["figures"]["note"]
+
+
+def test_an_unknown_candidate_is_refused_with_names_that_are_near(votes):
+    spec = replace(SPEC, candidate="top-3, one-coin, temperature")
+    with pytest.raises(InputError, match=r"no candidate has this name.*top-3, one_coin, temp"):
+        run(RECOMMEND, votes, spec, jobs=1)
+
+
+def test_a_candidate_beyond_the_budget_is_refused():
+    few = with_costs(make_votes(3, 60, 4), [1.0 + 0.25 * j for j in range(4)])
+    spec = replace(SPEC, budget=3.0)
+    result = run(RECOMMEND, few, spec, jobs=1)
+    with pytest.raises(InputError, match="the candidate exceeds the budget"):
+        as_asked(few, replace(spec, candidate="all, one_coin, beta"), result)
+
+
+@pytest.mark.parametrize("option", [{"prefer": "cheapest"}, {"budget": 3.0}])
+def test_costs_that_are_asked_for_and_not_known_are_missed_in_one_sentence(votes, option):
+    with pytest.raises(InputError, match="a cost for every judge"):
+        run(RECOMMEND, votes, replace(SPEC, **option), jobs=1)
+
+
+def test_a_budget_that_no_judge_keeps_within_names_the_cheapest(priced):
+    with pytest.raises(InputError, match=r"no judge keeps within.*allowed: 1 or more"):
+        run(RECOMMEND, priced, replace(SPEC, budget=0.5), jobs=1)
+
+
+def test_keeping_everyone_beyond_the_budget_is_refused(priced):
+    spec = replace(SPEC, prefer="everyone", budget=3.0)
+    with pytest.raises(InputError, match=r"keeping everyone exceeds the budget.*raise the budget"):
+        run(RECOMMEND, priced, spec, jobs=1)
