@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -66,6 +67,7 @@ def _take_control() -> None:
 @cache
 def _libraries() -> ThreadpoolController:
     """Return the numerical libraries of this process; finding them takes milliseconds."""
+    import_module("scipy.linalg.cython_blas")  # Else it loads later, unlimited.
     return ThreadpoolController()
 
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgepanel.kernels.aggregate import ridge_chord as module
 from judgepanel.kernels.aggregate.ridge import Prior
-from judgepanel.kernels.aggregate.ridge_chord import Problem, solve_paths
+from judgepanel.kernels.aggregate.ridge_chord import Problem, solve, solve_paths
 from judgepanel.kernels.aggregate.ridge_design import DenseDesign
 from judgepanel.kernels.aggregate.ridge_path import solve_path
+from judgepanel.kernels.aggregate.ridge_walk import PRODUCT_CELLS, ROWS, add_hessian
 from judgepanel.kernels.calibrate.maps import sigmoid
 
 CS = [1e-4, 1e-3, 1e-2, 0.1, 1.0]
@@ -70,15 +70,24 @@ def test_margins_end_within_1e_8_of_the_optimum(kind, level, rate, seed, n_rows,
         assert distance(design, prior, C, theta) < 1e-8
 
 
-@pytest.mark.parametrize("kind", ["noise", "separable", "alike"])
-def test_rows_that_are_read_in_blocks_lead_to_the_same_optimum(kind, monkeypatch):
-    design, prior = problems(5, 60, 12, kind)
-    whole = solve_path(design, prior, CS, problems=3)
-    monkeypatch.setattr(module, "_BLOCK_CELLS", 100)
-    in_blocks = solve_path(design, prior, CS, problems=3)
-    for C, theta in zip(CS, in_blocks, strict=True):
+@pytest.mark.parametrize("n_rows", [ROWS - 1, ROWS, 3 * ROWS + 1])
+def test_rows_that_are_read_in_blocks_lead_to_the_same_optimum(n_rows):
+    design, prior = problems(5, n_rows, 12, "noise")
+    for C, theta in zip(CS, solve_path(design, prior, CS, problems=3), strict=True):
         assert distance(design, prior, C, theta) < 1e-8
-    np.testing.assert_allclose(in_blocks, whole, rtol=0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_a_hessian_is_summed_over_blocks_of_rows(precision):
+    """Counts, of which every sum is exact."""
+    rng = np.random.default_rng(0)
+    size = 400
+    features = rng.integers(-2, 3, (2 * (PRODUCT_CELLS // size) + 7, size)).astype(float)
+    product = np.empty((size, size), dtype=precision)
+    half = np.full(len(features), 0.5)
+    add_hessian(2.0 * features, half, np.ones(len(features)), product)
+    lower = np.tril_indices(size)
+    np.testing.assert_array_equal(product.T[lower], (features.T @ features)[lower])
 
 
 @given(seed=st.integers(0, 2**32), kind=st.sampled_from(["noise", "separable", "alike"]))
@@ -91,16 +100,10 @@ def test_nobody_in_a_batch_moves_a_bit_of_another(seed, kind):
         np.testing.assert_array_equal(together[:, b], alone[:, 0])
 
 
-def test_most_ridges_reuse_the_curvature_of_another(monkeypatch):
-    renewed = []
-    product = module.single_product
-    monkeypatch.setattr(
-        module, "single_product", lambda *sides: renewed.append(sides) or product(*sides)
-    )
-    design, prior = problems(0, 300, 30, "noise", batch=1)
+def test_most_ridges_reuse_the_curvature_of_another():
     ridges = np.geomspace(1e-4, 1.0, 9).tolist()
-    solve_path(design, prior, ridges)
-    assert 0 < len(renewed) <= 2 * len(ridges)
+    _, renewals = solve(problem_of(*problems(0, 300, 30, "noise", batch=1)), ridges)
+    assert 0 < renewals <= 2 * len(ridges)
 
 
 @pytest.mark.parametrize("kind", ["noise", "separable", "alike"])
