@@ -45,43 +45,51 @@ class Problem:
 
 def solve_paths(problems: Sequence[Problem], Cs: Sequence[float]) -> list[Floats]:
     """Parameters (n_C, p) of every problem at its optimum for every C, ascending."""
-    return [solve(problem, Cs)[0] for problem in problems]
+    ahead = aheads(Cs)
+    return [_solve(problem, Cs, ahead)[0] for problem in problems]
 
 
-def solve(problem: Problem, Cs: Sequence[float]) -> tuple[Floats, int]:
-    """Parameters (n_C, p) at the optimum for every C, ascending; how many Hessians it took."""
+def n_hessians(problem: Problem, Cs: Sequence[float]) -> int:
+    """How many Hessians the path of a problem takes."""
+    return _solve(problem, Cs, aheads(Cs))[1]
+
+
+def _solve(problem: Problem, Cs: Sequence[float], ahead: Floats) -> tuple[Floats, int]:
+    """Parameters (n_C, p) at the optimum for every C, and how many Hessians they took."""
     # numba is imported by the first fit: reading and scoring votes does without it.
     from judgepanel.kernels.aggregate.ridge_walk import walk  # noqa: PLC0415
 
-    n_parameters, n_ridges, renewals = problem.features.shape[1], len(Cs), 0
-    optima = np.zeros((n_ridges, n_parameters))
-    shares = np.stack([np.pad(share, (0, 3 - len(share))) for share in aheads(Cs)])
+    size, place, hessians = problem.features.shape[1], 0, 0
+    optima = np.zeros((len(Cs), size))
     prior = (
         -1 if problem.rate is None else problem.n_weights,
         np.nan if problem.rate is None else problem.rate,
         np.nan if problem.level is None else problem.level,
     )
-    place = 0
     for precision in (np.float32, np.float64):
-        if place < n_ridges:
-            place, taken = walk(
+        if place < len(Cs):
+            place, computed = walk(
                 np.ascontiguousarray(problem.features),
                 np.ascontiguousarray(problem.times),
                 prior,
                 np.asarray(Cs, dtype=np.float64),
-                shares,
+                ahead,
                 optima,
                 place,
-                np.zeros((n_parameters, n_parameters), dtype=precision),
+                np.zeros((size, size), dtype=precision),
             )
-            renewals += taken
-    return optima, renewals
+            hessians += computed
+    return optima, hessians
 
 
-def aheads(Cs: Sequence[float]) -> list[Floats]:
-    """What the optima before each C, three at most, weigh in where their parabola puts it."""
+def aheads(Cs: Sequence[float]) -> Floats:
+    """What the optima before each C, three at most, weigh where their parabola puts it (n_C, 3)."""
     logs = np.log(np.asarray(Cs, dtype=np.float64))
-    return [_lagrange(logs[max(0, i - 3) : i], logs[i]) for i in range(len(logs))]
+    weights = np.zeros((len(logs), 3))
+    for i, x in enumerate(logs):
+        xs = logs[max(0, i - 3) : i]
+        weights[i, : len(xs)] = _lagrange(xs, x)
+    return weights
 
 
 def _lagrange(xs: Floats, x: float) -> Floats:

@@ -39,11 +39,13 @@ def solve_path(
         ]
         return np.stack(solve_paths(batch, Cs), axis=1)
     optima: list[Floats] = []
-    shares = aheads(Cs) if floor is None else [np.ones(1)] * len(Cs)
+    shares = aheads(Cs)
     for C, share in zip(Cs, shares, strict=True):
         start = prior.start(problems)
-        if optima:
-            ahead = np.tensordot(share, np.stack(optima[-len(share) :]), axes=1)
-            start = prior.inside(ahead, optima[-1])
+        if optima and floor is not None:
+            start = optima[-1]
+        elif optima:
+            last = np.stack(optima[-3:])
+            start = prior.inside(np.tensordot(share[: len(last)], last, axes=1), optima[-1])
         optima.append(minimise(design, prior, C, start, floor))
     return np.stack(optima)
