@@ -27,7 +27,7 @@ RETURN_SECONDS = 60.0
 _POLL_SECONDS = 1.0
 _AHEAD = 2
 """Chunks under way for each thread of the workers: one at work, one on its way."""
-_PACKAGES = ("judgepanel", "numpy", "scipy", "sklearn", "pandas")
+_PACKAGES = ("judgepanel", "numpy", "scipy", "numba", "sklearn", "pandas")
 """Packages whose versions decide the bits of a result."""
 _HOW = "give the address that `dask scheduler` prints, such as tcp://host:8786"
 

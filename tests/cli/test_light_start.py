@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 VOTES = ROOT / "sample_data" / "llmbar_votes.csv"
 HEAVY = {
-    *("scipy.stats", "scipy.optimize", "scipy.sparse", "sklearn", "joblib"),
+    *("scipy.stats", "scipy.optimize", "scipy.sparse", "sklearn", "joblib", "numba"),
     *("plotly", "sqlalchemy", "streamlit", "httpx", "alembic"),
 }
 FRAMES = {"numpy", "pandas", "pyarrow", "scipy"}

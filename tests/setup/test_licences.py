@@ -16,6 +16,7 @@ PERMISSIVE = {
     *("MIT", "MIT License", "MIT-0", "MIT-CMU", "0BSD", "Zlib", "CC0-1.0", "PSF-2.0", "ISC"),
     *("BSD-2-Clause", "BSD-3-Clause", "BSD License", "3-Clause BSD License", "BSD"),
     *("Apache-2.0", "Apache License 2.0", "Apache Software License"),
+    "Apache-2.0 WITH LLVM-exception",
     *("Python Software Foundation License", "Historical Permission Notice and Disclaimer (HPND)"),
 }
 USED_UNCHANGED = {

@@ -130,7 +130,7 @@ def test_no_scheduler_is_a_sentence(monkeypatch):
 
 
 def versions(python="3.11.7.final.0", **packages):
-    own = dict.fromkeys(("judgepanel", "numpy", "scipy", "sklearn", "pandas"), "1.2")
+    own = dict.fromkeys(("judgepanel", "numpy", "scipy", "numba", "sklearn", "pandas"), "1.2")
     return {"packages": {"python": python, **own, **packages}}
 
 
