@@ -1,8 +1,10 @@
 """Compiled kernels: numba's decorator as it is used here, and routines of LAPACK inside of them.
 
 numba compiles a function for the processor it runs on when it is first called, and keeps that on
-disk beside the source, or in the user's cache folder where the source cannot be written to. Modules
-that import this one are imported by the first fit: reading and scoring votes does without numba.
+disk beside the source, or in the user's cache folder where the source cannot be written to. It is
+compiled again when its own file has changed, so constants of other modules are arguments of it.
+Modules that import this one are imported by the first fit: reading and scoring votes does without
+numba.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judgepanel.kernels.aggregate.ridge import Floats
+from judgepanel.kernels.aggregate.ridge import PRECISION, SHAPE, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,14 +57,16 @@ def n_hessians(problem: Problem, Cs: Sequence[float]) -> int:
 def _solve(problem: Problem, Cs: Sequence[float], ahead: Floats) -> tuple[Floats, int]:
     """Parameters (n_C, p) at the optimum for every C, and how many Hessians they took."""
     # numba is imported by the first fit: reading and scoring votes does without it.
-    from judgepanel.kernels.aggregate.ridge_walk import walk  # noqa: PLC0415
+    from judgepanel.kernels.aggregate.ridge_walk import Prior, walk  # noqa: PLC0415
 
     size, place, hessians = problem.features.shape[1], 0, 0
     optima = np.zeros((len(Cs), size))
-    prior = (
-        -1 if problem.rate is None else problem.n_weights,
-        np.nan if problem.rate is None else problem.rate,
-        np.nan if problem.level is None else problem.level,
+    prior = Prior(
+        tau=-1 if problem.rate is None else problem.n_weights,
+        shape=SHAPE,
+        rate=np.nan if problem.rate is None else problem.rate,
+        precision=PRECISION,
+        level=np.nan if problem.level is None else problem.level,
     )
     for precision in (np.float32, np.float64):
         if place < len(Cs):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.ridge import PRECISION, SHAPE, Floats
 from judgepanel.kernels.compiled import (
     compiled,
     compiled_sums,
@@ -29,11 +28,22 @@ ROWS = 64
 PRODUCT_CELLS = 1_000_000
 """Cells of rows that are scaled at once for a Hessian."""
 
+Floats = NDArray[np.float64]
 Real = NDArray[Any]
 """In single or in double precision."""
-Prior = tuple[int, float, float]
-"""Where tau is, and the rate of its prior; -1 and NaN without it. Last the level of the prior of b,
-which is the last parameter; NaN without it."""
+
+
+class Prior(NamedTuple):
+    """Priors of the parameters after the weights: gamma of tau, normal of b, which is the last.
+
+    ``tau`` is where tau is, -1 without it; ``level`` is NaN without b.
+    """
+
+    tau: int
+    shape: float
+    rate: float
+    precision: float
+    level: float
 
 
 @compiled
@@ -62,17 +72,16 @@ def walk(
     The first C whose optimum single precision was not enough for, n_C if there is none; and how
     many Hessians were computed.
     """
-    tau, rate, level = prior
     theta = np.zeros(features.shape[1])
-    if tau >= 0:
-        theta[tau] = (1.0 + SHAPE) / rate
-    if not np.isnan(level):
-        theta[-1] = level
+    if prior.tau >= 0:
+        theta[prior.tau] = (1.0 + prior.shape) / prior.rate
+    if not np.isnan(prior.level):
+        theta[-1] = prior.level
     factor = np.identity(features.shape[1], product.dtype)
     renewals = 0
     for place in range(first, len(Cs)):
         if place > 0:
-            _go_ahead(theta, optima[max(0, place - 3) : place], aheads[place], tau)
+            _go_ahead(theta, optima[max(0, place - 3) : place], aheads[place], prior.tau)
         if place > first:
             _factorise(product, theta, prior, Cs[place], factor)
         new = place == first
@@ -101,7 +110,7 @@ def _descend(
     -------
     False where single precision is not enough, and how many Hessians were computed.
     """
-    tau, single = prior[0], product.itemsize == 4
+    tau, single = prior.tau, product.itemsize == 4
     base, move, wrong = theta.copy(), np.zeros(len(theta)), np.empty(len(times))
     gradient, step = np.empty(len(theta)), np.empty(len(theta))
     before, length, renewals = np.inf, 1.0, 0
@@ -165,13 +174,13 @@ def _sums(features: Floats, theta: Floats, times: Floats, wrong: Floats, sums: F
 @compiled
 def _turn_into_slope(sums: Floats, theta: Floats, prior: Prior, C: float) -> None:
     """Turn sums of the rows into the gradient of the objective."""
-    tau, rate, level = prior
+    tau = prior.tau
     for i in range(len(theta)):
         sums[i] = theta[i] / C - sums[i]
     if tau >= 0:
-        sums[tau] += rate - SHAPE / theta[tau] - theta[tau] / C
-    if not np.isnan(level):
-        sums[-1] += PRECISION * (theta[-1] - level) - theta[-1] / C
+        sums[tau] += prior.rate - prior.shape / theta[tau] - theta[tau] / C
+    if not np.isnan(prior.level):
+        sums[-1] += prior.precision * (theta[-1] - prior.level) - theta[-1] / C
 
 
 @compiled
@@ -207,12 +216,11 @@ def _add_squares(scaled: Real, n_rows: int, product: Real) -> None:
 @compiled
 def _factorise(product: Real, theta: Floats, prior: Prior, C: float, factor: Real) -> bool:
     """The Cholesky factor of the Hessian; False, and the last one stays, where there is none."""
-    tau, _, level = prior
     bend = np.full(len(theta), 1.0 / C)
-    if tau >= 0:
-        bend[tau] = SHAPE / theta[tau] ** 2
-    if not np.isnan(level):
-        bend[-1] = PRECISION
+    if prior.tau >= 0:
+        bend[prior.tau] = prior.shape / theta[prior.tau] ** 2
+    if not np.isnan(prior.level):
+        bend[-1] = prior.precision
     hessian = product.copy()
     for i in range(len(bend)):
         hessian[i, i] += bend[i]
