@@ -3,12 +3,16 @@
 A file that makes a parser exhaust memory, loop forever or crash ends only that process. The process
 has an environment without the server's secrets, opens no file for writing, and returns data only:
 see ``judgepanel.votes.answer``. If its parent is killed, it ends when it reaches its limits.
+
+Half a second of a reading are the imports of the process. So one process may have them behind it
+and wait for the next file (:func:`stand_by`); it has seen nothing before that file.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import json
 import logging
 import os
 import signal
@@ -27,11 +31,12 @@ from judgepanel.votes.errors import InputError
 from judgepanel.votes.files import check_bytes
 from judgepanel.votes.installed import documentation
 from judgepanel.votes.matrix import Task
-from judgepanel.votes.reader import out_of_memory
+from judgepanel.votes.reader import Request, out_of_memory
 from judgepanel.votes.table import RawTable
 
 MAX_ANSWER = limits.READER_MIB << 20
 _PIECE = 1 << 20
+_STANDBY_SECONDS = 600.0
 _GOING: weakref.WeakSet[Reading] = weakref.WeakSet()
 _LOG = logging.getLogger(__name__)
 _ENVIRONMENT = {
@@ -42,6 +47,73 @@ _ENVIRONMENT = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "MALLOC_ARENA_MAX": "2",
 }
+
+
+class _Standby:
+    """At most one process that waits for a file."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._until = 0.0
+
+    def prepare(self) -> None:
+        """Start a process, unless one waits already."""
+        with self._lock:
+            if self._waiting() is None:
+                self._process = _started()
+                self._until = time.monotonic() + _STANDBY_SECONDS
+
+    def take(self) -> subprocess.Popen[bytes]:
+        """The process that waits, or else a new one; none waits from now on."""
+        with self._lock:
+            process, self._process = self._waiting(), None
+        return process or _started()
+
+    def end(self) -> None:
+        """End the process that waits."""
+        with self._lock:
+            self._until = 0.0
+            self._waiting()
+
+    def _waiting(self) -> subprocess.Popen[bytes] | None:
+        process = self._process
+        if process is not None and (time.monotonic() > self._until or process.poll() is not None):
+            process.kill()
+            process.wait()
+            _close_pipes(process)
+            process = self._process = None
+        return process
+
+
+def _started() -> subprocess.Popen[bytes]:
+    """A new process, which ends itself some time after it could be taken."""
+    return subprocess.Popen(
+        [
+            *(sys.executable, "-P", "-s", "-X", "utf8", "-m", "judgepanel.votes.reader"),
+            str(_STANDBY_SECONDS + 60.0),
+        ],
+        env=_ENVIRONMENT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def _close_pipes(process: subprocess.Popen[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+_STANDBY = _Standby()
+
+
+def stand_by() -> None:
+    """Have a process wait for the next file, for some minutes."""
+    _STANDBY.prepare()
 
 
 class Reading:
@@ -59,24 +131,16 @@ class Reading:
         except InputError as error:
             raise error.in_file(name) from None
         self._name = name
-        words = (limits.READER_MIB, limits.READER_CPU_SECONDS, limits.READER_WALL_SECONDS)
-        self._process = subprocess.Popen(
-            [
-                *(sys.executable, "-P", "-s", "-X", "utf8", "-m", "judgepanel.votes.reader"),
-                *(name.replace("\0", " "), task or "", (records or "").replace("\0", " ")),
-                *(str(len(data)), *map(str, words)),
-            ],
-            env=_ENVIRONMENT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
+        request = Request(
+            *(name, task, records, len(data)),
+            *(limits.READER_MIB, limits.READER_CPU_SECONDS, limits.READER_WALL_SECONDS),
         )
+        self._process = _STANDBY.take()
         self._ends = time.monotonic() + limits.READER_WALL_SECONDS
         self._answer: list[bytes] = []
         self._too_late = False
         self._threads = [
-            threading.Thread(target=self._give, args=(data,), daemon=True),
+            threading.Thread(target=self._give, args=(request, data), daemon=True),
             threading.Thread(target=self._take, daemon=True),
         ]
         for thread in self._threads:
@@ -152,15 +216,13 @@ class Reading:
         _GOING.discard(self)
         for thread in self._threads:
             thread.join()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        _close_pipes(self._process)
 
-    def _give(self, data: bytes) -> None:
+    def _give(self, request: Request, data: bytes) -> None:
         pipe = self._process.stdin
         if pipe is not None:
             with contextlib.suppress(OSError):  # The process needs no more input, or has ended.
+                pipe.write(json.dumps(request).encode() + b"\n")
                 pipe.write(data)
                 pipe.close()
 
@@ -177,6 +239,7 @@ class Reading:
 
 def kill_readers() -> None:
     """End all reader processes of this process; called before it ends itself."""
+    _STANDBY.end()
     for reading in list(_GOING):
         with contextlib.suppress(ProcessLookupError):
             os.kill(reading.pid, signal.SIGKILL)

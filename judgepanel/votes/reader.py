@@ -1,44 +1,69 @@
-"""The process that reads one untrusted file, ``python -m judgepanel.votes.reader`` ARGUMENTS.
+"""The process that reads one untrusted file, ``python -m judgepanel.votes.reader`` SECONDS.
 
-The seven arguments are the file's name, the task or an empty string, the path of the list of
-records or an empty string, its size in bytes, memory in MiB, CPU time in seconds and wall-clock
-time in seconds. The file arrives on standard input; the
+It waits so long for a :class:`Request`, a line of JSON on standard input. The file follows it; the
 answer (see ``judgepanel.votes.answer``) goes to standard output. ``judgepanel.votes.apart`` starts
 this process.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from judgepanel.votes.answer import packed, packed_error
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.limits import READER_MIB
 from judgepanel.votes.load import open_table
-from judgepanel.votes.matrix import TASKS
+from judgepanel.votes.matrix import Task
 
 VIRTUAL_MIB = 256
 """Address space that libraries reserve but never touch (measured: 230 MiB after the imports)."""
 
 
-def main(name: str, task: str, records: str, size: int, mib: int, cpu: int, wall: int) -> None:
-    """Read the file and write the answer."""
-    limit(mib, cpu, wall)
+class Request(NamedTuple):
+    """What is to be read, and how much it may take.
+
+    Attributes
+    ----------
+    name, task, records : the file's name, and what ``open_table`` takes beside it.
+    size : of the file, in bytes.
+    mib, cpu, wall : memory in MiB, and seconds of computing and in all.
+    """
+
+    name: str
+    task: Task | None
+    records: str | None
+    size: int
+    mib: int
+    cpu: int
+    wall: int
+
+
+def main(patience: float) -> None:
+    """Read the file of a request that comes in time, and write the answer."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, patience)
     # Library output must not end up in the answer.
     answer = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    line = sys.stdin.buffer.readline()
+    if not line:  # Whoever started this has ended.
+        return
+    request = Request(*json.loads(line))
+    limit(request.mib, request.cpu, request.wall)
     pieces: Iterable[bytes]
-    chosen = next((known for known in TASKS if known == task), None)
     try:
-        data = sys.stdin.buffer.read(size)
-        pieces = packed(open_table(data, name, task=chosen, records=records or None))
+        data = sys.stdin.buffer.read(request.size)
+        table = open_table(data, request.name, task=request.task, records=request.records)
+        pieces = packed(table)
     except InputError as error:
         pieces = packed_error(error)
     except MemoryError:
-        pieces = packed_error(out_of_memory(name))
+        pieces = packed_error(out_of_memory(request.name))
     for piece in pieces:
         answer.write(piece)
     answer.flush()
@@ -79,4 +104,4 @@ def out_of_memory(name: str) -> InputError:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3], *(int(word) for word in sys.argv[4:8]))
+    main(float(sys.argv[1]))

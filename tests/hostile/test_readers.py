@@ -8,7 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ from judgepanel.votes.samples import SAMPLES, sample_bytes
 from tests.hostile import attacks
 from tests.hostile.measure import Cost, measured
 
+ROOT = Path(__file__).parents[2]
 MOST_MIB = 1_100
 MOST_CPU_SECONDS = 40.0
 """Four times what the slowest of them takes where nothing else runs."""
@@ -150,6 +151,58 @@ def test_a_reader_that_crashes_is_a_refusal() -> None:
         os.kill(reading.pid, signal.SIGSEGV)
         with pytest.raises(InputError, match=r"h\.csv: it cannot be read, a parser failed on it"):
             reading.table()
+
+
+@pytest.fixture
+def nobody_waits() -> Iterator[None]:
+    apart.kill_readers()
+    yield
+    apart.kill_readers()
+
+
+@pytest.mark.usefixtures("nobody_waits")
+def test_a_process_that_waits_reads_one_file_under_the_limits_of_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    apart.stand_by()
+    waiting = apart._STANDBY._process
+    apart.stand_by()
+    assert apart._STANDBY._process is waiting
+    monkeypatch.setattr(limits, "READER_MIB", 250)
+    data = attacks.honest_csv(items=50_000, judges=1_900)
+    with Reading(data, "h.csv") as reading:
+        assert reading.pid == waiting.pid
+        with pytest.raises(InputError, match=r"h\.csv: reading it takes too much memory"):
+            reading.table()
+    monkeypatch.undo()
+    with Reading(sample_bytes("one_class"), "v.csv") as reading:
+        assert reading.pid != waiting.pid
+        assert reading.table().n_rows > 0
+
+
+@pytest.mark.usefixtures("nobody_waits")
+def test_a_process_that_waits_is_taken_only_while_it_lives_and_ends_with_its_server() -> None:
+    apart.stand_by()
+    gone = apart._STANDBY._process
+    gone.kill()
+    gone.wait()
+    with Reading(sample_bytes("one_class"), "v.csv") as reading:
+        assert reading.table().n_rows > 0
+    apart.stand_by()
+    waiting = apart._STANDBY._process
+    apart.kill_readers()
+    assert waiting.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(("patience", "status"), [("60", 0), ("0.2", -signal.SIGALRM)])
+def test_a_process_that_waits_ends_with_who_started_it_or_when_nothing_comes(
+    patience: str, status: int
+) -> None:
+    command = [sys.executable, "-P", "-m", "judgepanel.votes.reader", patience]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE) as process:
+        if status == 0:
+            process.communicate()
+        assert process.wait() == status
 
 
 def test_who_stops_waiting_leaves_no_process() -> None:

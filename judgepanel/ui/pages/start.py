@@ -37,6 +37,7 @@ from judgepanel.votes import (
     guess_mapping,
     open_table,
 )
+from judgepanel.votes.apart import stand_by
 from judgepanel.votes.checks import item_checks
 from judgepanel.votes.forms import implied_task
 from judgepanel.votes.grades import graded_judges
@@ -112,6 +113,8 @@ def fresh() -> None:
             if st.button(sample.title, key=f"sample-{sample.name}", width="stretch"):
                 _open(_sample(sample.name, sample.title))
             st.caption(sample.what_it_shows)
+    if upload is None:
+        stand_by()
 
 
 def _example() -> None:
