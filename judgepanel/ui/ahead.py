@@ -8,6 +8,7 @@ from importlib import import_module
 _FIRST = (
     "judgepanel.ui.frame",
     "judgepanel.ui.pages.start",
+    "pandas.io.formats.style",
     "scipy.special",
     "judgepanel.ui.pages.curve",
     "judgepanel.ui.pages.recommended",
