@@ -58,8 +58,8 @@ class _Standby:
         self._until = 0.0
 
     def prepare(self) -> None:
-        """Start a process, unless one waits already."""
-        with self._lock:
+        """Start a process, unless one waits already or the system has none to spare."""
+        with self._lock, contextlib.suppress(OSError):
             if self._waiting() is None:
                 self._process = _started()
                 self._until = time.monotonic() + _STANDBY_SECONDS
