@@ -376,6 +376,8 @@ def _chosen(backend: str, left: float) -> str:
 def _imported(module: str, parent: int) -> None:
     _end_with(parent)
     import_module(module)
+    with one_thread():  # Which finds the numerical libraries first.
+        pass
 
 
 def _in_worker(
