@@ -70,9 +70,10 @@ def test_margins_end_within_1e_8_of_the_optimum(kind, level, rate, seed, n_rows,
         assert distance(design, prior, C, theta) < 1e-8
 
 
+@pytest.mark.parametrize("kind", ["noise", "separable", "alike"])
 @pytest.mark.parametrize("n_rows", [ROWS - 1, ROWS, 3 * ROWS + 1])
-def test_rows_that_are_read_in_blocks_lead_to_the_same_optimum(n_rows):
-    design, prior = problems(5, n_rows, 12, "noise")
+def test_rows_that_are_read_in_blocks_lead_to_the_same_optimum(n_rows, kind):
+    design, prior = problems(5, n_rows, 12, kind)
     for C, theta in zip(CS, solve_path(design, prior, CS, problems=3), strict=True):
         assert distance(design, prior, C, theta) < 1e-8
 
