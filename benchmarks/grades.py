@@ -22,9 +22,9 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.contest.average import average_losses, average_weights, bootstrap
 from judgepanel.studies.contest.candidates import candidates_of
 from judgepanel.studies.contest.compete import Terms, compete
+from judgepanel.studies.one_thread import one_thread
 from judgepanel.studies.panel.curator import Known, Rules
 from judgepanel.studies.settings import Settings, prepare
-from judgepanel.studies.threads import one_thread
 from judgepanel.votes.load import load_votes
 
 Floats = NDArray[np.float64]

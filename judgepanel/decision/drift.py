@@ -19,6 +19,7 @@ groups: 13 to 24 % of the files would warn), and nothing is compared.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -313,9 +314,11 @@ def _fisher(before: _Counts, now: _Counts, measure: str, *, grouped: bool, less:
     hits, trials = _effective(before, measure, less * effect)
     new_hits, new_trials = _effective(now, measure, now.effects[measure] if grouped else effect)
     total: Any = trials + new_trials
-    row, some = hits + new_hits, total <= _EXACT
-    result = _normal_p(new_hits, row, new_trials, total)
-    result[some] = fisher(new_hits[some], row[some], new_trials[some], total[some])
+    row, few = hits + new_hits, total <= _EXACT
+    result = np.empty(len(total))
+    for p_values, some in ((fisher, few), (_normal_p, ~few)):
+        if some.any():
+            result[some] = p_values(new_hits[some], row[some], new_trials[some], total[some])
     return result
 
 
@@ -350,7 +353,7 @@ def _votes_an_item(before: _Counts, now: _Counts) -> list[Change]:
     if not np.isfinite(z):
         return []
     effect = float(max(before.effects["voted"].mean(), now.effects["voted"].mean()))
-    p = float(2.0 * distributions.norm_sf(abs(z) / np.sqrt(effect)))
+    p = math.erfc(abs(z) / math.sqrt(2.0 * effect))
     sizes = np.arange(len(old), dtype=np.float64)
     return [
         Change("n_votes", "", float(sizes @ old / n), float(sizes @ new / m), int(n), int(m), p, p)

@@ -22,7 +22,7 @@ from judgepanel.models.panel import PanelModel
 from judgepanel.scoring.inference import MARGIN, labels_to_settle
 from judgepanel.studies.contest.candidates import Candidate
 from judgepanel.studies.contest.compete import final_members
-from judgepanel.studies.threads import one_thread
+from judgepanel.studies.one_thread import one_thread
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import cached
 

@@ -3,6 +3,8 @@
 numba compiles a function for the processor it runs on when it is first called, and keeps that on
 disk beside the source, or in the user's cache folder where the source cannot be written to. It is
 compiled again when its own file has changed, so constants of other modules are arguments of it.
+Arguments are numbers, arrays and tuples of them: a class of ours would be named by what is on disk,
+which could not be read any more once the class has another name.
 Modules that import this one are imported by the first fit: reading and scoring votes does without
 numba.
 """

@@ -98,15 +98,13 @@ def positions(coverage: Coverage) -> Positions | None:
     return Positions(tuple(judge.judge for judge in judges), both, consistent, lean)
 
 
-def lean_interval(
-    first: Ints, second: Ints, items: Ints, level: float = 0.95
-) -> tuple[Floats, Floats]:
-    """Interval of the difference of two shares of the same items.
+def lean_interval(first: Ints, second: Ints, items: Ints) -> tuple[Floats, Floats]:
+    """95 % interval of the difference of two shares of the same items.
 
     Agresti and Min 2005 (doi:10.1002/sim.1781): Wald's interval after adding half an item to each
     of the four cells of the 2 x 2 table.
     """
-    z = float(distributions.norm_ppf(0.5 + level / 2.0))
+    z = distributions.Z_95
     n = items + 2.0
     first_share, other = (first + 0.5) / n, (second + 0.5) / n
     reach = z * np.sqrt((first_share + other - (first_share - other) ** 2) / n)

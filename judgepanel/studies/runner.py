@@ -38,8 +38,8 @@ from judgepanel.studies.contract import (
     Study,
     WorkersEnded,
 )
+from judgepanel.studies.one_thread import libraries, one_thread
 from judgepanel.studies.settings import grouped_votes
-from judgepanel.studies.threads import one_thread
 from judgepanel.votes import VoteMatrix
 
 AUTO = "auto"
@@ -376,8 +376,7 @@ def _chosen(backend: str, left: float) -> str:
 def _imported(module: str, parent: int) -> None:
     _end_with(parent)
     import_module(module)
-    with one_thread():  # Which finds the numerical libraries first.
-        pass
+    libraries()
 
 
 def _in_worker(

@@ -52,7 +52,7 @@ def file_upload(label: str, key: str, help: str | None = None) -> Upload | None:
         st.session_state[_kept(key)] = None if new is None else Upload(new.name, new.getvalue())
 
     here = st.file_uploader(label, key=key, help=help, on_change=changed)
-    upload: Upload | None = st.session_state.get(_kept(key))
+    upload = kept_upload(key)
     if here is None and upload is not None:
         left, right = st.columns([3, 1], vertical_alignment="center")
         left.text(f"{plain(upload.name, 80)} is still here from before.")
@@ -62,9 +62,10 @@ def file_upload(label: str, key: str, help: str | None = None) -> Upload | None:
     return upload
 
 
-def holds_upload(key: str) -> bool:
-    """Whether there is a file in this place."""
-    return st.session_state.get(_kept(key)) is not None
+def kept_upload(key: str) -> Upload | None:
+    """The file in this place."""
+    upload: Upload | None = st.session_state.get(_kept(key))
+    return upload
 
 
 def forget_uploads(*keys: str) -> None:

@@ -17,6 +17,9 @@ Floats = NDArray[np.float64]
 Numbers = Any
 """Numbers or arrays of numbers; arguments broadcast."""
 
+Z_95 = 1.959963984540054
+"""``norm_ppf(0.975)``, for commands that need nothing else of scipy.special."""
+
 
 def norm_sf(z: Numbers) -> Numbers:
     """P(Z > z) of the standard normal distribution."""

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from judgepanel.votes.build import Loaded, build_votes
 from judgepanel.votes.columns import Mapping, guess_mapping
 from judgepanel.votes.companions import with_labels
@@ -129,6 +131,19 @@ def open_table(
     the list of records in a JSON document, which is then not taken for another tool's. A folder is
     read if Hugging Face's ``save_to_disk`` wrote it.
     """
+    table = _open(source, name, unnamed, task, records)
+    # Arrow would keep what reading took: a fifth of a gigabyte for a million rows.
+    pa.default_memory_pool().release_unused()
+    return table
+
+
+def _open(
+    source: str | Path | bytes,
+    name: str | None,
+    unnamed: str,
+    task: Task | None,
+    records: str | None,
+) -> RawTable:
     if isinstance(source, bytes):
         return _read(source, name or unnamed, task, records)
     path = Path(source)

@@ -212,8 +212,9 @@ def _factor(count: Codes) -> int:
     best, share = 1, _NEARLY_ALL
     for factor in _FACTORS:
         hits = int((count % factor == 0).sum())
-        p = float(distributions.binom_sf(hits - 1, len(count), 1.0 / factor))
-        if p < LEVEL and hits / len(count) >= share:
+        if hits / len(count) < share:
+            continue
+        if distributions.binom_sf(hits - 1, len(count), 1.0 / factor) < LEVEL:
             best, share = factor, hits / len(count)
     return best
 
@@ -223,14 +224,15 @@ def _too_many_pairs(count: Codes) -> bool:
     once, twice, thrice = (int((count == r).sum()) for r in (1, 2, 3))
     fewest = max(0.0, twice - 3.0 * np.sqrt(twice))
     least = (2.0 / 3.0) * fewest**2 / max(once + 3.0 * np.sqrt(once), 1.0)
-    return bool(distributions.poisson_cdf(thrice, least) < LEVEL)
+    return thrice < least and distributions.poisson_cdf(thrice, least) < LEVEL
 
 
 def _too_many_rare(rows: _Rows, limit: float) -> bool:
     expected = float(rows.twins[rows.twins < limit].sum()) / 2.0
     seen = int(((rows.count >= 2) & (_largest(rows) < limit)).sum())
-    p = float(distributions.poisson_sf(seen - 1, _DOUBTED * expected + 0.01))
-    return seen >= _FEWEST and p < LEVEL
+    if seen < _FEWEST:
+        return False
+    return distributions.poisson_sf(seen - 1, _DOUBTED * expected + 0.01) < LEVEL
 
 
 def _largest(rows: _Rows) -> NDArray[np.float64]:

@@ -31,6 +31,10 @@ def test_a_continuous_law_has_the_values_of_scipy(ours, theirs):
     np.testing.assert_allclose(ours, theirs, rtol=1e-14, atol=0.0)
 
 
+def test_the_constant_of_95_per_cent_intervals_is_the_quantile_to_the_bit():
+    assert stats.norm.ppf(0.975) == distributions.Z_95
+
+
 def test_a_binomial_tail_has_the_values_of_scipy():
     tails = [
         distributions.binom_sf(int(k), int(n), float(p)) for k, n, p in zip(*COUNTS, strict=True)

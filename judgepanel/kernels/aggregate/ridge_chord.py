@@ -46,42 +46,36 @@ class Problem:
 def solve_paths(problems: Sequence[Problem], Cs: Sequence[float]) -> list[Floats]:
     """Parameters (n_C, p) of every problem at its optimum for every C, ascending."""
     ahead = aheads(Cs)
-    return [_solve(problem, Cs, ahead)[0] for problem in problems]
+    return [_solve(problem, Cs, ahead) for problem in problems]
 
 
-def n_hessians(problem: Problem, Cs: Sequence[float]) -> int:
-    """How many Hessians the path of a problem takes."""
-    return _solve(problem, Cs, aheads(Cs))[1]
-
-
-def _solve(problem: Problem, Cs: Sequence[float], ahead: Floats) -> tuple[Floats, int]:
-    """Parameters (n_C, p) at the optimum for every C, and how many Hessians they took."""
+def _solve(problem: Problem, Cs: Sequence[float], ahead: Floats) -> Floats:
+    """Parameters (n_C, p) at the optimum for every C."""
     # numba is imported by the first fit: reading and scoring votes does without it.
-    from judgepanel.kernels.aggregate.ridge_walk import Prior, walk  # noqa: PLC0415
+    from judgepanel.kernels.aggregate.ridge_steps import walk  # noqa: PLC0415
 
-    size, place, hessians = problem.features.shape[1], 0, 0
+    size, place = problem.features.shape[1], 0
     optima = np.zeros((len(Cs), size))
-    prior = Prior(
-        tau=-1 if problem.rate is None else problem.n_weights,
-        shape=SHAPE,
-        rate=np.nan if problem.rate is None else problem.rate,
-        precision=PRECISION,
-        level=np.nan if problem.level is None else problem.level,
+    priors = (
+        -1 if problem.rate is None else problem.n_weights,
+        SHAPE,
+        np.nan if problem.rate is None else float(problem.rate),
+        PRECISION,
+        np.nan if problem.level is None else float(problem.level),
     )
     for precision in (np.float32, np.float64):
         if place < len(Cs):
-            place, computed = walk(
+            place = walk(
                 np.ascontiguousarray(problem.features),
                 np.ascontiguousarray(problem.times),
-                prior,
+                priors,
                 np.asarray(Cs, dtype=np.float64),
                 ahead,
                 optima,
                 place,
                 np.zeros((size, size), dtype=precision),
             )
-            hessians += computed
-    return optima, hessians
+    return optima
 
 
 def aheads(Cs: Sequence[float]) -> Floats:

@@ -82,14 +82,12 @@ def families_of(votes: VoteMatrix) -> tuple[str, ...]:
     return tuple("" if pd.isna(name) else str(name) for name in given)
 
 
-def wilson(
-    successes: Ints | Floats, trials: Ints | Floats, level: float = 0.95
-) -> tuple[Floats, Floats]:
-    """Wilson score interval of a proportion (1927, doi:10.2307/2276774); [0, 1] without trials.
+def wilson(successes: Ints | Floats, trials: Ints | Floats) -> tuple[Floats, Floats]:
+    """95 % Wilson score interval of a share (1927, doi:10.2307/2276774); [0, 1] without trials.
 
     Trials need not be integers: an effective number is valid.
     """
-    z = float(distributions.norm_ppf(0.5 + level / 2.0))
+    z = distributions.Z_95
     n = np.where(trials > 0, trials, 1).astype(float)
     share = successes / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)

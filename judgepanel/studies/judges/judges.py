@@ -46,7 +46,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FEW_LABELS = 50
-Z_95 = float(distributions.norm_ppf(0.975))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +130,9 @@ def _fit(ballots: Ballots) -> Fitted:
     converged = True
     if marks.any():
         fit = fit_two_pl(marks)
-        voted, reach = fit.n_voted > 0, Z_95 * fit.theta_se
+        voted, reach = fit.n_voted > 0, distributions.Z_95 * fit.theta_se
         ability = Interval(fit.theta, fit.theta - reach, fit.theta + reach, unit="").where(voted)
-        log_alpha, reach = fit.log_alpha, Z_95 * fit.log_alpha_se
+        log_alpha, reach = fit.log_alpha, distributions.Z_95 * fit.log_alpha_se
         ends = log_alpha, log_alpha - reach, log_alpha + reach
         alpha, lo, hi = map(np.exp, ends)
         discrimination = Interval(alpha, lo, hi, unit="").where(voted)

@@ -43,10 +43,10 @@ from judgepanel.studies.common import (
 from judgepanel.studies.compare import Comparison, comparisons, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
+from judgepanel.studies.one_thread import ahead
 from judgepanel.studies.position import ConstantPosition, against_position
 from judgepanel.studies.results import SplitResult, long_frame
 from judgepanel.studies.settings import Prepared, Settings, prepare
-from judgepanel.studies.threads import ahead
 from judgepanel.votes import VoteMatrix
 
 Floats = NDArray[np.float64]

@@ -24,7 +24,7 @@ from judgepanel.ui.uploads import (
     Upload,
     file_upload,
     forget_uploads,
-    holds_upload,
+    kept_upload,
     read_upload,
 )
 from judgepanel.ui.widgets import chart, check_card, how, judge_rows, offer_grouping, section_answer
@@ -94,11 +94,11 @@ def fresh() -> None:
             "JudgeBench, RewardBench, MT-bench and AlpacaEval publish are read as they "
             "are; put several files into one .zip.",
         )
-        with st.expander("Labels in another file", expanded=holds_upload(_LABELS)):
+        with st.expander("Labels in another file", expanded=kept_upload(_LABELS) is not None):
             labels = file_upload(
                 "One row per item: its id as in the votes, and its label", key=_LABELS
             )
-        with st.expander("Add a judge table", expanded=holds_upload(_JUDGES)):
+        with st.expander("Add a judge table", expanded=kept_upload(_JUDGES) is not None):
             judges = file_upload(
                 "One row per judge: a column `judge`, then what you know (family, cost, ...)",
                 key=_JUDGES,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,32 +31,22 @@ PRODUCT_CELLS = 1_000_000
 Floats = NDArray[np.float64]
 Real = NDArray[Any]
 """In single or in double precision."""
-
-
-class Prior(NamedTuple):
-    """Priors of the parameters after the weights: gamma of tau, normal of b, which is the last.
-
-    ``tau`` is where tau is, -1 without it; ``level`` is NaN without b.
-    """
-
-    tau: int
-    shape: float
-    rate: float
-    precision: float
-    level: float
+Priors = tuple[int, float, float, float, float]
+"""Of tau and b in one problem (:class:`kernels.aggregate.ridge.Prior`): the place of tau, -1
+without it, its shape and rate; the precision and level of b, which is the last, NaN without it."""
 
 
 @compiled
 def walk(
     features: Floats,
     times: Floats,
-    prior: Prior,
+    priors: Priors,
     Cs: Floats,
     aheads: Floats,
     optima: Floats,
     first: int,
     product: Real,
-) -> tuple[int, int]:
+) -> int:
     """Fill ``optima`` (n_C, p) with the parameters at the optimum for every C, ascending.
 
     Parameters
@@ -69,66 +59,60 @@ def walk(
 
     Returns
     -------
-    The first C whose optimum single precision was not enough for, n_C if there is none; and how
-    many Hessians were computed.
+    The first C whose optimum single precision was not enough for, n_C if there is none.
     """
+    tau, shape, rate, _, level = priors
     theta = np.zeros(features.shape[1])
-    if prior.tau >= 0:
-        theta[prior.tau] = (1.0 + prior.shape) / prior.rate
-    if not np.isnan(prior.level):
-        theta[-1] = prior.level
+    if tau >= 0:
+        theta[tau] = (1.0 + shape) / rate
+    if not np.isnan(level):
+        theta[-1] = level
     factor = np.identity(features.shape[1], product.dtype)
-    renewals = 0
     for place in range(first, len(Cs)):
         if place > 0:
-            _go_ahead(theta, optima[max(0, place - 3) : place], aheads[place], prior.tau)
+            _go_ahead(theta, optima[max(0, place - 3) : place], aheads[place], tau)
         if place > first:
-            _factorise(product, theta, prior, Cs[place], factor)
+            _factorise(product, theta, priors, Cs[place], factor)
         new = place == first
-        arrived, taken = _descend(features, times, prior, Cs[place], theta, product, factor, new)
-        renewals += taken
-        if not arrived:
-            return place, renewals
+        if not _descend(features, times, priors, Cs[place], theta, product, factor, new):
+            return place
         optima[place] = theta
-    return len(Cs), renewals
+    return len(Cs)
 
 
 @compiled
 def _descend(
     features: Floats,
     times: Floats,
-    prior: Prior,
+    priors: Priors,
     C: float,
     theta: Floats,
     product: Real,
     factor: Real,
     new: bool,
-) -> tuple[bool, int]:
+) -> bool:
     """Move theta to the optimum for one C, from a ``new`` Hessian or the last one.
 
-    Returns
-    -------
-    False where single precision is not enough, and how many Hessians were computed.
+    Returns False where single precision is not enough.
     """
-    tau, single = prior.tau, product.itemsize == 4
+    tau, single = priors[0], product.itemsize == 4
     base, move, wrong = theta.copy(), np.zeros(len(theta)), np.empty(len(times))
     gradient, step = np.empty(len(theta)), np.empty(len(theta))
-    before, length, renewals = np.inf, 1.0, 0
+    before, length = np.inf, 1.0
     for taken in range(1, MAX_STEPS + 1):
         _sums(features, theta, times, wrong, gradient)
-        _turn_into_slope(gradient, theta, prior, C)
+        _turn_into_slope(gradient, theta, priors, C)
         promise = _solve(factor, gradient, step)
         if not (new or promise <= before) and taken < MAX_STEPS:
             length /= 2.0
             theta[:] = base - length * move
             continue
         if new or promise > max(SLOW * before, TOLERANCE):
-            renewals += 1
             new = False
             add_hessian(features, wrong, times, product)
-            made = _factorise(product, theta, prior, C, factor)
+            made = _factorise(product, theta, priors, C, factor)
             if single and not (made and taken < MAX_SINGLE):
-                return False, renewals
+                return False
             promise = _solve(factor, gradient, step)
         length = 1.0
         if tau >= 0 and step[tau] > 0.9 * theta[tau]:
@@ -137,7 +121,7 @@ def _descend(
         theta[:] = base - length * move
         if length == 1.0 and promise <= TOLERANCE:
             break
-    return True, renewals
+    return True
 
 
 @compiled
@@ -172,15 +156,15 @@ def _sums(features: Floats, theta: Floats, times: Floats, wrong: Floats, sums: F
 
 
 @compiled
-def _turn_into_slope(sums: Floats, theta: Floats, prior: Prior, C: float) -> None:
+def _turn_into_slope(sums: Floats, theta: Floats, priors: Priors, C: float) -> None:
     """Turn sums of the rows into the gradient of the objective."""
-    tau = prior.tau
+    tau, shape, rate, precision, level = priors
     for i in range(len(theta)):
         sums[i] = theta[i] / C - sums[i]
     if tau >= 0:
-        sums[tau] += prior.rate - prior.shape / theta[tau] - theta[tau] / C
-    if not np.isnan(prior.level):
-        sums[-1] += prior.precision * (theta[-1] - prior.level) - theta[-1] / C
+        sums[tau] += rate - shape / theta[tau] - theta[tau] / C
+    if not np.isnan(level):
+        sums[-1] += precision * (theta[-1] - level) - theta[-1] / C
 
 
 @compiled
@@ -214,13 +198,14 @@ def _add_squares(scaled: Real, n_rows: int, product: Real) -> None:
 
 
 @compiled
-def _factorise(product: Real, theta: Floats, prior: Prior, C: float, factor: Real) -> bool:
+def _factorise(product: Real, theta: Floats, priors: Priors, C: float, factor: Real) -> bool:
     """The Cholesky factor of the Hessian; False, and the last one stays, where there is none."""
+    tau, shape, _, precision, level = priors
     bend = np.full(len(theta), 1.0 / C)
-    if prior.tau >= 0:
-        bend[prior.tau] = prior.shape / theta[prior.tau] ** 2
-    if not np.isnan(prior.level):
-        bend[-1] = prior.precision
+    if tau >= 0:
+        bend[tau] = shape / theta[tau] ** 2
+    if not np.isnan(level):
+        bend[-1] = precision
     hessian = product.copy()
     for i in range(len(bend)):
         hessian[i, i] += bend[i]

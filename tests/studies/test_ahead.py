@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from judgepanel.studies.threads import ahead
+from judgepanel.studies.one_thread import ahead
 
 PATIENCE = 30.0
 

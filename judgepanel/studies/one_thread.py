@@ -1,6 +1,6 @@
-"""Threads: one for the numerical libraries, and one that computes what comes next.
+"""One thread for the numerical libraries: more would change the last bits of sums.
 
-More threads in the libraries would change the last bits of sums.
+Another thread of ours may compute what comes next, with one thread for the libraries too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Limit:
     def __call__(self) -> Iterator[None]:
         with self._lock:
             _take_control()
-            limit = _libraries().limit(limits=1)  # OpenMP has a limit per thread.
+            limit = libraries().limit(limits=1)  # OpenMP has a limit per thread.
             if self._inside == 0:
                 self._before = limit
             self._inside += 1
@@ -58,15 +58,15 @@ one_thread = _Limit()
 
 def _take_control() -> None:
     """Let this thread set the next limit; older versions of threadpoolctl allow any thread."""
-    for library in _libraries().lib_controllers:
+    for library in libraries().lib_controllers:
         release = getattr(library, "clear_controlling_thread", None)
         if release is not None:
             release(force=True)
 
 
 @cache
-def _libraries() -> ThreadpoolController:
-    """Return the numerical libraries of this process; finding them takes milliseconds."""
+def libraries() -> ThreadpoolController:
+    """Return the numerical libraries of this process, which are loaded and looked for once."""
     import_module("scipy.linalg.cython_blas")  # Else it loads later, unlimited.
     return ThreadpoolController()
 
