@@ -133,7 +133,7 @@ def abstentions_in(cells: pd.Series) -> int:
 
 def distinct(cells: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     """Return codes (n,) into the list of distinct words in the cells."""
-    if isinstance(cells.dtype, pd.CategoricalDtype):
-        return np.asarray(cells.cat.codes), list(map(str, cells.cat.categories.tolist()))
+    if isinstance(cells.array, pd.Categorical):  # ``cells.cat`` would take ten times as long.
+        return np.asarray(cells.array.codes), list(map(str, cells.array.categories.tolist()))
     codes, words = pd.factorize(cells)
     return np.asarray(codes), [str(word) for word in words]
