@@ -93,9 +93,10 @@ def run(rounds: int = 5, servers: int = 3) -> Report:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # Users' modules are compiled once.
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        short = _short(folder, rounds)
         recommendations, at_once = _recommendations(folder)
         waits = [
-            *_short(folder, rounds),
+            *short,
             *recommendations,
             *_large(folder),
             *_on_dask(folder),

@@ -9,13 +9,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 VOTES = ROOT / "sample_data" / "llmbar_votes.csv"
 HEAVY = {
-    *("scipy.stats", "scipy.optimize", "scipy.sparse", "sklearn", "joblib", "numba"),
+    *("scipy.special", "scipy.stats", "scipy.optimize", "scipy.sparse"),
+    *("sklearn", "joblib", "numba"),
     *("plotly", "sqlalchemy", "streamlit", "httpx", "alembic"),
 }
 FRAMES = {"numpy", "pandas", "pyarrow", "scipy"}
 LIBRARIES = """
 import sys
-import pandas, pyarrow, scipy.special
+import pandas, pyarrow, scipy
 print(*sys.modules, sep="\\n", file=sys.stderr)
 """
 SCRIPT = """
