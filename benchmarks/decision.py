@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from statistics import mode
 
 import numpy as np
 from numpy.typing import NDArray
@@ -288,7 +289,7 @@ def _row(name: str, halves: Halves, prefer: str) -> _Row:
     gap = halves.items_of[prefer] - halves.items[best]
     floor = float(np.sqrt(sampling_variance(gap[None], halves.units)[0])) / float(mean[best])
     regret, excess = ours / float(mean[best]) - 1.0, ours / one_coin - 1.0
-    often = max(set(halves.names[prefer]), key=halves.names[prefer].count)
+    often = mode(halves.names[prefer])
     cells = (
         name,
         f"{ours:.4f}",
