@@ -19,7 +19,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,9 +53,18 @@ class Leg:
     """One run of pytest: by which Python, with what in the environment."""
 
     name: str
-    arguments: tuple[str, ...]
+    tests: tuple[str, ...]
     python: str = sys.executable
     environment: Mapping[str, str] = field(default_factory=dict)
+    versions: tuple[str, ...] = ()
+    """Which versions, as an option of `./run test`."""
+
+    def run(self, *arguments: str) -> int:
+        """The exit code of `./run test` with these arguments."""
+        command = [self.python, str(ROOT / "run"), "test", *self.versions, *arguments]
+        return subprocess.run(
+            command, env=environment(**self.environment), stdin=subprocess.DEVNULL, check=False
+        ).returncode
 
 
 def environment(**changed: str) -> dict[str, str]:
@@ -128,29 +138,33 @@ def kernel_legs(python: Path) -> Iterator[Leg | str]:
                 yield Leg(name, KERNEL_TESTS, environment=changed)
 
 
-def legs() -> Iterator[Leg | str]:
-    """Every leg, or one sentence for one that cannot run here."""
+def version_legs() -> Iterator[Leg | str]:
+    """A leg for another Python and one for the oldest versions, or why there is none."""
+    tests = (*NUMERICAL_TESTS, *READING_TESTS, *STORED_TESTS)
     python = other_python()
     if python is None:
         yield f"another Python: none of 3.11 to 3.13 beside this one, {sys.version.split()[0]}"
     else:
         path, version = python
         own = {"JUDGEPANEL_VENV": f".venv-{version}"}
-        yield Leg(f"Python {version}", (*NUMERICAL_TESTS, *READING_TESTS, *STORED_TESTS), path, own)
+        yield Leg(f"Python {version}", tests, path, own)
     if sys.version_info[:2] <= PYTHONS[0]:
-        yield Leg("oldest versions", ("--lowest", *NUMERICAL_TESTS, *READING_TESTS, *STORED_TESTS))
+        yield Leg("oldest versions", tests, versions=("--lowest",))
     else:
         yield "oldest versions: they have no wheels for this Python"
-    yield from kernel_legs(ROOT / os.environ.get("JUDGEPANEL_VENV", ".venv") / "bin" / "python")
+
+
+def set_up(legs: Sequence[Leg]) -> None:
+    """Install what these legs need, all at once: each keeps one core busy. Legs say what failed."""
+    with ThreadPoolExecutor(len(legs) or 1) as pool:
+        list(pool.map(lambda leg: leg.run("--version"), legs))
 
 
 def run_leg(leg: Leg) -> str:
     """Run a leg; returns its line of the summary."""
     print(f"--- {leg.name}", flush=True)
     began, before = time.monotonic(), cpu_seconds()
-    options = ("-q", "-n", "auto", "--maxprocesses", "4", "--dist", "loadfile")
-    command = [leg.python, str(ROOT / "run"), "test", *leg.arguments, *options]
-    code = subprocess.run(command, env=environment(**leg.environment), check=False).returncode
+    code = leg.run(*leg.tests, "-q", "-n", "auto", "--maxprocesses", "4", "--dist", "loadfile")
     spent = f"{time.monotonic() - began:.0f} s, {cpu_seconds() - before:.0f} s of CPU"
     return f"{'FAILED' if code else 'ok    '} {leg.name} ({spent})"
 
@@ -163,11 +177,13 @@ def cpu_seconds() -> float:
 
 def main() -> int:
     """Run every leg, whatever the ones before it say; 0 when none failed."""
-    setup = [sys.executable, str(ROOT / "run"), "test", "--version"]
-    if subprocess.run(setup, env=environment(), stdout=sys.stderr, check=False).returncode:
+    if Leg("this Python", ()).run("--version"):
         return 1
+    versions = list(version_legs())
+    set_up([leg for leg in versions if isinstance(leg, Leg)])
+    own = ROOT / os.environ.get("JUDGEPANEL_VENV", ".venv") / "bin" / "python"
     lines = []
-    for leg in legs():
+    for leg in (*versions, *kernel_legs(own)):
         lines.append(run_leg(leg) if isinstance(leg, Leg) else f"not run {leg}")
         print(lines[-1], flush=True)
     print("\n".join(("--- matrix", *lines)), flush=True)

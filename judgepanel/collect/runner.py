@@ -165,8 +165,11 @@ async def _all(
                     run = _Run(pairs, plan, caller, journal, state, cap, report)
                     for _ in range(caller.judge.concurrency):
                         tasks.create_task(run.work())
-        except* InputError as group:
-            raise group.exceptions[0] from None
+        except ExceptionGroup as group:  # Before 3.11.4, what `except*` raises is in a group again.
+            refused, others = group.split(InputError)
+            if refused is None or others is not None:
+                raise
+            raise refused.exceptions[0] from None
 
 
 class _Run:

@@ -22,8 +22,9 @@ FOLDER = os.environ.get("JUDGEPANEL_REAL_VOTES")
 
 
 def unpacked(name: str, to: Path) -> Path:
+    safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # From Python 3.11.4 on.
     with tarfile.open(Path(str(FOLDER)) / name) as archive:
-        archive.extractall(to, filter="data")
+        archive.extractall(to, **safely)
     return to
 
 
