@@ -103,6 +103,20 @@ def test_nobody_in_a_batch_moves_a_bit_of_another(seed, kind):
         np.testing.assert_array_equal(together[:, b], alone[:, 0])
 
 
+def test_most_ridges_reuse_the_curvature_of_another(monkeypatch):
+    ridges, hessians = np.geomspace(1e-4, 1.0, 9).tolist(), []
+
+    def counted(*arguments):
+        hessians.append(add_hessian(*arguments))
+
+    # Compiled code would not see the counter.
+    monkeypatch.setattr(ridge_steps, "add_hessian", counted)
+    for name in ("walk", "_descend"):
+        monkeypatch.setattr(ridge_steps, name, getattr(ridge_steps, name).py_func)
+    solve_paths([problem_of(*problems(0, 300, 30, "noise", batch=1))], ridges)
+    assert 0 < len(hessians) <= 2 * len(ridges)
+
+
 @pytest.mark.parametrize("kind", ["noise", "separable", "alike"])
 def test_a_row_may_stand_for_several(kind):
     design, prior = problems(3, 30, 8, kind, batch=1)
