@@ -26,6 +26,8 @@ from judgepanel.studies.runner import Progress, merged, steps, warm
 from judgepanel.votes import InputError, VoteMatrix
 
 REFRESH_SECONDS = 0.5
+MERGING_SHARE = 0.1
+"""Share of the time that chunks are merged in, to show the result so far."""
 KEPT = 64
 AWAY_SECONDS = 2.0
 """Seconds before work retries an unavailable database."""
@@ -309,14 +311,15 @@ class Jobs:
         record: Record,
         turn: Turn,
     ) -> None:
-        """Update the state; not after every chunk, because merging takes time."""
-        last_shown, waited_before = 0.0, turn.waited
+        """Update the state after every chunk, the result less often, because merging takes time."""
+        last_shown, pause, waited_before = 0.0, REFRESH_SECONDS, turn.waited
         try:
             for progress in states:
                 last = progress.done == progress.total
-                due = time.monotonic() - last_shown >= REFRESH_SECONDS
-                result = progress.result() if last or due else None
-                last_shown = time.monotonic() if result is not None else last_shown
+                now, result = time.monotonic(), None
+                if last or now - last_shown >= pause:
+                    result, last_shown = progress.result(), time.monotonic()
+                    pause = max(REFRESH_SECONDS, (last_shown - now) / MERGING_SHARE)
                 if last:
                     record.finish(result)
                 elapsed = progress.elapsed - (turn.waited - waited_before)

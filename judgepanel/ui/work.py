@@ -18,7 +18,9 @@ from judgepanel.ui.session import is_reader, workspace
 from judgepanel.words.numbers import counted
 
 POLL_SECONDS = 1.0
-"""Every poll redraws the page, which costs the browser more than the server."""
+REDRAWN_AT = 1.5
+"""A partial result is drawn again when it has this many times the parts: to draw figures anew takes
+browser and server longer than to look how far the work is, and they may share its cores."""
 FIRST_SECONDS = 0.8
 """Time to wait for quick work, so that a page of many sections does not take one poll for each."""
 _STOPPING = "stopping"
@@ -59,7 +61,9 @@ def show_result(
     # drops the fragment's elements and keeps those after it, and the client breaks on the gap
     # unless the fragment is the last in its block.
     with st.container():
-        _watch(study, context, spec, draw)
+        _watch(study, context, spec, job.done if job is not None and job.result is not None else 0)
+    if job is not None and job.result is not None:
+        draw(job.result)
     return False
 
 
@@ -71,13 +75,14 @@ def stored_result(study: Study[Any, Any, Any], context: PageContext, spec: Spec)
 
 @st.fragment(run_every=POLL_SECONDS)
 @show_errors()
-def _watch(
-    study: Study[Any, Any, Any], context: PageContext, spec: Spec, draw: Callable[[Any], None]
-) -> None:
-    space = workspace()
-    job = space.partial(study, context.votes.sha256, spec)
+def _watch(study: Study[Any, Any, Any], context: PageContext, spec: Spec, drawn: int) -> None:
+    """Say how far the work is; redraw the page when it has ended or outgrown the ``drawn`` parts.
+
+    The whole page, because figures drawn by this fragment would be drawn anew at every poll.
+    """
+    job = workspace().partial(study, context.votes.sha256, spec)
     # Work stops after the parts that are running; the page says so at once.
-    if job is None or job.status != "running":
+    if job is None or job.status != "running" or _has_grown(job, drawn):
         st.rerun()
     left, right = st.columns([5, 1], vertical_alignment="center")
     called_off = st.session_state.get(_STOPPING) == (context.votes.sha256, spec)
@@ -92,8 +97,12 @@ def _watch(
             on_click=_call_off,
             args=(study, context, spec),
         )
-    if job.result is not None:
-        draw(job.result)
+
+
+def _has_grown(job: Job, drawn: int) -> bool:
+    """Whether so many more parts are there that they are worth drawing; not just before the end."""
+    is_close = job.elapsed > 0.0 and job.remaining < POLL_SECONDS
+    return job.result is not None and not is_close and job.done >= max(1, REDRAWN_AT * drawn)
 
 
 def _call_off(study: Study[Any, Any, Any], context: PageContext, spec: Spec) -> None:

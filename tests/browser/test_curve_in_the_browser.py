@@ -113,8 +113,9 @@ def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
     bar = page.get_by_role("progressbar")
     stopped = page.get_by_text("only those are used")
     page.evaluate(WATCH_FRAMES)
-    before = bar.get_attribute("aria-valuenow") or ""
+    before, so_far = bar.get_attribute("aria-valuenow") or "", answer(page).inner_text()
     expect(bar).not_to_have_attribute("aria-valuenow", before)
+    expect(answer(page)).not_to_have_text(so_far)  # The page was drawn again.
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
     page.evaluate("cancelAnimationFrame(window.frame)")
     assert page.evaluate("window.flicker") == []

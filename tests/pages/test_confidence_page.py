@@ -68,7 +68,7 @@ def test_other_bins_levels_strata_and_items_are_shown_without_new_work() -> None
 
 
 def test_one_class_votes_get_their_notices_and_no_flattering_number() -> None:
-    app = finished("one_class", aggregator="one_coin", calibrator="beta")
+    app = finished("one_class", aggregator="one-coin", calibrator="beta")
     assert "Before and after calibration." in htmls(app, "jp-reading")
     text = text_of(app)
     assert any("Every label is 1" in note for note in htmls(app, "Note:"))

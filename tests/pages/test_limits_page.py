@@ -11,7 +11,7 @@ def test_a_page_without_room_for_its_work_says_so_and_tries_again(
 ) -> None:
     with monkeypatch.context() as full:
         full.setattr(jobs_module, "PER_USER", 0)
-        app = open_app(CURVE, analysis=prepared("one_class", 4))
+        app = open_app(CURVE, analysis=prepared("one_class", 5))  # Nobody else has asked.
         (html,) = htmls(app, "jp-problem")
         assert html.endswith("cancel one, or close its page.")
     app = until_done(checked(app.button(key="full").click().run()))
