@@ -40,7 +40,7 @@ def server(own_server: Server) -> Server:
 
 @pytest.fixture(scope="module")
 def analysis(server: Server) -> str:
-    return prepared(server.home, "one_class")
+    return prepared(server.home, "one_class", splits=2)
 
 
 def states(page: Page, server: Server, analysis: str) -> Iterator[str]:

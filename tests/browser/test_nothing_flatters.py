@@ -78,7 +78,7 @@ def analysis(server: Server, votes: bytes) -> str:
 
 
 def analysed(server: Server, votes: bytes, **settings: str) -> str:
-    return prepared_votes(server.home, votes, "one_class_votes.csv", **settings)
+    return prepared_votes(server.home, votes, "one_class_votes.csv", splits=2, **settings)
 
 
 def settled(page: Page, url: str) -> None:
