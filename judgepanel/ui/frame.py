@@ -91,7 +91,7 @@ section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
 .jp-grid td { text-align: center; padding: .4rem; }
 .jp-grid .jp-tied { box-shadow: inset 0 0 0 2px currentColor; }
 .jp-grid .jp-best { box-shadow: inset 0 0 0 4px currentColor; font-weight: 700; }
-.st-key-grid_narrow { display: none; }
+:is(.st-key-grid_narrow, .st-key-figures_ahead) { display: none; }
 @media (max-width: 640px) {
   .st-key-grid_wide { display: none; }
   .st-key-grid_narrow { display: flex; }

@@ -19,7 +19,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserType, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    BrowserType,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOPBACK = {"localhost", "127.0.0.1", "[::1]", "::1"}
@@ -212,8 +219,10 @@ def chromium() -> Iterator[Launch]:
 
 @pytest.fixture(scope="module")
 def browser(chromium: Launch) -> Iterator[Browser]:
-    """One Chromium a module."""
-    running = chromium.type.launch(executable_path=chromium.path, args=CHROMIUM_OPTIONS)
+    """One Chromium a module; pages of one visitor run in one process."""
+    running = chromium.type.launch(
+        executable_path=chromium.path, args=[*CHROMIUM_OPTIONS, "--renderer-process-limit=1"]
+    )
     yield running
     running.close()
 
@@ -224,26 +233,68 @@ def guard() -> Guard:
     return Guard()
 
 
+def new_visitor(browser: Browser) -> BrowserContext:
+    """Somebody without a cookie, who prefers no motion."""
+    context = browser.new_context(accept_downloads=True, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
+    return context
+
+
+@pytest.fixture(scope="module")
+def first_visitor(browser: Browser) -> Iterator[BrowserContext]:
+    """The visitor that opens the first page of each test.
+
+    An empty page stays open, and with it the process: a browser compiles the scripts of a page
+    again in each new one, which takes half of the time until the page is there.
+    """
+    with new_visitor(browser) as context:
+        context.new_page()
+        yield context
+
+
+def forget(visitor: BrowserContext) -> None:
+    """Close a visitor's pages but the first, and drop cookies and what pages have stored."""
+    empty, *others = visitor.pages
+    for page in others:
+        page.close()
+    visitor.clear_cookies()
+    session = visitor.new_cdp_session(empty)
+    session.send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
+    session.detach()
+
+
 PageFactory = Callable[..., Page]
 
 
 @pytest.fixture
-def open_page(browser: Browser, guard: Guard) -> Iterator[PageFactory]:
-    """Open pages: `open_page(url=None, width=1440, height=900, dark=False)`, each a new visitor."""
-    with ExitStack() as contexts:
+def open_page(
+    browser: Browser, first_visitor: BrowserContext, guard: Guard
+) -> Iterator[PageFactory]:
+    """Open pages: `open_page(url=None, width=1440, height=900, dark=False)`, each a new visitor.
+
+    `beside` is a page whose visitor opens another.
+    """
+    with ExitStack() as visitors:
+        visitors.callback(forget, first_visitor)
+        newcomers = [first_visitor]
 
         def open_one(
-            url: str | None = None, *, width: int = 1440, height: int = 900, dark: bool = False
+            url: str | None = None,
+            *,
+            width: int = 1440,
+            height: int = 900,
+            dark: bool = False,
+            beside: Page | None = None,
         ) -> Page:
-            context = browser.new_context(
-                viewport={"width": width, "height": height},
-                color_scheme="dark" if dark else "light",
-                accept_downloads=True,
-                reduced_motion="reduce",
-            )
-            contexts.callback(context.close)
-            context.set_default_timeout(PATIENCE)
-            page = context.new_page()
+            if beside is not None:
+                visitor = beside.context
+            elif newcomers:
+                visitor = newcomers.pop()
+            else:
+                visitor = visitors.enter_context(new_visitor(browser))
+            page = visitor.new_page()
+            page.set_viewport_size({"width": width, "height": height})
+            page.emulate_media(color_scheme="dark" if dark else "light")
             guard.watch(page)
             if url is not None:
                 page.goto(url)

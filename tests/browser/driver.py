@@ -17,6 +17,9 @@ METHODS = "methods"
 CLAIM = "claim"
 BUDGET = "label_budget"
 CONFIDENCE = "confidence"
+VOTES_FILE = "votes_file"
+LABELS_FILE = "labels_file"
+NEW_VOTES = "new_votes"
 
 
 def address(server: Server, page: str = "", analysis: str | None = None, **state: str) -> str:
@@ -61,9 +64,9 @@ def settled(page: Page) -> None:
     idle(page)
 
 
-def upload(page: Page, file: Path | dict[str, Any], *, nth: int = 0) -> None:
-    """Give a file to an uploader."""
-    page.locator("input[type=file]").nth(nth).set_input_files(file)
+def upload(page: Page, file: Path | dict[str, Any], place: str = VOTES_FILE) -> None:
+    """Give a file to the uploader of this key; uploaders are not all drawn at once."""
+    page.locator(f"[class*='st-key-{place}'] input[type=file]").set_input_files(file)
 
 
 def as_upload(name: str, content: str | bytes) -> dict[str, Any]:

@@ -1,13 +1,13 @@
-"""The guard of the browser tests detects what it should detect."""
+"""The guard sees what it should see, and no browser test leaves anything to the next."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import BrowserContext, Page, Route
 
-from .conftest import Guard
+from .conftest import Guard, forget
 
 pytestmark = pytest.mark.browser
 
@@ -31,3 +31,33 @@ def test_a_quiet_page_passes(open_page: Callable[..., Page], guard: Guard) -> No
     assert page.evaluate("() => matchMedia('(prefers-color-scheme: dark)').matches")
     assert page.evaluate("() => innerWidth") == 390
     guard.check()
+
+
+def kept(route: Route) -> None:
+    route.fulfill(content_type="text/html", body="<p>kept</p>")
+
+
+def test_the_next_test_finds_neither_cookies_nor_what_was_stored(
+    page: Page, open_page: Callable[..., Page], first_visitor: BrowserContext
+) -> None:
+    left = "() => [document.cookie, localStorage.getItem('name')]"
+    page.route("http://localhost/", kept)
+    page.goto("http://localhost/")
+    page.evaluate("() => { document.cookie = 'a=1'; localStorage.setItem('name', 'value') }")
+    assert page.evaluate(left) == ["a=1", "value"]
+    assert page.context is first_visitor
+
+    forget(first_visitor)
+    assert page.is_closed()
+    (empty,) = first_visitor.pages
+    again = open_page(beside=empty)
+    again.route("http://localhost/", kept)
+    again.goto("http://localhost/")
+    assert again.evaluate(left) == ["", None]
+
+
+def test_a_second_visitor_has_nothing_of_the_first(
+    page: Page, open_page: Callable[..., Page]
+) -> None:
+    assert open_page().context is not page.context
+    assert open_page(beside=page).context is page.context

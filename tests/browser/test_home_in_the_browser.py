@@ -16,6 +16,7 @@ from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
+    LABELS_FILE,
     address,
     analysis_in,
     answer,
@@ -106,7 +107,7 @@ def test_labels_in_a_second_file_complete_votes_without_labels(
     upload(page, as_upload("votes.csv", "item_id,a,b\n" + votes))
     refused(page, "votes.csv", "there is no label column", "labels in another file")
     page.get_by_text("Labels in another file", exact=True).click()
-    upload(page, as_upload("gold.csv", "item_id,note,gold\n" + labels), nth=1)
+    upload(page, as_upload("gold.csv", "item_id,note,gold\n" + labels), LABELS_FILE)
     expect(answer(page)).to_contain_text("60 items, 2 judges, 56 labelled")
     idle(page)
     menu = page.get_by_test_id("stSidebar")

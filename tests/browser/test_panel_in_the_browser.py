@@ -20,6 +20,7 @@ from judgepanel.votes.samples import sample_bytes
 from judgepanel.words.tables import csv_text
 from tests.browser.conftest import ROOT, Guard, Server
 from tests.browser.driver import (
+    NEW_VOTES,
     RECOMMENDED,
     address,
     analysis_in,
@@ -59,7 +60,7 @@ def test_the_panel_file_is_valid_and_scores_as_the_page_does_bit_for_bit(
     assert str(len(panel.model.judges)) in answer(page).inner_text()
 
     votes = new_votes()
-    upload(page, as_upload("new.csv", votes))
+    upload(page, as_upload("new.csv", votes), NEW_VOTES)
     button = "Download all 400 scores (scored.csv)"
     page.get_by_role("button", name=button).wait_for()
     loaded = load_votes(votes, name="new.csv", need_labels=False)
@@ -92,9 +93,9 @@ def test_votes_that_cannot_be_scored_are_refused_and_the_panel_stays(
 ) -> None:
     page.goto(address(server, RECOMMENDED, prepared(server.home, "hard_panel")))
     finished_panel(page)
-    upload(page, as_upload("other.csv", "item_id,x,y\na,1,0\nb,0,1\n"))
+    upload(page, as_upload("other.csv", "item_id,x,y\na,1,0\nb,0,1\n"), NEW_VOTES)
     refused(page, "none of the panel's judges is in this file")
-    upload(page, as_upload("worse.csv", "item_id,x,y\na,1,0.3\n"))
+    upload(page, as_upload("worse.csv", "item_id,x,y\na,1,0.3\n"), NEW_VOTES)
     refused(page, "worse.csv, row 2, column 'y'")
     refused(page, "name another label column with --label-column.")
     expect(page.locator("code").filter(has_text="score panel.json worse.csv")).to_have_count(1)

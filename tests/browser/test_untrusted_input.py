@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     CURVE,
+    NEW_VOTES,
     RECOMMENDED,
     address,
     analysis_in,
@@ -128,7 +129,7 @@ def test_hostile_names_stay_text_on_every_page_and_in_every_download(
     decode = downloaded(page, "Download weights (CSV)").decode()
     names = [row[1] for row in csv.reader(io.StringIO(decode, newline=""))][1:]
     assert sorted(name.removeprefix("'") for name in names) == sorted(NAMES)
-    upload(page, as_upload("new.csv", hostile_votes(start="n")))
+    upload(page, as_upload("new.csv", hostile_votes(start="n")), NEW_VOTES)
     page.get_by_role("button", name="All 80 scores").wait_for()
     scored = list(csv.reader(io.StringIO(downloaded(page, "All 80 scores").decode())))
     for cells in (names, [row[0] for row in scored]):
@@ -136,9 +137,8 @@ def test_hostile_names_stay_text_on_every_page_and_in_every_download(
         assert [cell for cell in cells if cell.startswith("'=cmd()")]
     assert injected(page) == []
 
-    upload(
-        page, as_upload("bad.csv", hostile_votes().replace(b",1,", b",<i>https://evil.example,", 1))
-    )
+    bad = hostile_votes().replace(b",1,", b",<i>https://evil.example,", 1)
+    upload(page, as_upload("bad.csv", bad), NEW_VOTES)
     refused(page, "https://evil.example")
     assert injected(page) == []
 

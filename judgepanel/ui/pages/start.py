@@ -27,7 +27,15 @@ from judgepanel.ui.uploads import (
     kept_upload,
     read_upload,
 )
-from judgepanel.ui.widgets import chart, check_card, how, judge_rows, offer_grouping, section_answer
+from judgepanel.ui.widgets import (
+    chart,
+    check_card,
+    how,
+    judge_rows,
+    load_figures,
+    offer_grouping,
+    section_answer,
+)
 from judgepanel.ui.widgets import table as draw_table
 from judgepanel.votes import (
     MAX_UPLOAD_MB,
@@ -115,6 +123,7 @@ def fresh() -> None:
             st.caption(sample.what_it_shows)
     if upload is None:
         stand_by()
+        load_figures()
 
 
 def _example() -> None:
