@@ -66,7 +66,11 @@ def correlation_map(result: Judges, judge: str | None = None) -> go.Figure:
             hovertemplate="%{text}<extra></extra>",
             hoverongaps=False,
             colorbar={
-                "title": {"text": "error correlation", "side": "right"},
+                # Above the map: beside it there is no room on a phone.
+                "orientation": "h",
+                "y": 1.01,
+                "yanchor": "bottom",
+                "title": {"text": "error correlation", "side": "top"},
                 "thickness": 10,
                 "outlinewidth": 0,
             },
@@ -85,7 +89,7 @@ def correlation_map(result: Judges, judge: str | None = None) -> go.Figure:
     if judge in judges:
         for axis in ("x", "y"):
             _mark(figure, axis, judges.index(judge) + 1, len(judges))
-    laid_out(figure, x="", y="", height=520)
+    laid_out(figure, x="", y="", height=560)
     _set_ticks(figure, judges, clusters)
     return figure
 

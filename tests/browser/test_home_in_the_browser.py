@@ -97,6 +97,17 @@ def test_files_stay_while_the_visitor_looks_at_another_page_until_they_are_remov
     guard.check()
 
 
+def test_the_scripts_of_figures_are_there_before_a_file_is_chosen(
+    page: Page, server: Server, guard: Guard
+) -> None:
+    page.goto(server.url)
+    figure = page.locator(".js-plotly-plot .main-svg").first
+    figure.wait_for(state="attached")
+    idle(page)
+    expect(figure).to_be_hidden()
+    guard.check()
+
+
 def test_labels_in_a_second_file_complete_votes_without_labels(
     page: Page, server: Server, guard: Guard
 ) -> None:

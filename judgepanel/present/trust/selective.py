@@ -26,7 +26,7 @@ from judgepanel.words.numbers import capital, fixed, percent, share_level, with_
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column
 
-_CLOSE = 0.08
+_CLOSE = 0.13
 _LEFT = 0.4
 
 
@@ -123,11 +123,11 @@ def selective_figure(result: Selective) -> go.Figure:
         y=result.right.value[AFTER, marks],
         mode="markers+text",
         marker={"color": INCLUDE, "size": 9, "symbol": "circle"},
-        text=[f"{100 * result.confidences[i]:g} % sure" for i in marks],
+        text=[f"{100 * result.confidences[i]:g} %" for i in marks],
         # Near the left edge names are to the right of their markers, clear of the axis.
         textposition=["bottom right" if share < _LEFT else "bottom left" for share in at],
         name="stated confidence",
-        hovertemplate="%{text}: answers %{x:.1%}, right %{y:.1%}<extra></extra>",
+        hovertemplate="%{text} sure: answers %{x:.1%}, right %{y:.1%}<extra></extra>",
         cliponaxis=False,
     )
     laid_out(figure, x="share of items answered, surest first", y="share of answers right")

@@ -110,7 +110,7 @@ def test_names_of_marks_stay_clear_of_the_axis():
     share = np.broadcast_to(np.linspace(0.9, 0.1, len(result.confidences)), result.share.shape)
     apart = replace(result, share=Interval(share, share, share), items=np.full(share.shape, 50.0))
     marks = trace(selective_figure(apart), "stated confidence")
-    assert marks.text[0] == "60 % sure"
+    assert marks.text[0] == "60 %"
     assert marks.textposition[0] == "bottom left"
     assert marks.textposition[-1] == "bottom right"
 
