@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from judgepanel.decision.absence import GroupAbsence
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.kernels.aggregate.aggregation import ANY_AGGREGATORS
@@ -263,6 +264,14 @@ def test_absences_are_listed_with_the_worst_in_words():
     worst = rows["absent"].texts()[int(rise.argmax())]
     assert f"is {worst}: the NLL changes by" in absence_words(outcome)[0]
     assert absence_words(replace(outcome, absence=None)) == ()
+
+
+@pytest.mark.parametrize(("kind", "n"), [("cluster", 1), ("family", 0)])
+def test_clusters_that_may_not_be_stable_are_not_taken_for_known_groups(kind, n):
+    outcome = result()
+    group = GroupAbsence(kind, "1", (0, 1), outcome.absence.several[0])
+    words = absence_words(replace(outcome, absence=replace(outcome.absence, groups=(group,))))
+    assert sum("How stable each cluster is stands under Judges." in text for text in words) == n
 
 
 def test_an_absence_above_the_base_rate_is_called_worse():

@@ -27,6 +27,11 @@ def absence_words(result: Recommendation) -> tuple[str, ...]:
         f"{with_interval(*worst.delta, sign=True)}, to about {fixed(nll, 3)}, "
         f"{against} {fixed(base, 3)} of the base rate alone."
     ]
+    if any(row.kind == "cluster" for row in result.absence.groups):
+        sentences.append(
+            "A cluster is a group of judges that err together on these items; on other items it "
+            "may have other members. How stable each cluster is stands under Judges."
+        )
     rule = result.absence.fallback
     if rule is not None:
         without = fixed(_without(result, worst), 3)
