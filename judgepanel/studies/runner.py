@@ -317,6 +317,7 @@ def _spread(
         return_as="generator_unordered",
         pre_dispatch="n_jobs",
         batch_size=1,
+        max_nbytes=None,  # Shared memory may be full; votes are small beside what a chunk takes.
     )
     stopped = threading.Event()
     results: Iterator[tuple[Chunk, PartialT]] = iter(())
