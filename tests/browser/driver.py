@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -131,9 +132,14 @@ def unfold(page: Page) -> None:
 
 
 def choose(page: Page, option: Locator, state: str) -> None:
-    """Click an option until the URL says so; a click is lost if its control is just drawn again."""
+    """Click an option until the URL says so."""
+    repeat(page, option.click, state)
+
+
+def repeat(page: Page, action: Callable[[], None], state: str) -> None:
+    """Do it until the URL says so; a click is lost if its control is just drawn again."""
     for _ in range(6):
-        option.click()
+        action()
         try:
             page.wait_for_url(f"**{state}**", timeout=30_000)
         except PlaywrightTimeout:
