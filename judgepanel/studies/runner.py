@@ -210,9 +210,16 @@ def warm(backend: str, module: str) -> None:
     """Start the workers of a backend and import a module in each: no study waits for them."""
     jobs = default_jobs()
     if jobs > 1:
-        Parallel(n_jobs=jobs, backend=backend)(
-            delayed(_imported)(module, os.getpid()) for _ in range(jobs)
-        )
+        _workers(jobs, backend)(delayed(_imported)(module, os.getpid()) for _ in range(jobs))
+
+
+def _workers(jobs: int, backend: str, **options: Any) -> Parallel:
+    """Workers of one kind, those that wait already if there are any; votes go through pipes.
+
+    Shared memory may be full, and votes are small beside what a chunk takes. joblib would start
+    other workers for another ``max_nbytes``.
+    """
+    return Parallel(n_jobs=jobs, backend=backend, max_nbytes=None, **options)
 
 
 def _recalled(
@@ -311,13 +318,8 @@ def _spread(
     joblib hands out chunks whether or not its results are taken, so the gate is asked for each:
     once it is closed, no more of them start, and the rest have to be spread again.
     """
-    parallel = Parallel(
-        n_jobs=jobs,
-        backend=backend,
-        return_as="generator_unordered",
-        pre_dispatch="n_jobs",
-        batch_size=1,
-        max_nbytes=None,  # Shared memory may be full; votes are small beside what a chunk takes.
+    parallel = _workers(
+        jobs, backend, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
     )
     stopped = threading.Event()
     results: Iterator[tuple[Chunk, PartialT]] = iter(())

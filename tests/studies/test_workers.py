@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from joblib.externals.loky import reusable_executor
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from judgepanel.studies import runner
@@ -22,12 +23,12 @@ ROOT = Path(__file__).resolve().parents[2]
 LONG = 30
 SERVER = """
 import os
-from joblib import Parallel, delayed
+from joblib import delayed
 from judgepanel.studies import runner
 
 runner.default_jobs = lambda: 2
 runner.warm("loky", "json")
-print(*set(Parallel(n_jobs=2, backend="loky")(delayed(os.getpid)() for _ in range(8))), flush=True)
+print(*set(runner._workers(2, "loky")(delayed(os.getpid)() for _ in range(8))), flush=True)
 input()
 """
 
@@ -123,6 +124,16 @@ def test_large_votes_reach_workers_where_shared_memory_is_full(tmp_path, monkeyp
         PANEL_CURVE, run_chunk=cells_of, combine=max, absorb=None, extend=None, merge=last_of
     )
     assert runner.run(study, votes, spec, jobs=2, backend="loky") == 1_200_000
+
+
+def test_a_study_takes_the_workers_that_were_started_ahead(monkeypatch):
+    monkeypatch.setattr(runner, "default_jobs", lambda: 2)
+    runner.warm("loky", "json")
+    ahead = reusable_executor._executor
+    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=Settings(splits=30))
+    runner.run(PANEL_CURVE, votes, spec, jobs=2, backend="loky")
+    assert ahead is not None
+    assert reusable_executor._executor is ahead
 
 
 def test_an_interrupt_while_workers_start_is_raised_once_they_have_started(monkeypatch):
