@@ -270,28 +270,15 @@ PageFactory = Callable[..., Page]
 def open_page(
     browser: Browser, first_visitor: BrowserContext, guard: Guard
 ) -> Iterator[PageFactory]:
-    """Open pages: `open_page(url=None, width=1440, height=900, dark=False)`, each a new visitor.
-
-    `beside` is a page whose visitor opens another.
-    """
+    """Open pages: `open_page(url=None, width=1440, height=900, dark=False)`, each a new visitor."""
     with ExitStack() as visitors:
         visitors.callback(forget, first_visitor)
         newcomers = [first_visitor]
 
         def open_one(
-            url: str | None = None,
-            *,
-            width: int = 1440,
-            height: int = 900,
-            dark: bool = False,
-            beside: Page | None = None,
+            url: str | None = None, *, width: int = 1440, height: int = 900, dark: bool = False
         ) -> Page:
-            if beside is not None:
-                visitor = beside.context
-            elif newcomers:
-                visitor = newcomers.pop()
-            else:
-                visitor = visitors.enter_context(new_visitor(browser))
+            visitor = newcomers.pop() if newcomers else visitors.enter_context(new_visitor(browser))
             page = visitor.new_page()
             page.set_viewport_size({"width": width, "height": height})
             page.emulate_media(color_scheme="dark" if dark else "light")

@@ -40,7 +40,7 @@ def test_from_the_menu_to_a_sample_and_back_by_its_address(
     finished_claim(page)
     expect(page).to_have_url(re.compile("votes=A"))
     sentence = answer(page).inner_text()
-    narrow = open_page(width=390, height=844, dark=True, beside=page)
+    narrow = open_page(width=390, height=844, dark=True)
     narrow.goto(page.url)
     finished_claim(narrow)
     expect(answer(narrow)).to_have_text(sentence)

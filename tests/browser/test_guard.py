@@ -38,7 +38,7 @@ def kept(route: Route) -> None:
 
 
 def test_the_next_test_finds_neither_cookies_nor_what_was_stored(
-    page: Page, open_page: Callable[..., Page], first_visitor: BrowserContext
+    page: Page, first_visitor: BrowserContext
 ) -> None:
     left = "() => [document.cookie, localStorage.getItem('name')]"
     page.route("http://localhost/", kept)
@@ -49,8 +49,8 @@ def test_the_next_test_finds_neither_cookies_nor_what_was_stored(
 
     forget(first_visitor)
     assert page.is_closed()
-    (empty,) = first_visitor.pages
-    again = open_page(beside=empty)
+    assert len(first_visitor.pages) == 1
+    again = first_visitor.new_page()
     again.route("http://localhost/", kept)
     again.goto("http://localhost/")
     assert again.evaluate(left) == ["", None]
@@ -60,4 +60,3 @@ def test_a_second_visitor_has_nothing_of_the_first(
     page: Page, open_page: Callable[..., Page]
 ) -> None:
     assert open_page().context is not page.context
-    assert open_page(beside=page).context is page.context

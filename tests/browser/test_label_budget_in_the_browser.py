@@ -62,7 +62,7 @@ def test_views_are_in_the_address_and_a_link_shows_them_again(
     page.reload()
     finished_budget(page)
     sentence = answer(page).inner_text()
-    narrow = open_page(width=390, height=844, beside=page)
+    narrow = open_page(width=390, height=844)
     narrow.goto(page.url)
     finished_budget(narrow)
     expect(narrow.get_by_role("heading", name="top-3 against all 16")).to_be_visible()

@@ -42,7 +42,7 @@ def test_the_checks_are_read_compared_and_found_again_by_their_link(
     choose(page, page.get_by_role("radio", name="A cluster"), "group=")
     finished(page, 2)
     accessible(page)
-    narrow = open_page(width=390, height=844, dark=True, beside=page)
+    narrow = open_page(width=390, height=844, dark=True)
     narrow.goto(page.url)
     finished(narrow, 2)
     expect(narrow.get_by_role("radio", name="A cluster")).to_be_checked()
