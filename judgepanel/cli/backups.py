@@ -29,7 +29,9 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
     else:
         parser.add_argument("file", type=Path, metavar="FILE", help="a copy that `backup` wrote")
         parser.add_argument(
-            "--force", action="store_true", help="replace the database; it is kept beside"
+            "--force",
+            action="store_true",
+            help="replace the database; the old one is kept beside it",
         )
         parser.set_defaults(command=run_restore)
 
@@ -47,7 +49,7 @@ def run_backup(options: argparse.Namespace) -> None:
         copied = back_up(database, target)
     except DatabaseProblem as error:
         raise InputError(str(error).rstrip("."), file=database.name) from None
-    print(printable(f"{target.name} holds {_content(copied)}; it was read back and is whole."))
+    print(printable(f"{target.name} holds {_content(copied)}; it was read back and is intact."))
 
 
 def run_restore(options: argparse.Namespace) -> None:
@@ -67,7 +69,7 @@ def run_restore(options: argparse.Namespace) -> None:
         raise InputError(str(error).rstrip("."), file=backup.name) from None
     print(printable(f"{database.name} holds {_content(copied)} of {backup.name}."))
     if copied.earlier is not None:
-        print(printable(f"What was there before is {copied.earlier.name}, in the same folder."))
+        print(printable(f"The previous database is {copied.earlier.name}, in the same folder."))
 
 
 def _database() -> Path:
@@ -85,7 +87,7 @@ def _database() -> Path:
 
 def _refuse_to_overwrite(file: Path, force: bool) -> None:
     if file.exists() and not force:
-        raise InputError("this file is there already: add --force to replace it", file=file.name)
+        raise InputError("this file already exists: add --force to replace it", file=file.name)
 
 
 def _content(copied: Copied) -> str:

@@ -67,7 +67,7 @@ def run_collect(options: argparse.Namespace) -> int:
         try:
             outcome = _asked(pairs, plan, journal, cap)
         except KeyboardInterrupt:
-            refuse("interrupted; what is finished is kept, the same command goes on with the rest.")
+            refuse("interrupted; finished calls are kept, run the same command again for the rest.")
             return 130
         write_whole(options.out / JUDGES, csv_text(judge_rows(journal, plan)).encode())
         print(printable(_outcome_text(outcome)))
@@ -128,5 +128,5 @@ def _outcome_text(outcome: Outcome) -> str:
         *outcome.troubles,
     ]
     if not outcome.complete:
-        lines.append("The same command goes on with the rest.")
+        lines.append("Run the same command again for the rest.")
     return "\n".join(lines)

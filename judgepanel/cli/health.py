@@ -22,7 +22,7 @@ WAIT_SECONDS = 5.0
 _KINDS = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 
 _WRONG_URL = "--url is not the address of a server: it can be http://HOST:PORT or https://HOST."
-_SILENT = "The server does not answer: see that it runs and that its address is right."
+_SILENT = "The server does not answer: check that it is running and that its address is right."
 _NOT_READY = "The server is not ready: it is starting or ending."
 _NO_FILE = "There is no SQLite database yet: the first page that is opened makes it."
 

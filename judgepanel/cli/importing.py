@@ -43,10 +43,10 @@ def run_import(options: argparse.Namespace) -> None:
     if outcome.task == "pointwise":
         print("Every item passes or does not: read the file with --task pointwise.")
     try:
-        load_votes(options.out, task=outcome.task)
+        loaded = load_votes(options.out, task=outcome.task)
     except InputError as error:
-        options.notes.append(f"To study these votes more is needed: {error}")
-    loaded = load_votes(options.out, task=outcome.task, need_labels=False)
+        options.notes.append(f"Studying these votes needs more: {error}")
+        loaded = load_votes(options.out, task=outcome.task, need_labels=False)
     options.notes += loaded.warnings
     print(votes_sentence(loaded.votes))
     if loaded.coverage is not None:

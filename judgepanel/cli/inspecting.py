@@ -36,7 +36,7 @@ def run_inspect(options: argparse.Namespace) -> None:
         options.notes += inspection.oriented.notices
         print(inspection)
     else:
-        options.notes.append(f"To study these votes more is needed: {lacking}")
+        options.notes.append(f"Studying these votes needs more: {lacking}")
         print(votes_sentence(votes.matrix, group_duplicates=options.group_duplicates))
         if votes.coverage is not None:
             print(printable(coverage_sentence(votes.coverage)))

@@ -27,10 +27,10 @@ _COMMANDS = {
     "report": ("reporting", "compute studies, and write one report"),
     "score": ("scoring", "probabilities of new votes"),
     "simulate": ("simulating", "write a simulated panel"),
-    "collect": ("collecting", "ask judges and make votes of it"),
+    "collect": ("collecting", "ask judges and turn their answers into votes"),
     "import": ("importing", "what another tool wrote"),
     "app": ("serving", "serve the dashboard on this machine"),
-    "health": ("health", "does the dashboard answer, and its database?"),
+    "health": ("health", "do the dashboard and its database answer?"),
     "backup": ("backups", "copy the dashboard's SQLite database"),
     "restore": ("backups", "bring a backup back, while no server runs"),
 }

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import csv
 from pathlib import Path
 
 from judgepanel.api.votes import Votes
 from judgepanel.votes import TASKS, InputError, load_votes
 from judgepanel.votes.grades import NOTHING_KNOWN, KnownThresholds, Thresholds
+from judgepanel.votes.name_list import split_names
 from judgepanel.votes.role_file import with_roles
 from judgepanel.words.output import check_output
 
@@ -61,21 +61,24 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
         type=_threshold,
         default=[],
         metavar="[JUDGE=]NUMBER",
-        help="where scores, the higher for label 1, are cut into votes: those of all judges with "
-        "scores, or of one judge; can be given repeatedly",
+        help="where scores (higher means label 1) are cut into votes, for all judges with scores "
+        "or for one; can be given repeatedly",
     )
     parser.add_argument(
         "--roles",
         type=Path,
         metavar="FILE",
-        help="what the columns are, in TOML; options given beside it come first",
+        help="what the columns are, in TOML; options given beside it take precedence",
     )
     parser.add_argument("--judge-table", type=Path, metavar="FILE", help="one row per judge")
 
 
 def _names(text: str) -> list[str]:
-    """Return names separated by commas; names with a comma are quoted."""
-    return [name.strip() for row in csv.reader([text]) for name in row if name.strip()]
+    """Return names separated by commas, as an argument's type."""
+    try:
+        return split_names(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _threshold(text: str) -> tuple[str | None, float]:

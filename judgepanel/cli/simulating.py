@@ -52,11 +52,11 @@ def run_simulate(options: argparse.Namespace) -> None:
     if spec is not None:
         check_size(spec.n_items, spec.n_judges)
     votes = sample_votes(options.sample) if spec is None else simulate(spec)
-    folder = options.out.resolve().parent
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".simulate-") as beside:
-        write_panel(votes, Path(beside) / options.out.name)
-        made = sorted(Path(beside).iterdir(), key=lambda path: path.name != options.out.name)
-        for result in made:
-            write_whole(folder / result.name, result.read_bytes())
+    target = options.out.resolve()
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".simulate-") as beside:
+        write_panel(votes, Path(beside) / target.name)
+        files = sorted(Path(beside).iterdir(), key=lambda path: path.name != target.name)
+        for file in files:
+            write_whole(target.parent / file.name, file.read_bytes())
     print(votes_sentence(votes))
-    print(printable("Written: " + " and, beside it, ".join(output.name for output in made) + "."))
+    print(printable("Written: " + " and, beside it, ".join(file.name for file in files) + "."))

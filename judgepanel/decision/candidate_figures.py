@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.decision.preference import Choices, Preference, cost_of
-from judgepanel.decision.recommend_result import AVERAGE, CandidateFigures, Reading
+from judgepanel.decision.recommend_result import CandidateFigures, Reading
 from judgepanel.scoring.inference import MARGIN, Estimate, Verdict, estimate, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.rare_errors import allow_difference, between, one_more_error
 from judgepanel.studies.accumulate import Tally
 from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contest.average import average_losses
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contest.candidates import Candidate
 from judgepanel.studies.contest.compete import Standing
 from judgepanel.studies.position import ConstantPosition

@@ -82,7 +82,7 @@ def fragment(blocks: Iterable[Block]) -> str:
 
 
 def _without_figures(block: Block) -> Block:
-    if not isinstance(block, Box):
+    if not isinstance(block, Box | Row):
         return block
     inside = (part for part in block.blocks if not isinstance(part, Figure))
     return replace(block, blocks=tuple(_without_figures(part) for part in inside))

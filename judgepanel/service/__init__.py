@@ -1,6 +1,7 @@
 """The workspace behind the pages: votes, analyses, results and jobs, kept across restarts."""
 
 from judgepanel.service.database import DatabaseProblem, check_address, default_url
+from judgepanel.service.sharing import id_of_token
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.service.tables import LOCAL
 from judgepanel.service.workspace import (
@@ -34,4 +35,5 @@ __all__ = [
     "check_address",
     "default_home",
     "default_url",
+    "id_of_token",
 ]

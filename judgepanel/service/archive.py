@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import logging
+import sqlite3
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -26,6 +28,7 @@ from sqlalchemy import (
     union,
     update,
 )
+from sqlalchemy.exc import SQLAlchemyError
 
 from judgepanel.service.database import transaction
 from judgepanel.service.jobs import Lost
@@ -335,7 +338,7 @@ def _unused(connection: Connection, sha256: str, draws: Iterable[str]) -> tuple[
 def _wipe(engine: Engine) -> None:
     """Remove deleted data from SQLite's log too; if others read, their connections do it later."""
     if engine.dialect.name == "sqlite":
-        with engine.connect() as connection:
+        with suppress(sqlite3.Error, SQLAlchemyError), engine.connect() as connection:
             cursor = connection.connection.cursor()
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             cursor.close()

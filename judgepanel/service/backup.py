@@ -20,6 +20,7 @@ from judgepanel.service.sqlite_file import note_identity
 
 IN_USE = "The database is in use: stop every server first, then restore."
 _WRONG = "This is not a judgepanel backup: it is not an SQLite database, or has other tables."
+_FULL = "There is no room for the copy: free some space on its disk and try again."
 _BROKEN = "The copy is damaged: the integrity check of SQLite fails."
 _LOGS = ("-wal", "-shm")
 
@@ -43,10 +44,10 @@ def back_up(database: Path, target: Path) -> Copied:
     OSError
         The copy cannot be written there.
     """
-    with _copied(database, target) as (copy, duplicates):
+    with _copied(database, target) as (copy, copied):
         os.replace(copy, target)
-    _settle(target.parent)
-    return duplicates
+    _sync_folder(target.parent)
+    return copied
 
 
 def restore(backup: Path, database: Path) -> Copied:
@@ -63,11 +64,11 @@ def restore(backup: Path, database: Path) -> Copied:
     """
     database.parent.mkdir(parents=True, exist_ok=True)
     with _copied(backup, database) as (copy, copied), _held(database) as is_whole:
-        beside = _keep_beside(database, is_whole) if database.exists() else None
+        beside = _keep_beside(database, is_whole)
         number = _number(copy)
         os.replace(copy, database)
     note_identity(database, number)
-    _settle(database.parent)
+    _sync_folder(database.parent)
     return Copied(copied.analyses, copied.results, beside)
 
 
@@ -83,13 +84,13 @@ def _copied(source: Path, target: Path) -> Iterator[tuple[Path, Copied]]:
                 new.execute("PRAGMA journal_mode = DELETE").fetchone()
                 if new.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
                     raise DatabaseProblem(_BROKEN)
-                duplicates = Copied(_count(new, "analyses"), _count(new, "results"))
-        except sqlite3.Error:
-            raise DatabaseProblem(_WRONG) from None
-        _see_that_it_is_ours(copy)
+                copied = Copied(_count(new, "analyses"), _count(new, "results"))
+        except sqlite3.Error as error:
+            raise DatabaseProblem(_FULL if "full" in str(error) else _WRONG) from None
+        _check_is_ours(copy)
         with copy.open("rb") as written:
             os.fsync(written.fileno())
-        yield copy, duplicates
+        yield copy, copied
     finally:
         for suffix in ("", "-journal", *_LOGS):
             copy.with_name(copy.name + suffix).unlink(missing_ok=True)
@@ -119,7 +120,7 @@ def _count(connection: sqlite3.Connection, table: str) -> int:
     return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
 
 
-def _see_that_it_is_ours(file: Path) -> None:
+def _check_is_ours(file: Path) -> None:
     """Raise DatabaseProblem if a newer judgepanel, or another program, made the file."""
     reading = {"mode": "ro", "uri": "true"}
     url = URL.create("sqlite", database=file.absolute().as_uri(), query=reading)
@@ -157,22 +158,27 @@ def _held(database: Path) -> Iterator[bool]:
         yield mode == ("delete",)
 
 
-def _keep_beside(database: Path, is_whole: bool) -> Path:
-    """Link the current file and its log to a second name, whatever its state."""
+def _keep_beside(database: Path, is_whole: bool) -> Path | None:
+    """Link the current file, whatever its state, to a second name; None if there is no file.
+
+    Its log is moved there as well, even without a file: SQLite would add it to the next one.
+    """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
     beside = database.with_name(f"{database.name}.before-{stamp}-{secrets.token_hex(2)}")
-    try:
-        os.link(database, beside)
-    except OSError:
-        shutil.copy2(database, beside)
+    exists = database.exists()
+    if exists:
+        try:
+            os.link(database, beside)
+        except OSError:
+            shutil.copy2(database, beside)
     if not is_whole:
         for suffix in _LOGS:
             with suppress(FileNotFoundError):
                 os.replace(database.with_name(database.name + suffix), f"{beside}{suffix}")
-    return beside
+    return beside if exists else None
 
 
-def _settle(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """Make new names in a folder survive a power failure, if the system supports that."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

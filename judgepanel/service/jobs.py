@@ -290,8 +290,8 @@ class Jobs:
         if pieces:
             self._go_on_from(key, len(pieces), merged(study, votes, spec, pieces))
         turn.wait()
-        if key in self._later:
-            self._put_off(key, record)
+        if turn.cancelled():
+            self._stop(key, record)
             return
         states = steps(
             study, votes, spec, backend=self._backend, finished=pieces, keep=keep, gate=turn
@@ -327,13 +327,7 @@ class Jobs:
                 if last:
                     return  # Too late to cancel: the result is complete.
         except Cancelled:
-            if key in self._later:
-                self._put_off(key, record)
-                return
-            result = progress.result()
-            with self._ending_of(key):
-                record.end("cancelled", "")
-                self._end(key, "cancelled", "", result)
+            self._stop(key, record, progress)
 
     def _update(self, key: str, progress: Progress[Any, Any, Any], result: Any, last: bool) -> None:
         with self._lock:
@@ -375,6 +369,16 @@ class Jobs:
             except (DatabaseProblem, Lost):
                 _LOG.warning("a failed job could not be kept as such")
             self._end(key, "failed", message)
+
+    def _stop(self, key: str, record: Record, last: Progress[Any, Any, Any] | None = None) -> None:
+        """End work that was called off; work that was put off is left for the next request."""
+        if key in self._later:
+            self._put_off(key, record)
+            return
+        result = None if last is None else last.result()
+        with self._ending_of(key):
+            record.end("cancelled", "")
+            self._end(key, "cancelled", "", result)
 
     def _put_off(self, key: str, record: Record) -> None:
         with self._ending_of(key):

@@ -42,7 +42,7 @@ class Shares:
         with transaction(self._engine) as connection:
             opened(connection, analysis_id, owner, lock=True)
             row = {
-                "token_sha256": _sha256(token),
+                "token_sha256": id_of_token(token),
                 "analysis_id": analysis_id,
                 "signed_in_only": signed_in_only,
                 "created": DatabaseNow(),
@@ -103,7 +103,7 @@ def _shared(connection: Connection, token: str, signed_in: bool) -> tuple[Analys
     names = ANALYSES.c
     wanted = select(names.id, names.content, names.owner, SHARES.c.signed_in_only)
     wanted = wanted.join(SHARES, SHARES.c.analysis_id == ANALYSES.c.id)
-    wanted = wanted.where(SHARES.c.token_sha256 == _sha256(token), _live())
+    wanted = wanted.where(SHARES.c.token_sha256 == id_of_token(token), _live())
     row = connection.execute(wanted).first()
     if row is None:
         raise NotFound("no such link")
@@ -121,5 +121,6 @@ def _live() -> ColumnElement[bool]:
     return and_(SHARES.c.revoked.is_(None), or_(ends.is_(None), ends > DatabaseNow()))
 
 
-def _sha256(token: str) -> str:
+def id_of_token(token: str) -> str:
+    """The id of the link with this token."""
     return hashlib.sha256(token.encode()).hexdigest()

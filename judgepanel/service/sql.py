@@ -242,8 +242,8 @@ class SqlWorkspace:
 
         Raises NotFound for users without access to the votes.
         """
-        everyones = self._mine == LOCAL or votes_sha256 in self._public
-        if not everyones and not self._archive.owns(self._mine, votes_sha256):
+        open_to_all = self._mine == LOCAL or votes_sha256 in self._public
+        if not open_to_all and not self._archive.owns(self._mine, votes_sha256):
             raise NotFound("no such votes")
         self._work.cancel(study, votes_sha256, spec, self._who())
 

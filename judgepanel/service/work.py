@@ -27,8 +27,8 @@ from judgepanel.studies.runner import merged
 from judgepanel.votes import VoteMatrix
 
 _KEPT_RESULTS = 64
-_KEPT_LOOKS = 16
-LOOK_SECONDS = 3.0
+_KEPT_PREVIEWS = 16
+PREVIEW_SECONDS = 3.0
 """Minimum seconds between merges of chunks that another server has finished."""
 
 
@@ -44,7 +44,7 @@ class Work:
         self._engine, self._archive = engine, archive
         self._ledger, self._interests, self._jobs = ledger, interests, jobs
         self._results: Cache[Stored] = Cache(_KEPT_RESULTS)
-        self._looks: Cache[tuple[int, float, Any]] = Cache(_KEPT_LOOKS)
+        self._previews: Cache[tuple[int, float, Any]] = Cache(_KEPT_PREVIEWS)
         self._submitting = threading.Lock()
 
     def submit(
@@ -154,7 +154,7 @@ class Work:
     def forget(self, keys: Iterable[Key]) -> None:
         """Forget work whose votes are deleted."""
         for key in keys:
-            for forget in (self._jobs.forget, self._results.forget, self._looks.forget):
+            for forget in (self._jobs.forget, self._results.forget, self._previews.forget):
                 forget(str(key))
 
     def _withdraw(self, key: Key, who: str) -> None:
@@ -192,24 +192,24 @@ class Work:
         if job is not None and (job.status, job.done) == (mine.state, mine.done):
             return job
         name = f"{key} of {mine.done}"
-        seen = self._looks.get(name)
+        seen = self._previews.get(name)
         if seen is None:
             # Limited to the count at that time: more would reveal that others want this work.
             pieces = self._ledger.pieces(key, study.plan(spec), study.partial)
             pieces = dict(sorted(pieces.items())[: mine.done])
             result = merged(study, self._archive.votes(key.votes_sha256), spec, pieces)
             seen = (mine.done, time.monotonic(), result)
-            self._looks.put(name, seen)
+            self._previews.put(name, seen)
         return _as_job("failed" if mine.state == "failed" else "cancelled", mine, seen[2])
 
     def _so_far(self, study: Study[Any, Any, Any], spec: Spec, key: Key, n_done: int) -> Any:
         """Return the result of the stored chunks, cached for a short time."""
-        seen, when, result = self._looks.get(str(key)) or (0, 0.0, None)
-        if seen == n_done or (seen and time.monotonic() - when < LOOK_SECONDS):
+        seen, when, result = self._previews.get(str(key)) or (0, 0.0, None)
+        if seen == n_done or (seen and time.monotonic() - when < PREVIEW_SECONDS):
             return result
         pieces = self._ledger.pieces(key, study.plan(spec), study.partial)
         result = merged(study, self._archive.votes(key.votes_sha256), spec, pieces)
-        self._looks.put(str(key), (n_done, time.monotonic(), result))
+        self._previews.put(str(key), (n_done, time.monotonic(), result))
         return result
 
     def _finish(self, spec: Spec, key: Key, result: Any) -> None:

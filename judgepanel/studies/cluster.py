@@ -112,11 +112,11 @@ class Cluster:
         InputError
             A scheduler that was lost, or its workers, did not return in time.
         """
-        if self._client is None:
-            self._client = self._connected(RETURN_SECONDS)
-        client = self._client
         under_way: set[Any] = set()
         try:
+            if self._client is None:
+                self._client = self._connected(RETURN_SECONDS)
+            client = self._client
             shared = client.scatter(list(work), broadcast=True, hash=False)
             places = _AHEAD * sum(client.nthreads().values())
             left = iter(chunks)
@@ -137,7 +137,7 @@ class Cluster:
             raise ClusterLost(str(error)) from None
         finally:
             if under_way and self._client is not None:
-                client.cancel(list(under_way))
+                self._client.cancel(list(under_way))
 
     def close(self) -> None:
         """Leave the scheduler."""
@@ -164,7 +164,7 @@ class Cluster:
                 value=self._address,
                 remedy=f"start one with: dask worker {self._address}",
             ) from None
-        except InputError:
+        except BaseException:
             client.close(timeout=1)
             raise
         return client

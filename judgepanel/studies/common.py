@@ -56,7 +56,7 @@ def evaluated_by(
     return sides
 
 
-class Done(Protocol):
+class SplitCounts(Protocol):
     """Progress of a study: its splits, and how many items each evaluated."""
 
     @property
@@ -66,7 +66,7 @@ class Done(Protocol):
     def n_evaluation(self) -> NDArray[np.int64]: ...
 
 
-def run_fields(prepared: Prepared, settings: Settings, scores: Done) -> dict[str, Any]:
+def run_fields(prepared: Prepared, settings: Settings, scores: SplitCounts) -> dict[str, Any]:
     """Return fields of :class:`~judgepanel.studies.results.SplitResult` except warnings."""
     evaluated = float(scores.n_evaluation.mean())
     return fields_of_run(prepared, settings, len(scores.numbers)) | {"n_evaluation": evaluated}

@@ -17,6 +17,7 @@ import numpy as np
 
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.votes import InputError
+from judgepanel.votes.name_list import join_names, split_names
 
 _EXAMPLES = {int: "3,5,10", float: "0.1,0.5"}
 _WORDS = {int: "whole numbers", float: "numbers"}
@@ -50,7 +51,7 @@ class SpecOption:
         if not self.several:
             return self._single_value(text.strip(), text)
         if self.kind is str:
-            return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+            return tuple(dict.fromkeys(split_names(text)))
         return tuple(self._single_value(part, text) for part in text.split(",")) if text else ()
 
     def value(self, given: Any) -> Any:
@@ -77,7 +78,9 @@ class SpecOption:
         for word, meant in self.words.items():
             if meant == value:
                 return word
-        return ",".join(str(part) for part in value) if self.several else _text(value)
+        if not self.several:
+            return _text(value)
+        return join_names(value) if self.kind is str else ",".join(map(str, value))
 
     def default_text(self) -> str:
         """Its default in words, empty if the help explains None."""

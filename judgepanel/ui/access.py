@@ -85,7 +85,7 @@ def is_team() -> bool:
     if team and (weak := weakness(auth_section().get("cookie_secret"))) is not None:
         raise AccessProblem(
             f"The cookie_secret in the section [auth] of secrets.toml {weak}: anyone who guesses "
-            "it can sign in as any user. Replace it by what this prints, and start again: "
+            "it can sign in as any user. Replace it with what this prints, and start again: "
             f"{RANDOM_COMMAND}"
         )
     return team
@@ -141,7 +141,7 @@ def signed_in() -> bool:
 def sign_in(sentence: str) -> None:
     """Ask the visitor to sign in, with a button for each provider."""
     st.info(sentence)
-    mind_cookies("nobody can sign in")
+    warn_without_cookies("nobody can sign in")
     auth = auth_section()
     named = [name for name, value in auth.items() if isinstance(value, Mapping)]
     providers = [*([None] if "client_id" in auth or not named else []), *named]
@@ -157,7 +157,7 @@ def sign_in(sentence: str) -> None:
                 )
 
 
-def mind_cookies(what: str) -> None:
+def warn_without_cookies(what: str) -> None:
     """If the browser refuses cookies, say that therefore ``what``, such as 'nobody can sign in'."""
     needed = st.get_option("server.enableXsrfProtection")
     if needed and st.context.headers and _COOKIE not in st.context.cookies:

@@ -18,7 +18,7 @@ from judgepanel.ui.glossary import TERMS, with_terms
 from judgepanel.ui.reporting import report
 from judgepanel.ui.session import current, is_reader, link_parameters
 from judgepanel.ui.sharing import share
-from judgepanel.votes import VoteMatrix
+from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.orientation import resolve
 from judgepanel.votes.remedies import on_page
 from judgepanel.words.numbers import counted
@@ -130,16 +130,16 @@ def frame(title: str, question: str) -> PageContext | None:
     st.set_page_config(page_title=f"{title} - judgepanel", layout="wide", page_icon=_ICON)
     st.html(_STYLE)
     try:
-        analyses = current()
+        opened = current()
     except (NotFound, SignInFirst, ServerProblem) as error:
         _nothing(title, error)
-    analysis = None if analyses is None else analyses[0]
+    analysis = None if opened is None else opened[0]
     _menu(analysis)
-    if analyses is not None:
-        _strip(*analyses)
+    if opened is not None:
+        _strip(*opened)
     st.title(title)
     st.html(f'<p class="jp-question">{with_terms(question)}</p>')
-    return None if analyses is None else PageContext(*analyses)
+    return None if opened is None else PageContext(*opened)
 
 
 def _nothing(title: str, error: Exception) -> NoReturn:
@@ -204,11 +204,11 @@ def problem(sentence: str) -> None:
 def show_errors() -> Iterator[None]:
     """Show an error of the server in place of the content, and end the page.
 
-    Expired sign-ins and too much work are shown the same way.
+    So are expired sign-ins, too much work, and votes that do not fit what the page does with them.
     """
     try:
         yield
-    except (ServerProblem, Full) as error:
+    except (ServerProblem, Full, InputError) as error:
         problem(str(error))
         if isinstance(error, Full):
             st.button("Try again", key="full")

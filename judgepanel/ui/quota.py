@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from streamlit import runtime
 
+from judgepanel.ui.uploads import kept_data
 from judgepanel.votes.limits import MAX_UPLOAD_MB
 
 LARGEST = MAX_UPLOAD_MB << 20
@@ -24,12 +25,13 @@ class NoRoom(Exception):
 class UploadQuota:
     """Counts the bytes of files in transit and of files that sessions hold.
 
-    A session holds a file until its page deletes it, or until two minutes after it was closed.
+    A session holds a file until its page deletes it and keeps it no longer, or until two minutes
+    after it was closed.
     ``held`` returns the sizes of a session's files, in bytes.
     """
 
     def __init__(self, held: Callable[[str], list[int]] | None = None) -> None:
-        self._held = held or _held_by_streamlit
+        self._held = held or _held_by_session
         self._sessions: defaultdict[str, set[str]] = defaultdict(set)
         self._coming: Counter[str] = Counter()
 
@@ -68,6 +70,9 @@ class UploadQuota:
                     del self._sessions[owner], self._coming[owner]
 
 
-def _held_by_streamlit(session: str) -> list[int]:
+def _held_by_session(session: str) -> list[int]:
+    """Sizes of the files that Streamlit holds, and of those that only a page still keeps."""
     files = runtime.get_instance().uploaded_file_mgr.file_storage.get(session, {})  # type: ignore[attr-defined]
-    return [len(file.data) for file in list(files.values())]
+    held = [file.data for file in list(files.values())]
+    known = set(map(id, held))
+    return [len(data) for data in (*held, *(d for d in kept_data(session) if id(d) not in known))]

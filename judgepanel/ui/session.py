@@ -7,19 +7,19 @@ All calls of the workspace may raise ServerProblem; `frame.show_errors` shows it
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import streamlit as st
 
 from judgepanel.service import (
     Analysis,
-    NotFound,
     SignInFirst,
     Workspace,
     default_home,
     default_url,
 )
 from judgepanel.studies.judges.judge_table import JudgeTable, judge_table
+from judgepanel.studies.settings import Settings
 from judgepanel.ui.access import owner, signed_in
 from judgepanel.ui.spaces import open_workspace
 from judgepanel.votes import VoteMatrix
@@ -78,6 +78,17 @@ def link_parameters(analysis: Analysis | None) -> dict[str, Any]:
     return {} if analysis is None else {PARAMETER: analysis.id}
 
 
+def open_with(analysis: Analysis, settings: Settings) -> NoReturn:
+    """Open an analysis of the same votes with other settings."""
+    open_analysis(workspace().with_settings(analysis, settings))
+
+
+def open_analysis(analysis: Analysis) -> NoReturn:
+    """Draw the page again for an analysis."""
+    st.query_params[PARAMETER] = analysis.id
+    st.rerun()
+
+
 def judges_of(votes: VoteMatrix) -> JudgeTable:
     """Accuracy and coverage of every judge, cached by the content of the votes."""
     return _judges(votes.sha256, votes)
@@ -86,6 +97,3 @@ def judges_of(votes: VoteMatrix) -> JudgeTable:
 @st.cache_data(max_entries=16, show_spinner=False)
 def _judges(sha256: str, _votes: VoteMatrix) -> JudgeTable:
     return judge_table(_votes)
-
-
-__all__ = ["NotFound", "current", "is_reader", "judges_of", "link_parameters", "workspace"]

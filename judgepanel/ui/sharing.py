@@ -11,7 +11,7 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from judgepanel.service import Analysis, Share
+from judgepanel.service import Analysis, Share, id_of_token
 from judgepanel.ui.access import is_team
 from judgepanel.ui.address import PUBLIC_URL, is_local, public_origins
 from judgepanel.ui.session import COMPARE, PARAMETER, SHARE, workspace
@@ -53,11 +53,11 @@ def share(analysis: Analysis) -> None:
         st.session_state[_MADE] = (analysis.id, token)
     made_for, token = st.session_state.get(_MADE, ("", ""))
     live = workspace().shares(analysis.id)
-    if made_for == analysis.id and live:
+    if made_for == analysis.id and id_of_token(token) in {link.id for link in live}:
         st.write("Copy it now: it is not stored and cannot be shown again.")
         st.code(page_url({SHARE: token}, base), language=None, wrap_lines=True)
-    for one_share in live:
-        _live(analysis, one_share)
+    for link in live:
+        _live(analysis, link)
 
 
 def page_url(names: dict[str, str], base: str | None = None) -> str:
@@ -80,14 +80,11 @@ def _in_the_browser() -> str:
     return st.context.url or "http://localhost:8501/"
 
 
-def _live(analysis: Analysis, one_share: Share) -> None:
+def _live(analysis: Analysis, link: Share) -> None:
     text, end = st.columns([3, 2], vertical_alignment="center")
-    until = (
-        "does not expire" if one_share.expires is None else f"until {minute(one_share.expires)} UTC"
-    )
-    whom = "; only for those who sign in" if one_share.signed_in_only else ""
-    text.caption(f"Created {minute(one_share.created)} UTC, {until}{whom}")
-    if end.button("Revoke", key=f"revoke-{one_share.id}", width="stretch"):
-        workspace().revoke(analysis.id, one_share.id)
-        st.session_state.pop(_MADE, None)
+    until = "does not expire" if link.expires is None else f"until {minute(link.expires)} UTC"
+    whom = "; only for those who sign in" if link.signed_in_only else ""
+    text.caption(f"Created {minute(link.created)} UTC, {until}{whom}")
+    if end.button("Revoke", key=f"revoke-{link.id}", width="stretch"):
+        workspace().revoke(analysis.id, link.id)
         st.rerun()

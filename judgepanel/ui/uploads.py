@@ -11,8 +11,10 @@ import hashlib
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from judgepanel.service.turns import Places
 from judgepanel.ui.access import owner
@@ -22,7 +24,7 @@ from judgepanel.votes.limits import READERS
 from judgepanel.votes.matrix import Task
 from judgepanel.words.text import plain
 
-_MOST_TABLES, _MOST_BYTES = 4, 400_000_000
+_MOST_TABLES, _MOST_BYTES = 64, 400_000_000
 _POLL_SECONDS = 0.25
 _READING = "Reading the file …"
 _WAITING = "Waiting: other files are being read first."
@@ -33,12 +35,21 @@ _Key = tuple[str, str, Task | None, str | None]
 _TABLES: OrderedDict[_Key, RawTable | InputError] = OrderedDict()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Upload:
     """An uploaded file: its name, which is untrusted text, and its bytes."""
 
     name: str
     data: bytes
+
+
+_SESSIONS: WeakKeyDictionary[Upload, str] = WeakKeyDictionary()
+"""The session that keeps each upload, until it forgets it or ends."""
+
+
+def kept_data(session: str) -> list[bytes]:
+    """The contents of the files that a session keeps."""
+    return [upload.data for upload, owner in list(_SESSIONS.items()) if owner == session]
 
 
 def file_upload(label: str, key: str, help: str | None = None) -> Upload | None:
@@ -49,7 +60,11 @@ def file_upload(label: str, key: str, help: str | None = None) -> Upload | None:
 
     def changed() -> None:
         new = st.session_state[key]
-        st.session_state[_kept(key)] = None if new is None else Upload(new.name, new.getvalue())
+        upload = None if new is None else Upload(new.name, new.getvalue())
+        st.session_state[_kept(key)] = upload
+        run = get_script_run_ctx()
+        if upload is not None and run is not None:
+            _SESSIONS[upload] = run.session_id
 
     here = st.file_uploader(label, key=key, help=help, on_change=changed)
     upload = kept_upload(key)
@@ -90,15 +105,18 @@ def read_upload(
     key = (hashlib.sha256(data).hexdigest(), name, task, records)
     with _LOCK:
         table = _TABLES.get(key)
+        if table is not None:
+            _TABLES.move_to_end(key)
     if table is None:
-        table = _read(data, name, task, records)
-        _keep(key, table)
+        table = _read(key, data)
     if isinstance(table, InputError):
         raise table
     return table
 
 
-def _read(data: bytes, name: str, task: Task | None, records: str | None) -> RawTable | InputError:
+def _read(key: _Key, data: bytes) -> RawTable | InputError:
+    """The table in a file, or why it is refused, which is kept unless another try may succeed."""
+    _, name, task, records = key
     line = st.empty()
     ticket = _PLACES.queue(owner() or "")
     try:
@@ -107,7 +125,12 @@ def _read(data: bytes, name: str, task: Task | None, records: str | None) -> Raw
         with Reading(data, name, task, records) as reading:
             while not reading.wait(_POLL_SECONDS):
                 line.caption(_READING)
-            table: RawTable | InputError = replace(reading.table(), records=records)
+            try:
+                table: RawTable | InputError = replace(reading.table(), records=records)
+            except InputError as error:
+                table = error
+            if not reading.was_killed:
+                _keep(key, table)
     except InputError as error:
         table = error
     finally:

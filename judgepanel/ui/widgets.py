@@ -23,7 +23,7 @@ from judgepanel.studies.result_file import result_content
 from judgepanel.ui.frame import PageContext
 from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.reporting import image_format
-from judgepanel.ui.session import PARAMETER, is_reader, workspace
+from judgepanel.ui.session import is_reader, open_with
 from judgepanel.votes.checks import Check
 from judgepanel.votes.repeats import find_repeats
 from judgepanel.words.commands import study_command
@@ -56,9 +56,7 @@ def offer_grouping(context: PageContext) -> None:
     if is_reader() or settings.group_duplicates or not find_repeats(context.votes).repeats.apart:
         return
     if st.button("Group them", key="group-duplicates", type="primary"):
-        changed = replace(settings, group_duplicates=True)
-        st.query_params[PARAMETER] = workspace().with_settings(context.analysis, changed).id
-        st.rerun()
+        open_with(context.analysis, replace(settings, group_duplicates=True))
 
 
 def chart(figure: go.Figure, *, key: str, alt: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from judgepanel.service import Job
+from judgepanel.service import Job, NotFound, ServerProblem, SignInFirst
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.ui.frame import PageContext, problem, show_errors
 from judgepanel.ui.session import is_reader, workspace
@@ -106,8 +106,11 @@ def _has_grown(job: Job, drawn: int) -> bool:
 
 
 def _call_off(study: Study[Any, Any, Any], context: PageContext, spec: Spec) -> None:
+    try:
+        workspace().cancel(study, context.votes.sha256, spec)
+    except (NotFound, SignInFirst, ServerProblem):
+        return  # The page, which is drawn next, says what is wrong.
     st.session_state[_STOPPING] = (context.votes.sha256, spec)
-    workspace().cancel(study, context.votes.sha256, spec)
 
 
 def _ended(
@@ -121,8 +124,13 @@ def _ended(
     if job.status == "failed":
         problem(job.message)
     else:
-        st.warning(f"Cancelled after {job.done} of {job.total} parts; only those are used.")
-    if not is_reader() and st.button("Run again", key=f"again-{study.name}", type="primary"):
+        st.warning(
+            f"Cancelled after {job.done} of {job.total} parts; only those are used."
+            if job.done
+            else "Cancelled before it began."
+        )
+    key = f"again-{study.name}-{hash((context.votes.sha256, spec))}"  # Compare may draw several.
+    if not is_reader() and st.button("Run again", key=key, type="primary"):
         workspace().submit(study, context.votes, spec)
         st.rerun()
     if job.result is not None:

@@ -174,6 +174,11 @@ class Reading:
         self._process.wait()
         return True
 
+    @property
+    def was_killed(self) -> bool:
+        """Whether time or the system ended the process, which need not happen again."""
+        return self._too_late or self._process.returncode == -signal.SIGKILL
+
     def table(self) -> RawTable:
         """Return the table, once the process has ended.
 

@@ -18,6 +18,7 @@ from judgepanel.votes.remedies import IGNORE
 from judgepanel.votes.roles import model_columns
 from judgepanel.votes.table import RawTable, text_column
 from judgepanel.votes.words import (
+    TWOS,
     decimal_of,
     distinct,
     form_of,
@@ -30,7 +31,6 @@ from judgepanel.votes.words import (
 Scales = Named[str, Scale]
 _NO_SCALES: Scales = MappingProxyType({})
 _HALVES = frozenset(("0.5", ".5", "0.50", "0.500"))
-_ONES, _TWOS = frozenset(("1", "1.0", "1,0")), frozenset(("2", "2.0", "2,0"))
 
 
 def verdict_columns(mapping: Mapping) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ def in_plain_words(
 
 def is_label_word(word: str) -> bool:
     """Whether the word is a valid label, model names aside."""
-    return is_verdict(word) or word.strip() in _TWOS
+    return is_verdict(word) or word.strip() in TWOS
 
 
 def implied_task(table: RawTable, mapping: Mapping) -> Task | None:
@@ -136,16 +136,14 @@ def _without_twos(table: RawTable, columns: tuple[str, ...]) -> tuple[RawTable, 
         words = {word.strip() for word in distinct(table.frame[column])[1]}
         if any(verdict_of(word) == 0 and word[:1].isdigit() for word in words):
             return table, []
-        if words & _TWOS:
+        if words & TWOS:
             ones_and_twos.append(column)
-        elif words & _ONES:
-            continue
     changed: dict[str, pd.Categorical] = {}
     for column in ones_and_twos:
         codes, words_of = distinct(table.frame[column])
-        if not all(is_verdict(word) or word.strip() in _TWOS for word in words_of):
+        if not all(is_verdict(word) or word.strip() in TWOS for word in words_of):
             return table, []
-        texts = ["B" if word.strip() in _TWOS else word for word in words_of]
+        texts = ["B" if word.strip() in TWOS else word for word in words_of]
         changed[column] = text_column(np.asarray(codes), texts)
     return _replaced(table, changed), list(changed)
 

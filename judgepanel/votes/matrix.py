@@ -210,7 +210,7 @@ def _frozen_int8(values: NDArray[np.int8], name: str, ndim: int) -> NDArray[np.i
     if wrong.any():
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
         raise InputError(
-            f"{name} hold something else than a verdict at position {place}",
+            f"{name} hold something other than a verdict at position {place}",
             value=array[place],
             allowed="0, 1, -1 (missing)",
         )

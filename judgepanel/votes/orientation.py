@@ -32,7 +32,7 @@ ONE_VERDICT = "one verdict on nearly every labelled item"
 AGAINST = f"the verdict against the label on {100 * CONTRARY:.0f} % or more of the labelled items"
 _NOTICES = {
     SILENT: "{names} gave no vote on a labelled item and {was} set aside: nothing can be learned "
-    "of such a judge.",
+    "about such a judge.",
     ONE_VERDICT: "{names} gave one verdict on nearly every labelled item and {was} set aside: a "
     "constant judge knows nothing about a pair, but would leak how the items were ordered.",
     AGAINST: "{names} gave the verdict against the label on "

@@ -72,7 +72,7 @@ RENAME_COLUMN = "rename the column in the file"
 REMOVE_ROW = "remove one of the two rows"
 JUDGE_OR_NOT = f"correct the cell; or, if this column is not a judge, name it {_ANY_ROLE}"
 SCORES_OR_NOT = (
-    f"if these are scores, the higher for label 1, say where they are cut into votes {THRESHOLD}"
+    f"if these are scores (higher means label 1), say where they are cut into votes {THRESHOLD}"
 )
 ONE_ROLE_EACH = f"name a different column for each role {_EACH_ROLE}"
 
@@ -80,7 +80,7 @@ ONE_ROLE_EACH = f"name a different column for each role {_EACH_ROLE}"
 def name_column(role: Role) -> str:
     """Say which column has a role, or that labels may come from another file."""
     remedy = f"name the {role} column {ROLE_COLUMN[role]}"
-    return f"{remedy}; labels in another file come {_LABELS}" if role == "label" else remedy
+    return f"{remedy}; give labels in another file {_LABELS}" if role == "label" else remedy
 
 
 def correct_or_name(role: Role) -> str:

@@ -276,7 +276,7 @@ def _orders(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], list
         )
     many = "outputs are" if len(lost) > 1 else "output is"
     note = (
-        f"{len(lost):,} {many} left out for an order that is not known, the first in row "
+        f"{len(lost):,} {many} left out because the order is not known, the first in row "
         f"{table.row(int(lost[0]))} ({quote_value(example)}); known: {ALLOWED_ORDERS}."
     )
     return forward, [note]

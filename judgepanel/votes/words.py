@@ -39,7 +39,7 @@ _CODES: dict[str, int] = {
     **dict.fromkeys(_BAD + _SECOND, 0),
     **dict.fromkeys(MISSING_WORDS | _TIES | _ABSTENTIONS, MISSING),
 }
-_TWOS = frozenset(("2", "2.0", "2,0"))
+TWOS = frozenset(("2", "2.0", "2,0"))
 _FORMS: dict[str, frozenset[str]] = {
     "0/1": frozenset(("0", "1", "0.0", "1.0", "0,0", "1,0")),
     "true/false": frozenset(("true", "false")),
@@ -101,7 +101,7 @@ def is_good_or_bad(word: str) -> bool:
 def form_of(words: Iterable[str]) -> str:
     """Return how verdicts are written, for people: ``0/1``, ``A/B``, ``yes/no``, ..."""
     plain = {word.strip().lower() for word in words}
-    if plain & _TWOS:
+    if plain & TWOS:
         return "1/2"
     unknown = [word for word in plain if verdict_of(word) == UNKNOWN]
     if any(not is_number(decimal_of(word)) for word in unknown):

@@ -15,6 +15,7 @@ from judgepanel.studies.options import written_options
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded, Task
 from judgepanel.votes.installed import IN_CHECKOUT
+from judgepanel.votes.name_list import join_names
 
 if TYPE_CHECKING:
     from judgepanel.decision.recommend_spec import RecommendSpec
@@ -75,7 +76,7 @@ def column_options(loaded: Loaded) -> tuple[str, ...]:
     )
     written = [(option, column) for option, column in named if column]
     for option, column in mapping.chosen:
-        value = _in_list(column) if option == "--judge-columns" else column
+        value = join_names([column]) if option == "--judge-columns" else column
         written.append((option, value))
     thresholds = loaded.thresholds
     if thresholds.default is not None:
@@ -83,11 +84,6 @@ def column_options(loaded: Loaded) -> tuple[str, ...]:
     for judge, cut in thresholds.by_judge.items():
         written.append(("--threshold", f"{judge}={cut!r}"))
     return tuple(part for pair in written for part in pair)
-
-
-def _in_list(name: str) -> str:
-    """Return a name escaped for an option that takes names separated by commas."""
-    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"') else name
 
 
 def quoted(word: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections.abc import Iterable
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&=@/^\"'])")
 LONGEST = 20_000
@@ -41,6 +42,16 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str, length: int = LONGEST_CELL) -> str:
-    """Return printable text on one line of bounded length."""
-    flat = " ".join(printable(text).split())
-    return flat if len(flat) <= length else flat[: length - 1] + "…"
+    """Return text on one line, as short as a cell of a table."""
+    return plain(text, length)
+
+
+def distinct(labels: Iterable[str]) -> list[str]:
+    """Return the labels with numbers added where one is there already."""
+    taken: dict[str, None] = {}
+    for place, label in enumerate(labels, start=1):
+        unique, number = label, place
+        while unique in taken:
+            unique, number = f"{label} ({number})", number + 1
+        taken[unique] = None
+    return list(taken)

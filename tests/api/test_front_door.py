@@ -202,6 +202,7 @@ def test_a_panel_scores_what_has_columns_beside_the_votes(recommended, frame, tm
 def test_a_recommendation_shows_itself_and_writes_its_report(recommended, tmp_path):
     assert isinstance(recommended.plot(), go.Figure)
     html = recommended._repr_html_()
+    assert "plotly" not in html.lower()
     assert all(html.count(warning) <= 1 for warning in recommended.warnings)
     text = recommended.report(tmp_path / "report.md").read_text("utf-8")
     assert "All candidates" in text

@@ -27,7 +27,7 @@ def test_there_and_back(cli, home, tmp_path):
     copy = tmp_path / "copy.db"
     ran = cli("backup", copy)
     assert (ran.status, ran.err) == (0, "")
-    assert ran.out == "copy.db holds 1 analysis and 0 results; it was read back and is whole.\n"
+    assert ran.out == "copy.db holds 1 analysis and 0 results; it was read back and is intact.\n"
     ran = cli("backup", copy)
     assert (ran.status, "--force" in ran.error) == (2, True)
     assert cli("backup", copy, "--force").status == 0
@@ -35,7 +35,7 @@ def test_there_and_back(cli, home, tmp_path):
     assert (ran.status, "--force" in ran.error) == (2, True)
     ran = cli("restore", copy, "--force")
     assert ran.status == 0
-    assert ran.out.startswith(f"{FILE} holds 1 analysis and 0 results of copy.db.\nWhat was there")
+    assert ran.out.startswith(f"{FILE} holds 1 analysis and 0 results of copy.db.\nThe previous")
     (home / FILE).unlink()
     ran = cli("health")
     assert (ran.status, ran.out.startswith("The file of the database was deleted")) == (1, True)

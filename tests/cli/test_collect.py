@@ -74,7 +74,7 @@ def test_calls_that_are_left_are_said_and_the_exit_status_is_one(tmp_path, asked
     sentence = capsys.readouterr().out
     assert "1 call of 'x' was given up, most often for: status 400" in sentence
     assert "1 call of '=y' was given up" in sentence
-    assert "The same command goes on with the rest." in sentence
+    assert "Run the same command again for the rest." in sentence
     assert main([*arguments, "--out", str(tmp_path / "run")]) == 0
 
 
@@ -105,4 +105,4 @@ def test_an_interrupted_run_says_that_what_is_finished_is_kept(
     monkeypatch.setattr("judgepanel.cli.collecting.collect", interrupted)
     arguments = ["collect", pairs(tmp_path, "a"), str(tmp_path / "judges.toml")]
     assert main([*arguments, "--out", str(tmp_path / "run")]) == 130
-    assert "what is finished is kept" in capsys.readouterr().err.splitlines()[-1]
+    assert "finished calls are kept" in capsys.readouterr().err.splitlines()[-1]

@@ -60,7 +60,7 @@ def test_inspect_tells_the_parse_rates_of_outputs_that_have_no_labels(cli, tmp_p
         ["one", "2", "1"],
         ["two", "2", "2"],
     ]
-    assert "To study these votes more is needed: outputs.jsonl: there is no label" in ran.err
+    assert "Studying these votes needs more: outputs.jsonl: there is no label" in ran.err
 
 
 def test_inspect_refuses_votes_without_labels(cli, tmp_path):
@@ -188,6 +188,19 @@ def test_simulate_makes_the_committed_samples_again(cli, samples, tmp_path, samp
     assert {path.name for path in tmp_path.iterdir()} == {"samples", out.name, judges.name}
 
 
+def test_simulate_writes_where_a_link_leads(cli, tmp_path):
+    folder, link = tmp_path / "data", tmp_path / "link.csv"
+    folder.mkdir()
+    (folder / "votes.csv").write_text("old")
+    link.symlink_to(folder / "votes.csv")
+    ran = cli("simulate", "--n-items", 40, "--n-judges", 5, "--out", link)
+    assert (ran.status, ran.err) == (0, "")
+    assert "Written: votes.csv" in ran.out
+    assert link.is_symlink()
+    assert load_votes(folder / "votes.csv").votes.n_items == 40
+    assert {path.name for path in folder.iterdir()} == {"votes.csv", "votes_judges.csv"}
+
+
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet", ".jsonl"])
 def test_simulate_takes_knobs_and_every_format(cli, tmp_path, ending):
     out = tmp_path / f"mine{ending}"
@@ -298,6 +311,14 @@ def test_notes_come_once_and_only_when_the_work_is_done(cli, samples):
 
 def test_progress_stays_off_what_is_not_a_terminal(cli, clean):
     assert "parts" not in cli("curve", clean, "--splits", 20, "--jobs", 1).err
+
+
+def test_names_with_a_line_break_need_quotes(cli, clean):
+    refused = cli("inspect", clean, "--judge-columns", "two\nlines")
+    assert refused.status == 2
+    assert "in double quotes" in refused.err
+    unknown = cli("inspect", clean, "--judge-columns", '"two\nlines"')
+    assert "no such column" in unknown.err or "two lines" in unknown.err
 
 
 def test_roles_of_columns_come_from_a_file_and_options_before_it(cli, tmp_path):

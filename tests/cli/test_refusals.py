@@ -194,7 +194,7 @@ def test_refusals_and_notes_name_options_and_no_page(cli, refused, tmp_path):
     path = tmp_path / "v.csv"
     path.write_text("item_id,j1,j2\na,1,1\nb,0,0\n")
     line = refused("inspect", path)
-    assert line.endswith("with --label-column; labels in another file come with --labels.")
+    assert line.endswith("with --label-column; give labels in another file with --labels.")
     path.write_text(GOOD.replace("j2", "difficulty"))
     notes = cli("inspect", path).err
     assert "'difficulty'. Leave one out with --ignore." in notes

@@ -9,6 +9,7 @@ from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
+from judgepanel.ui import uploads
 from judgepanel.ui.guard import NO_ROOM, Guard
 from judgepanel.ui.quota import LARGEST, OF_ALL, PER_USER, SMALLEST, NoRoom, UploadQuota
 
@@ -99,6 +100,26 @@ def test_what_sessions_hold_is_what_streamlit_holds(monkeypatch):
     files.remove_session_files("a")
     assert quota._of("eve") == 0
     assert "b" not in files.file_storage
+
+
+def test_a_file_that_its_page_keeps_counts_after_streamlit_forgot_it(monkeypatch):
+    files = MemoryUploadedFileManager("/upload")
+
+    class Running:
+        uploaded_file_mgr = files
+
+    monkeypatch.setattr(runtime, "get_instance", Running)
+    data = b"1" * (2 * SMALLEST)
+    quota = UploadQuota()
+    with quota.room("eve", "a", len(data)):
+        files.add_file("a", UploadedFileRec("1", "v.csv", "text/csv", data))
+    kept = uploads.Upload("v.csv", data)
+    monkeypatch.setitem(uploads._SESSIONS, kept, "a")
+    assert quota._of("eve") == len(data)  # Once, though two hold it.
+    files.remove_session_files("a")
+    assert quota._of("eve") == len(data)
+    del uploads._SESSIONS[kept]
+    assert quota._of("eve") == 0
 
 
 def put(guard, length, session="s"):

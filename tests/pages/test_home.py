@@ -24,6 +24,7 @@ from tests.pages.driver import (
     links,
     open_app,
     text_of,
+    until,
     until_done,
 )
 
@@ -226,10 +227,22 @@ def test_more_judges_on_the_same_items_get_a_difference_with_its_interval() -> N
     assert links(app) == ["Next: the panel curve of the second analysis", "Close the comparison"]
 
 
+def test_a_recommendation_that_fails_does_not_hold_up_the_next() -> None:
+    lines = ["item_id,label,ann,bob", *(f"q{i},{i % 2},{i // 2 % 2},{i % 2}" for i in range(40))]
+    free = load_votes(
+        "\n".join(lines).encode(), name="v.csv", judge_table=b"judge,cost\nann,free\nbob,1\n"
+    )
+    bad = workspace().create(free, Settings(splits=2), "bad").id
+    good = analysis("good", judges(3))
+    app = open_app(analysis=bad, compare=good)
+    until(app, lambda: "Recommended panel: " in text_of(app))
+    assert "cost" in "".join(htmls(app, "jp-problem"))
+
+
 def test_other_items_get_no_test() -> None:
     app = compared(analysis("one", judges(3)), analysis("other", sample="one_class"))
     assert answer_of(app).startswith("They rest on different data (")
-    assert "do not make a test" in answer_of(app)
+    assert "is not a test of the difference" in answer_of(app)
     assert "study what_if" not in text_of(app)
     assert "Better" not in text_of(app)
 

@@ -16,7 +16,7 @@ from judgepanel.present.analysis_report import analysis_document
 from judgepanel.present.pages import PAGES, RECOMMENDED_PAGE
 from judgepanel.present.registry import ENTRIES, STUDIES, default_specs, entries_of
 from judgepanel.render.markdown import markdown_text
-from judgepanel.service import Job, NotFound, SqlWorkspace, Stored
+from judgepanel.service import Job, NotFound, SqlWorkspace, Stored, id_of_token
 from judgepanel.studies.confidence.reliability import RELIABILITY
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.robustness.jury import JURY
@@ -158,6 +158,19 @@ def test_results_of_an_older_version_are_left_out_and_named() -> None:
     assert report.findings == ()
     assert report.outdated == (RELIABILITY.name,)
     assert RELIABILITY.name not in report.missing
+
+
+def test_a_new_link_stays_in_sight_when_an_older_one_is_revoked() -> None:
+    analysis = prepared("clean_pairwise")
+    older = workspace().share(analysis)
+    app = open_app(analysis=analysis)
+    checked(app.button(key="share-make").click().run())
+    (link,) = [code.value for code in app.code if "share=" in code.value]
+    checked(app.button(key=f"revoke-{id_of_token(older)}").click().run())
+    assert [code.value for code in app.code if "share=" in code.value] == [link]
+    token = link.split("share=")[1].split("&")[0]
+    checked(app.button(key=f"revoke-{id_of_token(token)}").click().run())
+    assert not [code.value for code in app.code if "share=" in code.value]
 
 
 def test_decisions_of_a_link_that_was_revoked_since_make_no_report() -> None:

@@ -41,7 +41,9 @@ def test_sections_come_one_after_the_other_and_the_banner_is_the_worst_of_them()
     sentence = htmls(app, "jp-text")
     assert "cost NLL on the others" in answer_of(app)
     assert answer_of(app) not in sentence
-    assert any("permuted labels it falls back to the base rate" in text for text in sentence)
+    assert any(
+        "permuted labels the pipeline falls back to the base rate" in text for text in sentence
+    )
     commands = [code.value for code in app.code if " study " in code.value]
     for study in ("difficulty_transfer", "slice_transfer", "permutation"):
         assert any(f" study {study} " in command for command in commands)

@@ -48,7 +48,7 @@ def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
         == "No: judge 'fam4-judge14' gives a verdict on 51 % of the items; 0 of 4 checks pass."
     )
     sentence = htmls(app)
-    for title in ("P0 Item order: look.", "P1 ", "P2 ", "P3 "):
+    for title in ("P0 Item order: needs review.", "P1 ", "P2 ", "P3 "):
         assert any(text.startswith(title) for text in sentence)
     commands = [code.value for code in app.code]
     assert sum(" study scope " in command for command in commands) == 1

@@ -170,7 +170,7 @@ def test_of_several_lists_in_a_document_one_is_chosen() -> None:
 def test_errors_and_notes_name_the_place_on_the_page_and_no_option() -> None:
     app = AppTest.from_function(refused_upload, default_timeout=60).run()
     (sentence,) = htmls(app, "jp-problem")
-    assert "name the label column on Start under Columns; labels in another file" in sentence
+    assert "name the label column on Start under Columns; give labels in another file" in sentence
     shown_notes = " ".join(htmls(app, "jp-note"))
     assert "'difficulty'. Leave one out on Start under Columns." in shown_notes
     assert "--" not in sentence + shown_notes

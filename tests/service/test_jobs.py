@@ -82,6 +82,22 @@ def test_cancelled_work_keeps_what_was_done_and_goes_on_from_there(space, votes)
     assert counter.calls == [0, 1, 2, 3]
 
 
+def test_work_that_is_called_off_before_its_turn_computes_nothing(space, votes):
+    counter = Counter()
+    specs = [CountSpec(Settings(splits=20, seed=seed)) for seed in range(3)]
+    counter.hold(0)
+    for spec in specs:  # Two run at once; the third waits.
+        space.submit(counter.study, votes, spec)
+    assert counter.started[0].wait(LONG)
+    space.cancel(counter.study, votes.sha256, specs[2])
+    job = finish(space, counter.study, votes, specs[2])
+    assert (job.status, job.done, job.result) == ("cancelled", 0, None)
+    counter.gates[0].set()
+    for spec in specs[:2]:
+        finish(space, counter.study, votes, spec)
+    assert len(counter.calls) == 8
+
+
 def test_work_asked_for_while_its_end_is_stored_starts_again(space, votes, monkeypatch):
     counter, spec, again = Counter(), CountSpec(), []
 

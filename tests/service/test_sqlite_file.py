@@ -147,6 +147,33 @@ def test_a_lost_or_damaged_database_is_brought_back(file, tmp_path):
     assert names(file) == ["first"]
 
 
+def test_the_log_of_a_deleted_database_is_not_added_to_what_is_restored(file, tmp_path):
+    target = tmp_path / "backup.db"
+    back_up(file, target)
+    with closing(sqlite3.connect(file)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        other.execute("DELETE FROM analyses")
+        other.commit()
+        file.unlink()
+    log = file.with_name(f"{file.name}-wal")
+    assert log.exists()
+    restore(target, file)
+    assert names(file) == ["first"]
+
+
+def test_a_full_disk_is_not_taken_for_a_wrong_backup(file, tmp_path, monkeypatch):
+    class Full:
+        def backup(self, _):
+            raise sqlite3.OperationalError("database or disk is full")
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(backup_module, "_opened", lambda _: Full())
+    with pytest.raises(DatabaseProblem, match="no room for the copy"):
+        back_up(file, tmp_path / "backup.db")
+
+
 def test_nothing_is_restored_while_a_server_runs(file, tmp_path):
     target = tmp_path / "backup.db"
     back_up(file, target)

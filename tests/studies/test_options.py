@@ -32,6 +32,7 @@ class One:
     spec = Spec
 
 
+NAMES = ("a", "b c", "d-e", "llama-3, 70b", 'the "best"', "two\nlines")
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 SPECS = st.builds(
     Spec,
@@ -39,7 +40,7 @@ SPECS = st.builds(
     share=st.none() | NUMBERS,
     shares=st.lists(NUMBERS, max_size=3).map(tuple),
     sizes=st.none() | st.lists(st.integers(), max_size=3).map(tuple),
-    names=st.lists(st.sampled_from(("a", "b c", "d-e")), max_size=3, unique=True).map(tuple),
+    names=st.lists(st.sampled_from(NAMES), max_size=3, unique=True).map(tuple),
     both=st.booleans(),
 )
 

@@ -1,5 +1,7 @@
 """An upload is read once and keeps its sender's file name."""
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from judgepanel.ui import uploads
 from judgepanel.votes import InputError
+from judgepanel.votes.apart import Reading
 from judgepanel.votes.samples import sample_bytes
 
 
@@ -37,6 +40,28 @@ def test_large_tables_are_not_kept_beside_each_other(monkeypatch: pytest.MonkeyP
     for name in ("a.csv", "b.csv"):
         uploads.read_upload(sample_bytes("one_class"), name)
     assert [key[1] for key in uploads._TABLES] == ["b.csv"]
+
+
+def test_what_was_read_last_is_kept_longest(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(uploads, "_MOST_TABLES", 2)
+    for name in ("a.csv", "b.csv", "a.csv", "c.csv"):
+        uploads.read_upload(sample_bytes("one_class"), name)
+    assert [key[1] for key in uploads._TABLES] == ["a.csv", "c.csv"]
+
+
+def test_a_reader_that_was_killed_is_tried_again(monkeypatch: pytest.MonkeyPatch):
+    first = Reading.__enter__
+
+    def killed(reading: Reading) -> Reading:
+        os.kill(reading.pid, signal.SIGKILL)
+        return first(reading)
+
+    data = sample_bytes("one_class")
+    with monkeypatch.context() as patch:
+        patch.setattr(Reading, "__enter__", killed)
+        with pytest.raises(InputError):
+            uploads.read_upload(data, "votes.csv")
+    assert uploads.read_upload(data, "votes.csv").name == "votes.csv"
 
 
 def test_an_upload_that_has_to_wait_says_so():

@@ -39,8 +39,8 @@ def refused(text: str, name: str = "v.csv", **given: str) -> str:
         (
             "id,a,b\nq1,1,0\nq2,0,1\n",
             {},
-            "name the label column with --label-column, or on Start under Columns; labels in "
-            "another file come with --labels, or with a second upload on Start.",
+            "name the label column with --label-column, or on Start under Columns; give "
+            "labels in another file with --labels, or with a second upload on Start.",
         ),
         (
             "id,label,a\nq1,1,0\n",
@@ -81,8 +81,8 @@ def refused(text: str, name: str = "v.csv", **given: str) -> str:
         (
             "item,judge,label\nq1,m,1\nq1,n,0\nq2,m,1\n",
             {},
-            "name the label column with --label-column, or on Start under Columns; labels in "
-            "another file come with --labels, or with a second upload on Start.",
+            "name the label column with --label-column, or on Start under Columns; give "
+            "labels in another file with --labels, or with a second upload on Start.",
         ),
         (
             "item,judge,verdict,label\nq1,m,1,1\nq1,m,0,1\n",

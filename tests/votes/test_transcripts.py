@@ -82,7 +82,7 @@ def test_outputs_of_an_unknown_order_are_left_out_and_counted() -> None:
     loaded = load_votes(lines(row("p1", "x", A, "apart"), *FILL), name="said.jsonl")
     assert loaded.votes.n_items == 4
     assert loaded.warnings[0].startswith(
-        "1 output is left out for an order that is not known, the first in row 1 ('apart')"
+        "1 output is left out because the order is not known, the first in row 1 ('apart')"
     )
 
 

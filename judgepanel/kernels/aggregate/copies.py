@@ -25,17 +25,13 @@ LEAST_ITEMS, LEAST_CASES = 30, 5
 MOST_JUDGES = 1000
 
 
-def copy_groups(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> Index:
-    """Group (k,) of every judge from its signed votes (n, k) and labels (n,); alone without copies.
+def copies(votes: Cells, signs: NDArray[np.int8]) -> Bools | None:
+    """Which pairs of judges (k, k) are near-copies, from signed votes (n, k) and labels (n,).
 
     Two judges need ``LEAST_ITEMS`` items in common, with ``LEAST_CASES`` right and as many wrong
-    votes of each, before anything is shown. Above ``MOST_JUDGES`` no judges are compared.
+    votes of each, before anything is shown. Above ``MOST_JUDGES`` no judges are compared. None
+    where nobody has any.
     """
-    return groups_among(copies(votes, signs), votes.shape[1])
-
-
-def copies(votes: Cells, signs: NDArray[np.int8]) -> Bools | None:
-    """Which pairs of judges (k, k) are near-copies; None where nobody has any."""
     n_items, k = votes.shape
     if not 2 <= k <= MOST_JUDGES or n_items < LEAST_ITEMS:
         return None

@@ -80,4 +80,3 @@ CHANGES: Mapping[str, Change] = MappingProxyType(
 """Raw logits (n,) under each of the seven distortions, by name."""
 
 DISTORTIONS = tuple(CHANGES)
-MONOTONE = (SQUARE, ROOT)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.averaged import AVERAGE
-from judgepanel.studies.contest.beside import AGAINST_AVERAGE, panel_names, panel_pipelines
+from judgepanel.studies.contest.beside import AGAINST_AVERAGE, panel_names, pipeline_columns
 from judgepanel.studies.results import RunResult, json_values, long_frame
 
 Floats = NDArray[np.float64]
@@ -123,7 +123,7 @@ class FractionSweep(RunResult):
             + [["reference"] * n_f]
             for c in range(n_c)
         ]
-        aggregators, calibrators = panel_pipelines(self.aggregator, self.calibrators, n_p)
+        aggregators, calibrators = pipeline_columns(self.aggregator, self.calibrators, n_p)
         return long_frame(
             self.nll.shape,
             {

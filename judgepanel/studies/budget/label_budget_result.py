@@ -18,7 +18,7 @@ from judgepanel.studies.contest.beside import (
     AGAINST_AVERAGE,
     by_aggregator,
     panel_names,
-    panel_pipelines,
+    pipeline_columns,
     verdicts_between,
 )
 from judgepanel.studies.results import SplitResult, json_values, long_frame
@@ -147,7 +147,7 @@ class LabelBudget(SplitResult):
         """Return the aggregator of a panel by its position."""
         if self.beside is not None and panel == 0:
             return self.beside
-        aggregators, _ = panel_pipelines(self.aggregator, self.calibrators, len(self.panels))
+        aggregators, _ = pipeline_columns(self.aggregator, self.calibrators, len(self.panels))
         return str(aggregators[panel, 0])
 
     def row(self, calibrator: str) -> int:
@@ -207,7 +207,7 @@ class LabelBudget(SplitResult):
             for test in (self.joint_p, self.paper_t, self.paper_p)
         )
         band = Interval.joined([self.band, none], axis=1)
-        _, calibrators = panel_pipelines(self.aggregator, self.calibrators, n_p)
+        _, calibrators = pipeline_columns(self.aggregator, self.calibrators, n_p)
         return long_frame(
             self.nll.shape,
             {

@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 Value = TypeVar("Value")
 
 AVERAGE: Literal["average"] = "average"
-"""Name of the average where a study asks for an aggregator."""
+"""Name of the average, as a panel and where a study asks for an aggregator."""
 PanelAggregator = Literal[Aggregator, "average"]
 PANEL_AGGREGATORS: tuple[PanelAggregator, ...] = (AVERAGE, *AGGREGATORS)
 """Aggregators of a panel: the recommended average, or one aggregator."""

@@ -40,7 +40,7 @@ def compared_name(k: int, aggregator: str) -> str:
     return by_aggregator(arm_name(k), COMPARED[0]) if aggregator == AVERAGE else arm_name(k)
 
 
-def panel_pipelines(
+def pipeline_columns(
     aggregator: str, calibrators: Sequence[str], n_panels: int
 ) -> tuple[Objects, Objects]:
     """Return aggregators (n_panels, 1) and calibrators (n_calibrators, n_panels, 1) by name."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.averaged import AVERAGE
-from judgepanel.studies.contest.beside import RECOMMENDED, panel_names, panel_pipelines
+from judgepanel.studies.contest.beside import RECOMMENDED, panel_names, pipeline_columns
 from judgepanel.studies.results import SplitResult, long_frame
 from judgepanel.studies.robustness.damage import CLEAN
 
@@ -93,7 +93,7 @@ class Corruption(SplitResult):
             ["" if name == CLEAN else self.slower(p, i) for i, name in enumerate(self.scenarios)]
             for p in range(n_panels - 1)
         ]
-        aggregators, calibrators = panel_pipelines(self.aggregator, (self.calibrator,), n_panels)
+        aggregators, calibrators = pipeline_columns(self.aggregator, (self.calibrator,), n_panels)
         return long_frame(
             (n_panels, n),
             {

@@ -10,6 +10,7 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.blocks import Table
 from judgepanel.present.decide.panel_curve import curve_sentence
 from judgepanel.present.decide.recommend import recommendation_sentence
+from judgepanel.present.pages import CURVE_PAGE
 from judgepanel.present.pipeline import OFFERED
 from judgepanel.service import Analysis, NotFound
 from judgepanel.studies.contract import Spec, Study
@@ -106,7 +107,7 @@ def _compared(before: PageContext, after: PageContext) -> None:
     if "pair" in steps:
         study, host, spec, _ = steps["pair"]
         how_study(host, study, spec, _HOW)
-    next_step("pages/panel_curve.py", "the panel curve of the second analysis", after.analysis)
+    next_step(CURVE_PAGE.file, "the panel curve of the second analysis", after.analysis)
     _back(before)
     # Last, since refused work ends the page.
     with work:
@@ -147,13 +148,16 @@ def _steps(
 
 
 def _work(missing: list[Step]) -> None:
-    """Continue with the first missing step; the page is redrawn when its result is there."""
-    if not missing:
-        return
-    study, context, spec, what = missing[0]
-    st.caption(f"Computing {what}.")
-    if show_result(study, context, spec, _draw) and stored_result(study, context, spec) is not None:
-        st.rerun()
+    """Take the missing steps one after the other; the page is redrawn when a result is there.
+
+    A step that failed or was cancelled says so, and the next one follows.
+    """
+    for study, context, spec, what in missing:
+        st.caption(f"Computing {what}.")
+        if not show_result(study, context, spec, _draw):
+            return
+        if stored_result(study, context, spec) is not None:
+            st.rerun()
 
 
 def _results(content: dict[str, Any]) -> None:

@@ -11,15 +11,15 @@ from collections.abc import Callable
 import streamlit as st
 
 from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL
+from judgepanel.present.pages import CURVE_PAGE
 from judgepanel.service import Analysis, DatabaseProblem, NotFound, SignInFirst
 from judgepanel.ui.access import AccessProblem
 from judgepanel.ui.frame import problem
 from judgepanel.ui.session import COMPARE, PARAMETER, workspace
 from judgepanel.words.numbers import counted, minute
 from judgepanel.words.sentences import settings_words
-from judgepanel.words.text import in_html, markdown, plain
+from judgepanel.words.text import distinct, in_html, markdown, plain
 
-CURVE = "pages/panel_curve.py"
 FIRST_ROWS, MORE_ROWS = 5, 20
 LONGEST_NAME = 80
 _ROWS, _DONE, _WRONG, _REFUSED = "home-rows", "home-done", "home-wrong", "home-refused"
@@ -137,12 +137,8 @@ def manage(analysis: Analysis) -> None:
 
 def choose_two(analyses: tuple[Analysis, ...], before: str, after: str) -> None:
     """Draw two lists and a button; the choice goes into the URL."""
-    labels = _distinct(
-        {
-            analysis.id: f"{plain(analysis.name, 60)} ({minute(analysis.created)})"
-            for analysis in analyses
-        }
-    )
+    names = (f"{plain(analysis.name, 60)} ({minute(analysis.created)})" for analysis in analyses)
+    labels = dict(zip((analysis.id for analysis in analyses), distinct(names), strict=True))
     left, right, button = st.columns([4, 4, 2], vertical_alignment="bottom")
     first, other = [
         column.selectbox(
@@ -179,7 +175,7 @@ def _row(analysis: Analysis) -> None:
     ):
         with st.container(gap=None, width="stretch", key=f"about-{analysis.id}"):
             st.page_link(
-                CURVE,
+                CURVE_PAGE.file,
                 label=markdown(analysis.name, LONGEST_NAME) or "(no name)",
                 query_params={PARAMETER: analysis.id},
             )
@@ -247,16 +243,6 @@ def _changed(change: Callable[[], object]) -> bool:
     else:
         return True
     return False
-
-
-def _distinct(names: dict[str, str]) -> dict[str, str]:
-    """Labels by id; duplicates get a number, since a list identifies entries by their labels."""
-    taken: set[str] = set()
-    labels = {}
-    for number, (key, name) in enumerate(names.items(), start=1):
-        labels[key] = name if name not in taken else f"{name} ({number})"
-        taken.add(labels[key])
-    return labels
 
 
 def welcome() -> None:

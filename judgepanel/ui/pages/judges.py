@@ -22,7 +22,7 @@ from judgepanel.studies.judges.grade_curve import grade_curve
 from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
 from judgepanel.studies.judges.judges_result import Judges
 from judgepanel.studies.outputs import positions
-from judgepanel.studies.settings import prepare
+from judgepanel.studies.settings import Prepared, prepare
 from judgepanel.ui.frame import PageContext, answer, caption
 from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_others
@@ -34,7 +34,7 @@ from judgepanel.words.outputs import position_sentence, position_table
 from judgepanel.words.sentences import AGGREGATOR_NAMES, so_far
 from judgepanel.words.tables import Column, numbers
 from judgepanel.words.tables import text as words
-from judgepanel.words.text import in_html, plain
+from judgepanel.words.text import distinct, in_html, plain
 
 _NEAREST = 5
 
@@ -43,6 +43,7 @@ def page(context: PageContext) -> None:
     """Draw the choice of a judge, the result as it grows, then the section that waits for it."""
     entry = ENTRIES[JUDGES.name]
     spec = JudgesSpec(settings=context.analysis.settings)
+    prepared = prepare(context.votes, context.analysis.settings)
     judge = _choice(context)
     caveats = Caveats()
 
@@ -63,13 +64,13 @@ def page(context: PageContext) -> None:
 
     if show_result(JUDGES, context, spec, draw):
         show_others(context, JUDGES_PAGE, {JUDGES.name}, caveats=caveats)
-    _grades(context, judge)
+    _grades(prepared, judge)
     _both_orders(context)
 
 
-def _grades(context: PageContext, judge: str) -> None:
+def _grades(prepared: Prepared, judge: str) -> None:
     """Draw what the chosen judge's grades tell, if it gave any."""
-    curve = grade_curve(prepare(context.votes, context.analysis.settings), judge)
+    curve = grade_curve(prepared, judge)
     if curve is None:
         return
     st.header("What its grades tell")
@@ -120,13 +121,8 @@ def _choice(context: PageContext) -> str:
 
 def labels_of(names: list[str]) -> dict[str, str]:
     """Names that fit a list, one line each; names that would look alike get a number."""
-    labels: dict[str, str] = {}
-    taken: set[str] = set()
-    for number, name in enumerate(names, start=1):
-        label = plain(name, 100) or f"judge {number}"
-        labels[name] = label if label not in taken else f"{label} ({number})"
-        taken.add(labels[name])
-    return labels
+    labels = (plain(name, 100) or f"judge {number}" for number, name in enumerate(names, start=1))
+    return dict(zip(names, distinct(labels), strict=True))
 
 
 def _card(result: Judges, judge: str) -> None:

@@ -37,7 +37,8 @@ def with_candidate(context: PageContext, spec: RecommendSpec) -> RecommendSpec:
 
     Raises
     ------
-    InputError The costs cannot be used.
+    InputError
+        The costs cannot be used.
     """
     listed = {entry.title: entry for entry in contest_of(context.votes, spec).choices.all()}
 

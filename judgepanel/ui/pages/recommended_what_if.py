@@ -21,14 +21,16 @@ from judgepanel.present.decide.what_if import (
     what_if_spec,
 )
 from judgepanel.present.registry import ENTRIES
+from judgepanel.studies.panel.curator import known_judges
 from judgepanel.studies.panel.what_if import WHAT_IF, WhatIfSpec
-from judgepanel.ui.frame import PageContext
+from judgepanel.studies.settings import prepare
+from judgepanel.ui.frame import PageContext, show_errors
 from judgepanel.ui.pages.judges import labels_of
 from judgepanel.ui.pages.recommended_options import known_of
 from judgepanel.ui.pages.recommended_take import panel_text
 from judgepanel.ui.pages.recommended_worth import known_statuses
 from judgepanel.ui.render import Caveats, show_study
-from judgepanel.ui.session import PARAMETER, is_reader, judges_of, workspace
+from judgepanel.ui.session import is_reader, judges_of, open_with
 from judgepanel.ui.widgets import section_answer
 from judgepanel.ui.work import show_result
 from judgepanel.words.commands import recommend_command
@@ -52,6 +54,7 @@ def what_if(context: PageContext, spec: RecommendSpec, recommendation: Recommend
 
 
 @st.fragment
+@show_errors()
 def _editor(
     context: PageContext,
     spec: RecommendSpec,
@@ -132,7 +135,7 @@ def _export(context: PageContext, spec: RecommendSpec, measured: WhatIfSpec) -> 
 
 def _base(context: PageContext, recommendation: Recommendation, names: tuple[str, ...]) -> Bools:
     """Which judges the editor starts with: those in the URL, else the recommended panel."""
-    key = f"{_BASE}-{context.analysis.id}-{hash(recommendation.model.judges)}"
+    key = _base_key(context, recommendation)
     if key not in st.session_state:
         keep = _recommended(recommendation, names)
         text = st.query_params.get(WITHOUT)
@@ -144,6 +147,10 @@ def _base(context: PageContext, recommendation: Recommendation, names: tuple[str
     return base
 
 
+def _base_key(context: PageContext, recommendation: Recommendation) -> str:
+    return f"{_BASE}-{context.analysis.id}-{hash(recommendation.model.judges)}"
+
+
 def _recommended(recommendation: Recommendation, names: tuple[str, ...]) -> Bools:
     judges = set(recommendation.model.judges)
     return np.array([name in judges for name in names])
@@ -151,7 +158,7 @@ def _recommended(recommendation: Recommendation, names: tuple[str, ...]) -> Bool
 
 def _set(context: PageContext, recommendation: Recommendation, keep: Bools) -> None:
     """Start the editor again with these ticks."""
-    st.session_state[f"{_BASE}-{context.analysis.id}-{hash(recommendation.model.judges)}"] = keep
+    st.session_state[_base_key(context, recommendation)] = keep
     st.session_state[_VERSION] = st.session_state.get(_VERSION, 0) + 1
 
 
@@ -194,9 +201,9 @@ def _rows(
 
 
 def _costs(context: PageContext, names: tuple[str, ...]) -> NDArray[np.float64]:
-    known = known_of(context)
-    own = sorted(context.analysis.settings.judges or context.votes.judges)
-    by_name = dict(zip(own, known.costs or (), strict=False))
+    prepared = prepare(context.votes, context.analysis.settings)
+    costs = known_judges(context.votes, prepared).costs or ()
+    by_name = dict(zip(prepared.judges, costs, strict=bool(costs)))
     return np.array([by_name.get(name, np.nan) for name in names])
 
 
@@ -245,8 +252,8 @@ def _budget(
         value=0.0,
         format="%.4g",
         key="what-if-cost",
-        help="Leaves out the most expensive judges first until an item costs no more than this. By "
-        "cost alone: judges that go by their accuracy would make what is left look too good.",
+        help="Leaves out the most expensive judges first until an item costs no more than this. "
+        "Only cost decides: leaving judges out by accuracy would make the rest look too good.",
     )
     if most and now > most:
         fewer = keep.copy()
@@ -275,9 +282,5 @@ def _open(
     ):
         return
     panel = tuple(name for name, stays in zip(names, keep, strict=True) if stays)
-    changed = workspace().with_settings(
-        context.analysis, replace(context.analysis.settings, judges=panel)
-    )
     st.query_params.pop(WITHOUT, None)
-    st.query_params[PARAMETER] = changed.id
-    st.rerun()
+    open_with(context.analysis, replace(context.analysis.settings, judges=panel))

@@ -74,7 +74,7 @@ def costs(
     if known_of(context).costs is None:
         st.caption(
             "These votes have no costs. A judge table with a column `cost` (per item, for every "
-            "judge) adds the price of better panels and of asking all judges only in doubt."
+            "judge) adds the price of better panels and of asking all judges only when in doubt."
         )
         return True
     if recommendation.n_judges < 2:

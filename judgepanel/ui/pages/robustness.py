@@ -43,8 +43,7 @@ from judgepanel.ui.controls import (
 from judgepanel.ui.frame import PageContext, answer, caption
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_others
-from judgepanel.ui.session import workspace
-from judgepanel.ui.work import show_result
+from judgepanel.ui.work import show_result, stored_result
 from judgepanel.words.numbers import capital, percent
 from judgepanel.words.sentences import CALIBRATOR_NAMES, so_far
 from judgepanel.words.text import plain
@@ -74,14 +73,16 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         average=True,
     )
     caveats = Caveats()
+    drawn: list[DifficultyTransfer] = []
 
     def draw(result: DifficultyTransfer) -> None:
         sentence = _banner(context, result, pipeline, recommendation)
         st.header(entry.study.title)
         draw_study(entry, context, spec, result, view, caveats=caveats, skip=(sentence,))
+        drawn.append(result)
 
     if show_result(DIFFICULTY_TRANSFER, context, spec, draw):
-        if _stored(context, DIFFICULTY_TRANSFER.name, spec) is None:
+        if not drawn:
             _banner(context, None, pipeline, recommendation)
         sections(context, pipeline, caveats)
 
@@ -137,12 +138,6 @@ def _transfer_controls(context: PageContext, default: Pipeline) -> tuple[Pipelin
     return Pipeline(aggregator, calibrator), method
 
 
-def _stored(context: PageContext, name: str, spec: Spec) -> Any:
-    """A stored result, or None."""
-    stored = workspace().result(ENTRIES[name].study, context.votes.sha256, spec)
-    return None if stored is None else stored.result
-
-
 def _banner(
     context: PageContext,
     transfer: DifficultyTransfer | None,
@@ -156,8 +151,8 @@ def _banner(
     finding = worst_finding(
         transfer,
         _calibrator(pipeline),
-        _stored(context, SLICE_TRANSFER.name, _slice_spec(context, pipeline)),
-        _stored(context, PERMUTATION.name, _spec(context, pipeline, ENTRIES[PERMUTATION.name])),
+        stored_result(SLICE_TRANSFER, context, _slice_spec(context, pipeline)),
+        stored_result(PERMUTATION, context, _spec(context, pipeline, ENTRIES[PERMUTATION.name])),
         recommendation if pipeline == pipeline_of(recommendation) else None,
     )
     sentence = finding.sentence if transfer is None else so_far(transfer) + finding.sentence
@@ -203,8 +198,8 @@ def _damage(context: PageContext, pipeline: Pipeline) -> tuple[Spec, CorruptionV
         key="damage",
         bind="query-params",
         format_func=lambda name: capital(SCENARIO_NAMES[name]),
-        help="When scoring: panels were fitted on clean votes and then something broke. All along: "
-        "the calibration votes are damaged as well.",
+        help="When scoring: panels were fitted on clean votes and then something broke. "
+        "Throughout: the calibration votes are damaged as well.",
     )
     return _spec(context, pipeline, ENTRIES[CORRUPTION.name]), CorruptionView(scenario)
 

@@ -42,7 +42,7 @@ from judgepanel.ui.frame import PageContext, answer, caption
 from judgepanel.ui.pages.judges import labels_of
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_blocks, draw_study, show_others
-from judgepanel.ui.session import PARAMETER, is_reader, workspace
+from judgepanel.ui.session import is_reader, open_with
 from judgepanel.ui.widgets import check_card, offer_grouping, section_answer
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes.checks import Check, check_repeats
@@ -247,6 +247,4 @@ def _apply(context: PageContext, dropped: list[str], label: str, key: str) -> No
     own = settings.judges or context.votes.judges
     remaining = tuple(judge for judge in own if judge not in set(dropped))
     if remaining and not is_reader() and st.button(label, key=key):
-        changed = workspace().with_settings(context.analysis, replace(settings, judges=remaining))
-        st.query_params[PARAMETER] = changed.id
-        st.rerun()
+        open_with(context.analysis, replace(settings, judges=remaining))

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from judgepanel.figures.judges import coverage_strip
 from judgepanel.present.blocks import Table
-from judgepanel.present.pages import COVERAGE_PAGE
+from judgepanel.present.pages import COVERAGE_PAGE, CURVE_PAGE
 from judgepanel.service import Analysis
 from judgepanel.studies.settings import Settings
-from judgepanel.ui.access import mind_cookies
-from judgepanel.ui.frame import PageContext, answer, next_question, notes, problem, show_errors
+from judgepanel.ui.access import warn_without_cookies
+from judgepanel.ui.frame import (
+    PageContext,
+    answer,
+    caption,
+    next_question,
+    notes,
+    problem,
+    show_errors,
+)
 from judgepanel.ui.pages.home import choose_two, home, manage, outcome
 from judgepanel.ui.pages.start_columns import (
     choose_columns,
@@ -19,7 +29,15 @@ from judgepanel.ui.pages.start_columns import (
     choose_thresholds,
     guessed_columns,
 )
-from judgepanel.ui.session import PARAMETER, is_reader, judges_of, link_parameters, workspace
+from judgepanel.ui.session import (
+    PARAMETER,
+    is_reader,
+    judges_of,
+    link_parameters,
+    open_analysis,
+    open_with,
+    workspace,
+)
 from judgepanel.ui.uploads import (
     Upload,
     file_upload,
@@ -57,7 +75,6 @@ from judgepanel.words.outputs import coverage_sentence
 from judgepanel.words.sentences import votes_sentence
 from judgepanel.words.text import plain
 
-CURVE = "pages/panel_curve.py"
 _VOTES, _LABELS, _JUDGES = "votes_file", "labels_file", "judges_file"
 _EXAMPLE = """item_id,label,feat_topic,judge-a,judge-b,judge-c
 q1,1,math,1,1,0
@@ -90,7 +107,7 @@ def fresh() -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.header("Your votes")
-        mind_cookies("no file can be uploaded")
+        warn_without_cookies("no file can be uploaded")
         upload = file_upload(
             "Votes with labels, or judges' outputs: CSV, .csv.gz, Excel, Parquet, Arrow, "
             f"JSON, JSON Lines or results of another tool, up to {MAX_UPLOAD_MB} MB",
@@ -119,7 +136,7 @@ def fresh() -> None:
         st.header("Or a sample")
         for sample in SAMPLES:
             if st.button(sample.title, key=f"sample-{sample.name}", width="stretch"):
-                _open(_sample(sample.name, sample.title))
+                open_analysis(_sample(sample.name, sample.title))
             st.caption(sample.what_it_shows)
     if upload is None:
         stand_by()
@@ -163,8 +180,7 @@ def existing(context: PageContext) -> None:
         )
     settings = context.analysis.settings
     order, repeats = item_checks(votes, group_duplicates=settings.group_duplicates)
-    oriented = orient(votes, settings.orientation, protocol=settings.protocol, seed=settings.seed)
-    notes((*context.analysis.notes, *oriented.notices))
+    notes((*context.analysis.notes, *_notices(votes, settings)))
     check_card(order)
     check_card(repeats, lambda: offer_grouping(context))
     _strip(votes)
@@ -172,7 +188,7 @@ def existing(context: PageContext) -> None:
         with st.expander("Settings of this analysis"):
             changed = _settings_form(votes, settings)
             if changed is not None and changed != settings:
-                _open(workspace().with_settings(context.analysis, changed))
+                open_with(context.analysis, changed)
         _compare(context.analysis)
         with st.container(horizontal=True, key="manage"):
             manage(context.analysis)
@@ -186,10 +202,21 @@ def existing(context: PageContext) -> None:
     next_question(context.analysis)
 
 
+def _notices(votes: VoteMatrix, settings: Settings) -> tuple[str, ...]:
+    """What reading these votes set aside; votes that no study can use keep their settings."""
+    try:
+        return orient(
+            votes, settings.orientation, protocol=settings.protocol, seed=settings.seed
+        ).notices
+    except InputError as error:
+        problem(str(error))
+        return ()
+
+
 def _compare(analysis: Analysis) -> None:
     """Offer a comparison with the newest of the other analyses, if there is one."""
     analyses = workspace().list()
-    others = [one_analysis.id for one_analysis in analyses if one_analysis.id != analysis.id]
+    others = [other.id for other in analyses if other.id != analysis.id]
     if others:
         with st.expander("Compare with another analysis"):
             choose_two(analyses, analysis.id, others[0])
@@ -231,13 +258,13 @@ def _uploaded(upload: Upload, labels: Upload | None, judges: Upload | None) -> N
     if loaded.coverage is not None:
         section_answer(coverage_sentence(loaded.coverage))
     elif loaded.forms != "0/1":
-        st.caption(plain(f"Verdicts are written {loaded.forms}.", 200))
+        caption(f"Verdicts are written {loaded.forms}.")
     notes(loaded.warnings)
     if st.button("Analyse", type="primary", key="analyse", width="stretch"):
         stem = plain(upload.name.split(".", maxsplit=1)[0] or upload.name, 60)
         analysis = workspace().create(loaded, Settings(), stem)
         forget_uploads(_VOTES, _LABELS, _JUDGES)
-        st.switch_page(CURVE, query_params={PARAMETER: analysis.id})
+        st.switch_page(CURVE_PAGE.file, query_params={PARAMETER: analysis.id})
     for check in item_checks(loaded.votes):
         check_card(check)
     _strip(loaded.votes)
@@ -248,11 +275,6 @@ def _sample(name: str, title: str) -> Analysis:
     judge_raw = open_table(sample_judge_bytes(name), f"{name}_judges.csv")
     loaded = build_votes(raw, guess_mapping(raw), judge_table=judge_raw)
     return workspace().create(loaded, Settings(), title)
-
-
-def _open(analysis: Analysis) -> None:
-    st.query_params[PARAMETER] = analysis.id
-    st.rerun()
 
 
 def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
@@ -266,7 +288,11 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
             help=_ORIENTATION_HELP,
         )
         splits = second.number_input(
-            "Splits", min(10, settings.splits), 1000, settings.splits, step=10
+            "Splits",
+            min(10, settings.splits),
+            max(1000, settings.splits),
+            settings.splits,
+            step=10,
         )
         seed = third.number_input("Seed", 0, 2**31 - 1, settings.seed)
         chosen = st.multiselect(
@@ -286,7 +312,8 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
     if not sent:
         return None
     try:
-        changed = Settings(
+        changed = replace(
+            settings,
             orientation=orientation,
             judges=tuple(chosen) or None,
             splits=int(splits),
@@ -294,7 +321,7 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
             group_duplicates=grouped,
         )
         picked = votes.with_judges(chosen) if chosen else votes
-        orient(picked, changed.orientation, seed=changed.seed)
+        orient(picked, changed.orientation, protocol=changed.protocol, seed=changed.seed)
     except InputError as error:
         problem(str(error))
         return None

@@ -185,10 +185,10 @@ def choose_thresholds(graded: tuple[GradedJudge, ...]) -> Thresholds:
             column_config={
                 "judge": st.column_config.Column(width=_NAME_WIDTH),
                 "threshold": st.column_config.NumberColumn(
-                    help="Of this judge alone: double-click to type a number."
+                    help="For this judge only: double-click to type a number."
                 ),
-                "if blank": st.column_config.Column(help="The threshold without a number."),
-                "grades": st.column_config.Column(help="The lowest and the highest."),
+                "if blank": st.column_config.Column(help="The threshold used if you type none."),
+                "grades": st.column_config.Column(help="The judge's lowest and highest grade."),
             },
         )
     return thresholds_of(of_all, dict(zip(names, edited["threshold"].tolist(), strict=True)))

@@ -88,7 +88,7 @@ class _Judgments:
         """A model's score of one response."""
         score = share_of(record["score"])
         if score is None or score < 0:  # -1 says that none was read.
-            left_out["grades that are no numbers"] += 1
+            left_out["grades that are not numbers"] += 1
             return
         key = _Question.of(record), _judge(record["judge"])[0]
         self.grades.setdefault(key, {})[str(record["model"])] = score
@@ -140,7 +140,7 @@ def together(files: Sequence[_Judgments], left_out: LeftOut, task: Task | None) 
     for judgments in files:
         compared = list(_compared(judgments.grades, pairs))
         if judgments.grades and not compared:
-            left_out.file(judgments.file, "grades of single responses, beside no pairs of them")
+            left_out.file(judgments.file, "grades of single responses without pairs to compare")
         models += compared
     return ImportedRows(with_labels(models, people, left_out), left_out)
 

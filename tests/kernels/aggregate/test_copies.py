@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from judgepanel.kernels.aggregate.aggregation import panel_scores
-from judgepanel.kernels.aggregate.copies import copy_groups, copy_shares
+from judgepanel.kernels.aggregate.copies import copies, copy_shares, groups_among
 from judgepanel.kernels.aggregate.crossfit import Fit
 from judgepanel.kernels.aggregate.joint_left_out import held_joints
 from judgepanel.kernels.ballots import Ballots
@@ -23,6 +23,10 @@ def votes_of(seed, accuracies, n_items=200, *, copies=0, flips=0.0):
     return np.concatenate([votes, more], axis=1).astype(np.int8), signs
 
 
+def groups_of(votes, signs):
+    return groups_among(copies(votes, signs), votes.shape[1])
+
+
 def ballots_of(*arguments, **options):
     votes, signs = votes_of(*arguments, **options)
     return Ballots(votes, signs, np.arange(len(signs)), False)
@@ -30,7 +34,7 @@ def ballots_of(*arguments, **options):
 
 def test_copies_share_a_group_and_independent_judges_do_not():
     votes, signs = votes_of(0, [0.7] * 6, copies=3, flips=0.01)
-    groups = copy_groups(votes, signs)
+    groups = groups_of(votes, signs)
     assert len(set(groups[:5])) == 5
     assert len(set(groups[5:])) == 1
     np.testing.assert_allclose(copy_shares(groups), [1.0] * 5 + [0.25] * 4)
@@ -42,18 +46,18 @@ def test_judges_of_moderate_correlation_are_no_copies(seed):
     signs = rng.choice([-1, 1], 300)
     hard = rng.normal(size=(300, 1)) + 0.7 * rng.normal(size=(300, 20))
     votes = np.where(hard < 0.8, signs[:, None], -signs[:, None]).astype(np.int8)
-    assert len(set(copy_groups(votes, signs.astype(np.int8)))) == 20
+    assert len(set(groups_of(votes, signs.astype(np.int8)))) == 20
 
 
 @pytest.mark.parametrize("n_items", [10, 29])
 def test_too_few_items_show_nothing(n_items):
     votes, signs = votes_of(1, [0.7] * 3, n_items, copies=2)
-    assert len(set(copy_groups(votes, signs))) == 5
+    assert len(set(groups_of(votes, signs))) == 5
 
 
 def test_judges_that_hardly_err_show_nothing():
     votes, signs = votes_of(2, [0.7, 0.7, 0.99], 100, copies=2)
-    assert len(set(copy_groups(votes, signs))) == 5
+    assert len(set(groups_of(votes, signs))) == 5
 
 
 def evaluation_nll(ballots, number=0):

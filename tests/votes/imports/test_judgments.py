@@ -128,7 +128,7 @@ def test_people_label_what_models_judged_in_pairs_and_by_grades(tmp_path: Path) 
     assert tied.sum() == 12
     assert (single[known & ~tied] == votes.labels[known & ~tied]).all()
     left_out = read_kind(source_of(data), "arena").left_out
-    assert left_out["grades that are no numbers"] == 1
+    assert left_out["grades that are not numbers"] == 1
     assert left_out.files == {"files that are something else": ["data/question.jsonl"]}
 
 
@@ -179,7 +179,7 @@ def test_grades_beside_no_pairs_are_named(tmp_path: Path) -> None:
     outcome = read_kind(source_of(tmp_path), "arena")
     assert list(outcome.rows) == []
     (reason,) = set(outcome.left_out.files) - {"files that are something else"}
-    assert reason == "grades of single responses, beside no pairs of them"
+    assert reason == "grades of single responses without pairs to compare"
 
 
 def annotation(number: int, preference: float | None, **more: object) -> dict[str, object]:
