@@ -154,12 +154,13 @@ def data_sentence(overlap: Relation) -> str:
     if not overlap.same_task:
         return (
             "One is pairwise and the other pointwise: their NLLs are of different tasks, and "
-            "their intervals do not make a test."
+            "comparing their intervals is not a test of the difference."
         )
     if not overlap.same_items:
         return (
-            f"They rest on different data ({_counts(overlap)}), so each NLL is of its own items "
-            f"and labels, and intervals of different data do not make a test of the difference."
+            f"They rest on different data ({_counts(overlap)}), so each NLL refers to its own "
+            "items and labels, and comparing intervals from different data is not a test of the "
+            "difference."
         )
     return (
         f"Both rest on the same {counted(overlap.shared, 'labelled item')} and labels{_on(overlap)}"
@@ -182,7 +183,7 @@ def _on(overlap: Relation) -> str:
         return ", judges, votes and settings: there is no difference to test."
     return (
         ", but no difference is tested: that needs the votes of all judges in one file, and the "
-        "protocol honest."
+        "honest protocol."
     )
 
 

@@ -71,7 +71,7 @@ def position_sentence(positions: Positions) -> str:
         f"by the upper limit, {plain(positions.judges[least], 60)}, says the same in both on "
         f"{share} [{lo}, {hi}] of {counted(int(positions.both[least]), 'item')}."
     )
-    return f"{answer} {'; '.join(lean) or 'No judge is shown to prefer a place'}."
+    return f"{answer} {'; '.join(lean) or 'No judge is shown to prefer a position'}."
 
 
 def position_table(positions: Positions) -> dict[str, Column]:

@@ -28,7 +28,11 @@ def labelled_sentence(labelled: Labelled) -> str:
             )
         return "There are too few labelled new items for an NLL."
     figures = labelled.figures
-    which = "that the panel has not seen" if labelled.checked else "(whether new is not known)"
+    which = (
+        "that the panel has not seen"
+        if labelled.checked
+        else "(it is not known whether they are new)"
+    )
     text = (
         f"On {counted(labelled.n, 'labelled item')} {which}: NLL "
         f"{with_interval(*figures.nll)}, the base rate alone "

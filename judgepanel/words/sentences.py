@@ -175,7 +175,7 @@ def splits_so_far(result: Any) -> str:
 
 CHECK_MARKS = {
     "pass": "passes",
-    "review": "look",
+    "review": "needs review",
     "fail": "fails",
     "not applicable": "does not apply",
 }

@@ -52,7 +52,7 @@ def test_every_budget_is_a_point_with_its_interval():
     assert drawn["all judges"].x[0] == result.full_cost
     assert set(drawn["base rate"].y) == {result.null_nll}
     assert set(drawn["budget"].x) == {0.4}
-    reading = drawn["a reading: never rises"]
+    reading = drawn["monotone fit"]
     assert list(reading.y) == sorted(reading.y, reverse=True)
     assert reading.line.dash == "dash"
 

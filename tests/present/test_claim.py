@@ -77,10 +77,10 @@ def test_the_answer_holds_both_codings_and_marks_the_one():
 @pytest.mark.parametrize(
     ("differences", "says", "colour"),
     [
-        ((-0.3, 0.1, -0.1), "is shown with one-class coding, not there with honest", "curate"),
+        ((-0.3, 0.1, -0.1), "is shown with one-class coding, absent with honest", "curate"),
         ((-0.3, 0.1, 0.1), "is shown with either", "keep"),
         ((-0.3, 0.005, -0.005), "is not shown with one-class coding, und", "open"),
-        ((0.3, 0.1, 0.1), "is not there with either", "curate"),
+        ((0.3, 0.1, 0.1), "is absent with either", "curate"),
     ],
 )
 def test_the_answer_says_where_the_reversal_is(differences, says, colour):

@@ -105,7 +105,7 @@ def test_the_slope_is_called_extreme_or_timid_only_where_its_interval_says_so():
     result = of(0)
     for lo, slope, hi, words in (
         (0.5, 0.7, 0.9, "too extreme"),
-        (1.1, 1.3, 1.6, "too timid"),
+        (1.1, 1.3, 1.6, "too cautious"),
         (0.8, 1.0, 1.2, "nothing shows"),
     ):
         ends = Interval(*(np.array([0.1, end]) for end in (slope, lo, hi)), unit="")
@@ -141,7 +141,7 @@ def test_selective_prediction_is_held_against_answering_everything():
 def test_sets_are_said_in_words_by_kind_and_group():
     result = of(2, feature="tag")
     sentence = conformal_sentence(result, 1)
-    assert sentence.startswith("Sets meant for 90 % hold the true label of ")
+    assert sentence.startswith("Sets at the 90 % level contain the true label of ")
     assert kinds_table(result, 1)["set"].texts() == ["{}", "{0}", "{1}", "{0, 1}"]
     table = coverage_table(result, 1, "feature")
     assert table["sets"].texts() == ["plain", "within each group"] * 3
@@ -193,7 +193,7 @@ def test_by_default_every_level_and_every_grouping_of_sets_is_presented():
     blocks = blocks_of(2)
     answers = [block.text for block in blocks if isinstance(block, Answer)]
     assert answers == [conformal_sentence(of(2), 1), conformal_sentence(of(2), 0)]
-    assert Heading("Sets meant for 80 %", 3) in blocks
+    assert Heading("Sets at level 80 %", 3) in blocks
     kinds = ["Kinds of plain sets.", "Coverage by label.", "Coverage by difficulty."]
     assert captions(blocks) == 2 * kinds
     chosen = blocks_of(2, ConformalView(0, "difficulty"))
@@ -205,7 +205,7 @@ def test_strata_that_hold_the_label_say_so_and_items_are_listed_unless_the_page_
     blocks = blocks_of(3)
     notes = [block.text for block in blocks if isinstance(block, Paragraph)]
     (note,) = notes
-    assert note.startswith("The label is in these strata")
+    assert note.startswith("These strata are defined by the label")
     strata = ["By difficulty.", "By judges that erred."]
     assert captions(blocks) == [*strata, "Worst misses.", "Most contested."]
     assert captions(blocks_of(3, ItemsView("difficulty", listed=False))) == strata[:1]

@@ -136,8 +136,8 @@ def test_every_frontier_is_presented_with_its_panels(more):
     result = frontier(**more)
     text = terminal_text(present(result, CostSpec()))
     assert cost_sentence(result) in text
-    assert "a reading of the figures" in text
-    assert "as all labelled items choose it" in text
+    assert "a monotone fit to the figures" in text
+    assert "chosen on all labelled items" in text
 
 
 def test_the_recommended_threshold_is_the_answer():

@@ -48,9 +48,9 @@ def test_the_answer_names_share_labels_level_and_base_rate():
 
 def test_where_the_smallest_share_does_it_that_is_an_upper_bound():
     sure = share_sentence(needing(share=(0.2, 0.2, 0.2), at_start=True), "beta")
-    assert sure.startswith("20 % of the items (24 labels) or fewer reach within")
+    assert sure.startswith("20 % of the items (24 labels) or fewer come within")
     open_ = share_sentence(needing(share=(0.2, 0.2, 0.5), at_start=True), "beta")
-    assert open_.startswith("20 % of the items (24 labels) or fewer, perhaps up to 50 %, reach")
+    assert open_.startswith("20 % of the items (24 labels) or fewer, perhaps up to 50 %, come")
 
 
 def test_panels_not_shown_to_beat_the_base_rate_need_no_share():
@@ -99,7 +99,7 @@ def test_by_default_every_calibrator_is_presented_with_its_reasons():
 def test_a_page_shows_one_calibrator_and_the_share_of_the_analysis():
     blocks = present(result(), SPEC, SweepView("temperature", 3, 0.5))
     assert blocks[0] == Answer(share_sentence(result(), "temperature"))
-    assert "This analysis calibrates on 50 %. Dashed upright line" in blocks[2].text
+    assert "This analysis calibrates on 50 %. Dashed vertical line" in blocks[2].text
     (table,) = [block.columns for block in blocks if isinstance(block, Table)]
     assert "NLL, top-3" in table
     (alone,) = [b for b in present(result(), SPEC, SweepView("beta", 8)) if isinstance(b, Table)]

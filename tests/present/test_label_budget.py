@@ -147,9 +147,9 @@ def test_a_curve_that_still_falls_at_its_end_has_no_plateau():
         return budget_sentence(replace(result(), gain=gain), "beta")
 
     falls = priced(0.2 * nll, 0.1 * nll)
-    assert falls.startswith("No plateau yet: the next 100 labels buy about ")
+    assert falls.startswith("No plateau yet: the next 100 labels lower NLL by about ")
     flat = budget_sentence(result(), "beta")
-    assert falls.endswith(f" NLL. So far, {flat}")
+    assert falls.endswith(f"]. So far, {flat}")
     for gain, lo in ((0.2 * nll, -0.01), (0.04 * nll, 0.03 * nll), (math.nan, math.nan)):
         assert priced(gain, lo) == flat
 
@@ -171,7 +171,7 @@ def test_the_price_follows_the_labels_that_the_reader_has():
         "known."
     )
     flat = replace(result(), curve_b=np.zeros_like(result().curve_b))
-    assert "are not shown to buy you anything (at most" in next_sentence(flat, "beta")
+    assert "are not shown to help (at most" in next_sentence(flat, "beta")
     assert budget_sentence(few, "beta").endswith("you have 5.")
 
 

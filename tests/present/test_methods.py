@@ -84,7 +84,7 @@ def test_every_pair_has_a_name_of_its_own_that_reads_within_a_sentence() -> None
 @pytest.mark.parametrize(
     ("rows", "ending"),
     [
-        (("x...", "....", "...."), "; every other of 12 pairs is told apart from it."),
+        (("x...", "....", "...."), "; it is told apart from all 11 other pairs."),
         (("xx..", "....", "...."), "; 1 of the other 11 pairs is not told apart from it."),
         (("xxx.", "x...", "...."), "; 3 of the other 11 pairs are not told apart from it."),
         (("xxxx", "xxxx", "xxxx"), "; none of the 11 other pairs is told apart from it."),

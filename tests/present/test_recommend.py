@@ -233,8 +233,8 @@ def test_a_single_candidate_has_no_runner_up():
     ("prefer", "words"),
     [
         ("single", "One pipeline only"),
-        ("everyone", "Everyone is kept"),
-        ("robust", "Robust: of the average"),
+        ("everyone", "All judges are kept"),
+        ("robust", "Robust takes, of the average"),
         ("simplest", "The simplest candidate"),
         ("cheapest", "The cheapest candidate"),
         ("fewest", "The candidate with the fewest judges"),
@@ -271,7 +271,7 @@ def test_clusters_that_may_not_be_stable_are_not_taken_for_known_groups(kind, n)
     outcome = result()
     group = GroupAbsence(kind, "1", (0, 1), outcome.absence.several[0])
     words = absence_words(replace(outcome, absence=replace(outcome.absence, groups=(group,))))
-    assert sum("How stable each cluster is stands under Judges." in text for text in words) == n
+    assert sum("Judges shows how stable each cluster is." in text for text in words) == n
 
 
 def test_an_absence_above_the_base_rate_is_called_worse():

@@ -126,7 +126,9 @@ def test_an_interval_that_excludes_0_alone_is_put_beside_what_holm_says():
     quiet = replace(failing(), p_holm=np.full((1, 3, 3, 2), 0.06))
     text = transfer_sentence(quiet, "beta")
     assert "not shown to cost NLL" in text
-    assert text.endswith("Each interval is for one way alone; as both are asked, Holm's p = .060.")
+    assert text.endswith(
+        "Each interval is for one direction alone; corrected for testing both (Holm), p = .060."
+    )
 
 
 def test_remedies_help_hurt_or_change_nothing():
@@ -142,7 +144,7 @@ def test_a_remedy_that_is_the_plain_calibrator_is_said_to_be_that():
     result = failing()
     same = replace(result, gain=Interval.full(result.gain.shape, 0.0))
     text = remedy_sentence(same, "beta")
-    assert "stratified calibration gives what the plain one gives" in text
+    assert "stratified calibration gives the same as plain calibration" in text
     assert "0.00" not in text
     table = transfer_table(same, "beta")
     assert set(table["against plain"].texts()) == {"", "the same"}
@@ -187,7 +189,7 @@ def test_without_features_the_words_say_what_is_missing():
 
 def test_permuted_labels_are_held_against_their_base_rate():
     text = permutation_sentence(permutation())
-    assert text.startswith("With permuted labels it falls back to the base rate: NLL 0.")
+    assert text.startswith("With permuted labels the pipeline falls back to the base rate: NLL 0.")
     assert ", base rate 0.70" in text
     assert "With the real labels it does better" in text
     sure = replace(permutation(), permuted_nll=permutation().permuted_nll + 0.2)
@@ -195,7 +197,7 @@ def test_permuted_labels_are_held_against_their_base_rate():
         "Nothing leaks: permuted labels are predicted worse"
     )
     unsure = replace(permutation(), nll=Interval.full((), 0.9))
-    assert "are not told from permuted ones" in permutation_sentence(unsure)
+    assert "are not told apart from permuted ones" in permutation_sentence(unsure)
     leak = replace(permutation(), permuted_nll=permutation().permuted_nll - 0.1)
     assert leak.leaks
     assert "Labels leak" in permutation_sentence(leak)

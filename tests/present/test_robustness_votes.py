@@ -171,12 +171,12 @@ def test_the_cost_of_dependence_is_claimed_only_where_it_is_shown():
     hidden = replace(result, gap=replace(result.gap, lo=np.full(n, -0.01)))
     assert "No cost of dependence is shown." in jury_sentence(hidden)
     tiny = replace(result, independent=Interval.full(n, 1e-9, "share"))
-    assert "would on under 0.01 %." in jury_sentence(tiny)
+    assert "would err on under 0.01 %." in jury_sentence(tiny)
     assert jury_table(tiny)["independent judges would"].texts() == ["under 0.01 %"] * n
     unknown = replace(result, effective=Interval.full(n, np.nan, "count"))
     assert "worth" not in jury_sentence(unknown)
     low = replace(result, jury_bound=np.full(len(result.k), 1e-9))
-    assert "err on under 0.01 %" in bound_sentence(low)
+    assert "errs on under 0.01 %" in bound_sentence(low)
     assert jury_sentence(replace(result, n_judges=1)).startswith("There is only one judge")
 
 

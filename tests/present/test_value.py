@@ -73,16 +73,16 @@ def test_removal_says_how_many_can_go_and_where_it_hurts():
     worse = {"m": 5, "band": Interval.single(0.1, 0.05, 0.15), "free": False}
     sentence = removal_sentence(removed(free, worse))
     assert sentence == (
-        "Without the judge worth least no loss above 2.0 % of NLL is seen: +0.0010 [-0.0040, "
-        "+0.0060]. Without 5 NLL is worse: +0.10 [+0.05, +0.15]."
+        "Leaving out the judge worth least shows no loss above 2.0 % of NLL: +0.0010 [-0.0040, "
+        "+0.0060]. Leaving out 5 makes NLL worse: +0.10 [+0.05, +0.15]."
     )
     sentence = removal_sentence(removed(replace_free(free)))
     assert sentence == (
-        "No judge is shown to be spare: without the one worth least more than 2.0 % of NLL may be "
-        "lost."
+        "No judge is shown to be dispensable: leaving out the one worth least may cost more than "
+        "2.0 % of NLL."
     )
     many = removed(free, {**free, "m": 3})
-    assert removal_sentence(many).startswith("Without the 3 judges worth least")
+    assert removal_sentence(many).startswith("Leaving out the 3 judges worth least")
     assert droppable_sentence(replace(many, droppable_judges=("a", "b", "c"))).endswith(
         "'a', 'b', 'c'."
     )

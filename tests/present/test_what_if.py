@@ -43,7 +43,7 @@ def result(*, one_class=False, costs=False):
 @pytest.mark.parametrize(
     ("verdict", "words"),
     [
-        ("keep all", "worse than the 6 judges compared with"),
+        ("keep all", "worse than the comparison panel (6 judges)"),
         ("curate", "With these 2 judges, NLL is lower by"),
         ("no loss from keeping", "lose at most 2 % against these 2 judges"),
         ("no loss from curating", "These 2 judges are shown to lose at most 2 %"),

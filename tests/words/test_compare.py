@@ -27,7 +27,7 @@ from tests.helpers import make_votes
 QUICK = Settings(splits=4)
 VOTES = make_votes(2, 80, 6)
 SIX = VOTES.judges
-NO_TEST = "do not make a test"
+NO_TEST = "is not a test of the difference"
 
 
 def side(votes=VOTES, settings=QUICK, name="a"):

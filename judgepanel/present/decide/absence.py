@@ -30,7 +30,7 @@ def absence_words(result: Recommendation) -> tuple[str, ...]:
     if any(row.kind == "cluster" for row in result.absence.groups):
         sentences.append(
             "A cluster is a group of judges that err together on these items; on other items it "
-            "may have other members. How stable each cluster is stands under Judges."
+            "may have other members. Judges shows how stable each cluster is."
         )
     rule = result.absence.fallback
     if rule is not None:

@@ -8,10 +8,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from judgepanel.decision.recommend import REFERENCE
-from judgepanel.decision.recommend_result import AVERAGE, CandidateFigures, Recommendation
+from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.figures.candidates import ForestRow, Standing, forest, pareto
 from judgepanel.kernels.aggregate.aggregation import Graded
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contest.candidates import EVERYONE, LEAD
 from judgepanel.words.numbers import all_judges, counted, sig
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES, pipeline_name
@@ -212,7 +213,7 @@ def way_sentence(result: Recommendation) -> str:
     if main.calibrator == "none":
         then = "its probabilities are used without calibration"
     else:
-        then = f"{CALIBRATOR_NAMES[main.calibrator]} makes probabilities of that"
+        then = f"{CALIBRATOR_NAMES[main.calibrator]} turns that into probabilities"
     how = f"{AGGREGATOR_NAMES[main.aggregator]} {_WAYS[main.aggregator]}; {then}."
     if not result.averages:
         return f"How: {how}"
@@ -225,8 +226,8 @@ def way_sentence(result: Recommendation) -> str:
 
 def _favourites(result: Recommendation) -> str:
     if _reads_grades(result):
-        return "joint on votes and joint on grades over everyone start together"
-    return "joint over everyone starts"
+        return "joint on votes and joint on grades over all judges start together"
+    return "joint over all judges starts"
 
 
 def shared_lead(result: Recommendation) -> str:

@@ -253,7 +253,7 @@ def cost_figure(result: Cost) -> go.Figure:
         y=[*reading[order], float(reading[order][-1])],
         mode="lines",
         line={"color": NEUTRAL, "width": 1.5, "dash": "dash", "shape": "hv"},
-        name="a reading: never rises",
+        name="monotone fit",
         hoverinfo="skip",
     )
     figure.add_scatter(
@@ -319,15 +319,15 @@ def present(result: Cost, spec: CostSpec) -> list[Block]:
         *paragraphs(price_sentence(result)),
         drawing("NLL of the best panel under every budget", cost_figure, result),
         Paragraph(
-            "The stepped curve is a reading of the figures (the closest curve that never rises), "
-            "not a choice.",
+            "The stepped curve is a monotone fit to the figures (the closest curve that never "
+            "rises); nothing is chosen from it.",
             quiet=True,
         ),
         Table(cost_table(result)),
         *paragraphs(panel_sentence(result, point)),
         Table(
             panels_table(result),
-            "The panel of every budget, as all labelled items choose it.",
+            "The panel for each budget, chosen on all labelled items.",
             height=250,
         ),
         Method(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.decision.recommend_result import AVERAGE, Recommendation
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.statuses import STATUSES, JudgeStatus
 from judgepanel.figures.judges import kept_judges
 from judgepanel.present.blocks import (
@@ -36,6 +36,7 @@ from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.average import DRAWS
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contest.candidates import EVERYONE, LEAD
 from judgepanel.studies.judges.judge_table import judge_table
 from judgepanel.studies.settings import Settings
@@ -119,7 +120,7 @@ def picked_sentence(result: Recommendation) -> str:
     nll, lo, hi = result.recommended.nll
     return (
         f"It was picked among {len(result.candidates)} candidates after their figures were seen: "
-        "its figures are its own, and not corrected for that. Recommended is "
+        "its figures are not corrected for that. The recommended panel is "
         f"{candidate_name(result.recommended)}; expected NLL {sig(nll)} {interval(lo, hi, 3)} on "
         "new items."
     )
@@ -253,9 +254,9 @@ def preference_sentence(result: Recommendation) -> str:
         return ""
     asked = {
         "single": "One pipeline only: the heaviest of the average.",
-        "everyone": "Everyone is kept: only pipelines that use all judges are averaged.",
-        "robust": "Robust: of the average and what is tied with the best, the one of lowest NLL "
-        "while a family of judges is absent is taken.",
+        "everyone": "All judges are kept: only pipelines that use all judges are averaged.",
+        "robust": "Robust takes, of the average and the candidates tied with the best, the one "
+        "with the lowest NLL while a family of judges is absent.",
         "simplest": "The simplest candidate that is tied with the best is taken.",
         "cheapest": "The cheapest candidate that is tied with the best is taken.",
         "fewest": "The candidate with the fewest judges that is tied with the best is taken.",
@@ -364,8 +365,8 @@ def _absences(result: Recommendation) -> list[Block]:
         return [
             heading,
             Paragraph(
-                "Not measured on this page: it takes seconds, and a change of preference does not "
-                "wait for it. The downloaded panel and report have it.",
+                "Not measured on this page, because it takes seconds and would delay every change "
+                "of preference. The downloaded panel and report include it.",
                 quiet=True,
             ),
         ]
@@ -385,12 +386,13 @@ def _method(result: Recommendation, spec: RecommendSpec) -> Method:
     return Method(
         f"In each split every candidate is cross-validated on the {result.n_calibration:,.0f} "
         f"calibration items alone ({spec.folds} folds, ranking and calibration inside); they "
-        "are averaged, or one is taken, as in the end, and scored on the other "
+        "are averaged, or one is taken, as in the exported panel, and scored on the other "
         f"{result.n_evaluation:,.0f}: that mean is the expected NLL above, selection included. The "
         f"panel in the file repeats the choice on all {result.n_items:,} labelled items. Weights "
         f"of the average: over {DRAWS} Bayesian bootstraps of the items, prior × exp(−summed NLL); "
-        f"the prior is {LEAD} for joint over everyone{shared_lead(result)}; the rest is shared "
-        "alike by other pipelines on everyone and on the better half, and by one-coin on the best "
+        f"the prior is {LEAD} for joint over all judges{shared_lead(result)}; the rest is shared "
+        "equally by other pipelines on all judges and on the better half, and by one-coin on the "
+        "best "
         "few. The reference is the paper's default: all judges, one-coin, beta."
     )
 

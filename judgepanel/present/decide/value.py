@@ -79,17 +79,17 @@ def removal_sentence(result: Value) -> str:
     if not math.isfinite(result.removal[0].band.lo):
         return "Not enough splits yet to say how many can go."
     if result.droppable == 0:
-        text = f"No judge is shown to be spare: without the one worth least more than {limit} may "
-        text += "be lost."
+        text = "No judge is shown to be dispensable: leaving out the one worth least may cost more "
+        text += f"than {limit}."
     else:
         row = next(row for row in result.removal if row.m == result.droppable)
         change = with_interval(*row.delta, sign=True)
         who = "the judge" if row.m == 1 else f"the {row.m} judges"
-        text = f"Without {who} worth least no loss above {limit} is seen: {change}."
+        text = f"Leaving out {who} worth least shows no loss above {limit}: {change}."
     lost = next((row for row in result.removal if row.band.above(result.margin)), None)
     if lost is not None:
         change = with_interval(*lost.band, sign=True)
-        text += f" Without {lost.m} NLL is worse: {change}."
+        text += f" Leaving out {lost.m} makes NLL worse: {change}."
     return text
 
 
@@ -218,7 +218,7 @@ def present(result: Value, spec: ValueSpec, view: ValueView = ValueView()) -> li
     blocks = [
         Answer(value_sentence(result)),
         drawing(
-            "what NLL loses without each judge, with intervals; by colour and symbol who "
+            "rise of the NLL without each judge, with intervals; by colour and symbol who "
             "helps, who could go, who fails a check and who is unsettled",
             value_figure,
             result,

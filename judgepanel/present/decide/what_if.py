@@ -28,12 +28,12 @@ from judgepanel.words.sentences import CODING, panel_pipelines, pipeline_name, s
 from judgepanel.words.tables import Column, levels, numbers, text
 
 BY_HAND = (
-    "No interval here knows how the judges were picked. Where labels had a say in it (accuracy, "
-    "worth, the recommendation, trying until it looks best) they look better here than they are "
-    "on new items; only what `recommend` expects allows for choosing."
+    "No interval here allows for how the judges were picked. If labels influenced the choice "
+    "(accuracy, worth, the recommendation, trying until it looks best), the judges look better "
+    "here than on new items; only what `recommend` expects allows for choosing."
 )
 _NAMES = ("these judges", "compared with")
-_FLATTERS = "if labels had a say in who they are, that flatters them."
+_FLATTERS = "if labels influenced the choice of judges, this figure flatters them."
 
 
 def what_if_sentence(result: WhatIf) -> str:
@@ -47,14 +47,13 @@ def _answer(result: WhatIf) -> str:
     change = with_interval(*result.delta, sign=True)
     fewer = with_interval(*-result.delta)
     return {
-        "keep all": f"These {these} are worse than the {other} compared with: NLL {change}.",
-        "curate": f"With these {these}, NLL is lower by {fewer} than with the {other} compared "
-        f"with; {_FLATTERS}",
-        "no loss from keeping": f"The {other} compared with are shown to lose at most 2 % against "
-        f"these {these}, and nothing more: NLL {change} with these.",
-        "no loss from curating": f"These {these} are shown to lose at most 2 % against the {other} "
-        f"compared with: NLL {change}; "
-        f"{_FLATTERS}",
+        "keep all": f"These {these} are worse than the comparison panel ({other}): NLL {change}.",
+        "curate": f"With these {these}, NLL is lower by {fewer} than with the comparison panel "
+        f"({other}); {_FLATTERS}",
+        "no loss from keeping": f"The comparison panel ({other}) is shown to lose at most 2 % "
+        f"against these {these}, and nothing more: NLL {change} with these.",
+        "no loss from curating": f"These {these} are shown to lose at most 2 % against the "
+        f"comparison panel ({other}): NLL {change}; {_FLATTERS}",
         "undecided": f"Undecided: with these {these}, NLL changes by {change}.",
         "tie": f"The same {these} on both sides.",
     }[result.verdict]

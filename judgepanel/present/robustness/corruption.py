@@ -39,9 +39,9 @@ from judgepanel.words.tables import Column, differences, levels, numbers, text
 
 SCENARIO_NAMES = {
     "random_evaluation": "votes at random, when scoring",
-    "random_both": "votes at random, all along",
+    "random_both": "votes at random, throughout",
     "concentrated_evaluation": "votes of some judges, when scoring",
-    "concentrated_both": "votes of some judges, all along",
+    "concentrated_both": "votes of some judges, throughout",
     ABSENT: "judges absent when scoring",
 }
 _DAMAGE = {
@@ -112,7 +112,7 @@ def degrades_sentence(result: Corruption, panel: int = 0) -> str:
     ahead = int(np.count_nonzero(result.delta.value[panel, places] > 0))
     return (
         f"Of {len(places)} conditions, {_everyone(result, 'degrade')} slower than {arm} in "
-        f"{slower}, faster in {faster}, and {len(places) - slower - faster} are not told apart. "
+        f"{slower}, faster in {faster}, and undecided in {len(places) - slower - faster}. "
         f"The panel that starts better has more to lose: the NLL of {everyone} is the lower one in "
         f"{ahead} of them."
     )
@@ -135,7 +135,7 @@ def corruption_table(result: Corruption, scenario: str) -> dict[str, Column]:
                 result.rise[p, places].where(damaged), of="rise"
             ),
             f"accuracy, {result.arms[p]}": levels(result.accuracy[p, places], of="accuracy"),
-            f"points of it lost, {result.arms[p]}": differences(lost, of="drop"),
+            f"accuracy points lost, {result.arms[p]}": differences(lost, of="drop"),
         }
     for p in order[1:]:
         slower = [
@@ -214,7 +214,7 @@ def _method(result: Corruption) -> Method:
     if result.aggregator == AVERAGE:
         again = (
             " The recommended panel is chosen again in every split, from damaged votes where "
-            "they are damaged all along, and reads votes only, not grades. The top k beside it "
+            "they are damaged throughout, and reads votes only, not grades. The top k beside it "
             f"are under {pipeline_name(*COMPARED)}."
         )
     return Method(

@@ -101,7 +101,8 @@ def transfer_sentence(result: DifficultyTransfer, calibrator: str, method: str =
         alone = [cell for cell in (worst, other) if cell.delta.above()]
         if alone:
             p = p_value(min(cell.p_holm for cell in alone))
-            answer += f" Each interval is for one way alone; as both are asked, Holm's {p}."
+            answer += " Each interval is for one direction alone; corrected for testing both "
+            answer += f"(Holm), {p}."
     return f"{answer} {CODING}" if result.measures_coding else answer
 
 
@@ -128,7 +129,7 @@ def difficulty_sentence(result: DifficultyTransfer, calibrator: str) -> str:
     else:
         means, what = "Items called easy are not easier for this panel", "called easy"
     return (
-        f"{means}: on the items {what} the panel of all items is "
+        f"{means}: on the items {what} the panel fitted on all items is "
         f"right {right[0]} of the time (NLL {nll[0]}), on the others {right[1]} (NLL {nll[1]})."
     )
 
@@ -142,7 +143,7 @@ def remedy_sentence(result: DifficultyTransfer, calibrator: str) -> str:
         if not math.isfinite(cell.gain.lo):
             return ""
         if not any(cell.gain):
-            parts.append(f"{METHOD_NAMES[method]} calibration gives what the plain one gives")
+            parts.append(f"{METHOD_NAMES[method]} calibration gives the same as plain calibration")
             continue
         verdict = "changes nothing that can be shown"
         if cell.gain.below():

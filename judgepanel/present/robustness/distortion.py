@@ -32,8 +32,8 @@ DISTORTION_NAMES = {
     "square_root": "square root",
     "noise_weak": "weak noise",
     "noise_strong": "strong noise",
-    "binary_noise": "turned around at random",
-    "inversion": "turned around",
+    "binary_noise": "inverted at random",
+    "inversion": "inverted",
     "shuffle": "shuffled",
 }
 _ROW = 46
@@ -137,11 +137,12 @@ def present(
         Method(
             f"The one-coin score of {all_judges(result.n_judges)}, as a probability r, is "
             "distorted on calibration and evaluation items alike: r², √r, r plus normal noise "
-            f"(standard deviations {spec.weak:g} and {spec.strong:g}), turned around in "
-            f"{percent(spec.turned)} of the items, turned around everywhere, and shuffled. "
+            f"(standard deviations {spec.weak:g} and {spec.strong:g}), inverted in "
+            f"{percent(spec.turned)} of the items, inverted everywhere, and shuffled. "
             "Calibrators are then fitted as everywhere else. The kinds are the paper's; it gives "
-            "no levels of noise. Temperature, Platt, beta and isotonic may not turn a score round, "
-            "so they end at the base rate where it is; the paper's clipped beta may."
+            "no levels of noise. Temperature, Platt, beta and isotonic may not invert a score, so "
+            "they end at the base rate where it is inverted; the paper's clipped beta may invert "
+            "it."
         ),
     ]
 

@@ -38,7 +38,7 @@ def jury_sentence(result: Jury) -> str:
     alone = _share(result.independent[-1])
     text = (
         f"A majority of all {result.n_judges:,} errs on {error} of new items; independent judges "
-        f"of the same accuracies would on {alone}."
+        f"of the same accuracies would err on {alone}."
     )
     if result.gap[-1].above():
         text += f" Dependence costs {_share(result.gap[-1])} of the items."
@@ -61,7 +61,7 @@ def bound_sentence(result: Jury) -> str:
     bound = float(result.jury_bound[-1])
     allowed = f"at most {percent(bound)}" if bound >= FLOOR else "under 0.01 %"
     text = (
-        f"The jury bound lets the best weighting of {result.n_judges:,} independent judges err on "
+        f"By the jury bound, the best weighting of {result.n_judges:,} independent judges errs on "
         f"{allowed}; the one-coin vote errs on {_share(result.one_coin[-1])}."
     )
     if result.one_coin[-1].above(bound):
@@ -127,7 +127,7 @@ def jury_figure(result: Jury) -> go.Figure:
             hovertemplate=f"{name}, %{{x:.0f}} judges: %{{y:.2%}}<extra></extra>",
         )
     for name, bound, dash, width in (
-        ("majority, were they independent", result.independent.value, "solid", 2.0),
+        ("majority, if independent", result.independent.value, "solid", 2.0),
         ("jury bound", result.jury_bound, "dash", 1.5),
         ("Hoeffding, majority", result.hoeffding_majority, "dashdot", 1.5),
     ):

@@ -135,8 +135,8 @@ def present(
             f"are there ({percent(result.coverage, 3)}) and {result.n_calibration:,} labels; "
             f"{result.n_evaluation:,} new items evaluate. Accuracies are uniform in the band, "
             "votes share one Gaussian factor, items are equally hard. A cell has a winner where "
-            "the interval that holds for all cells together leaves 0 out. Nothing here is measured "
-            "on your votes but what is said of this panel."
+            "the interval that holds for all cells together leaves 0 out. Only the figures of "
+            "this panel are measured on your votes."
         ),
     ]
 

@@ -48,7 +48,8 @@ def permutation_sentence(result: Permutation) -> str:
         )
         text += _real(result)
     else:
-        text = f"With permuted labels it falls back to the base rate: {permuted}, base rate {null}."
+        text = "With permuted labels the pipeline falls back to the base rate: "
+        text += f"{permuted}, base rate {null}."
         text += f" {_real(result)}"
     return f"{text} {CODING}" if result.measures_coding else text
 
@@ -57,7 +58,7 @@ def _real(result: Permutation) -> str:
     real = f"NLL {level(*result.nll)}, {p_value(result.p)}"
     if result.p < ALPHA:
         return f"With the real labels it does better: {real}."
-    return f"The real labels are not told from permuted ones: {real}."
+    return f"The real labels are not told apart from permuted ones: {real}."
 
 
 def permutation_figure(result: Permutation) -> go.Figure:

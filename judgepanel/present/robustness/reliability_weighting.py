@@ -128,7 +128,9 @@ def present(result: ReliabilityWeighting, spec: ReliabilityWeightingSpec) -> lis
     """Present the change of the NLL with each weighting of the comparisons."""
     missing = ""
     if not any(result.features):
-        missing = "The votes bring no numeric item features: only what votes say is tried."
+        missing = (
+            "These votes have no numeric item features, so only signals from the votes are tried."
+        )
     return [
         Answer(weighting_sentence(result)),
         Paragraph(
@@ -151,7 +153,7 @@ def present(result: ReliabilityWeighting, spec: ReliabilityWeightingSpec) -> lis
             "alike. 'Equivalent' needs a test of its own: two one-sided t-tests at 5 %, the same "
             "as a 90 % interval inside the margin, on our variance, which knows that panels are "
             "refitted. The last p takes the fitted panels as given and is for comparison only. The "
-            "paper finds all such effects equivalent to none on preference data; items judges "
+            "paper finds all such effects equivalent to zero on preference data; items judges "
             "disagree on can matter more here, since they tell good judges from bad ones and a sum "
             "of votes that err together is too sure of the others."
         ),

@@ -51,7 +51,7 @@ def conformal_sentence(result: Conformal, level: int) -> str:
     meant = percent(result.levels[level])
     kinds = result.kinds[0, level, 0]
     text = (
-        f"Sets meant for {meant} hold the true label of {held} of the items: "
+        f"Sets at the {meant} level contain the true label of {held} of the items: "
         f"{share_text(float(kinds[1] + kinds[2]))} of the sets name one label, "
         f"{share_text(float(kinds[3]))} hold both and {share_text(float(kinds[0]))} none."
     )
@@ -154,7 +154,7 @@ def present(
     blocks = _level(result, first, view.grouping)
     for level in reversed(range(len(result.levels)) if view.level is None else ()):
         if level != first:
-            blocks.append(Heading(f"Sets meant for {percent(result.levels[level])}", 3))
+            blocks.append(Heading(f"Sets at level {percent(result.levels[level])}", 3))
             blocks += _level(result, level, view.grouping)
     return [*blocks, _method(result)]
 
@@ -178,11 +178,12 @@ def _level(result: Conformal, level: int, chosen: Grouping | None) -> list[Block
 
 def _method(result: Conformal) -> Method:
     return Method(
-        f"{fitted_on(result)} the calibration items but for {result.n_slice:,.0f}, which are held "
-        "out of all other fits. The "
-        "probability those give their own label sets the threshold: a set holds every label that "
-        "is not less credible than that. Plain sets promise coverage over all items; sets within "
-        "groups have a threshold a group and promise it there. The promise is about the mean over "
+        f"{fitted_on(result)} the calibration items except {result.n_slice:,.0f}, which are held "
+        "out of all other fits. The probabilities given to the true labels of those items set the "
+        "threshold: a set contains every label that is at least that credible. Plain sets promise "
+        "coverage over all items; sets within "
+        "groups have one threshold per group and promise it there. The promise is about the mean "
+        "over "
         "slices and items that are drawn alike."
     )
 

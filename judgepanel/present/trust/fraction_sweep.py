@@ -76,7 +76,7 @@ def _answer(result: FractionSweep, calibrator: str) -> str:
     near = f"within {_share(result.within)} of what {most} give ({reached})"
     if needed.at_start:
         more = "" if hi == share else f", perhaps up to {_share(hi)},"
-        return f"{_share(share)} of the items ({labels}) or fewer{more} reach {near}."
+        return f"{_share(share)} of the items ({labels}) or fewer{more} come {near}."
     span = f"[{_share(lo)}, {_share(hi)}]"
     return f"{_share(share)} of the items {span} ({labels}) are enough to come {near}."
 
@@ -197,7 +197,7 @@ def _shares(result: FractionSweep, calibrator: str, view: SweepView) -> list[Blo
     reading = why_sentence(result, calibrator)
     if view.fraction is not None:
         reading += f" This analysis calibrates on {100.0 * view.fraction:g} %."
-    reading += " Dashed upright line: the share that is enough."
+    reading += " Dashed vertical line: the share that is enough."
     return [
         Answer(share_sentence(result, calibrator)),
         drawing("every share of the items", fraction_sweep, result, calibrator, chosen),
@@ -214,7 +214,7 @@ def _method(result: FractionSweep) -> Method:
         "ranked and weighted, and calibrators fitted, on the share alone. Intervals are for new "
         "items and panels fitted on that many labels: Var = v/N + s_tr² (1/S + n_cal/n_eval), and "
         "n_cal/n_eval is what widens them. An exported panel is fitted on all labels whatever the "
-        f"share; the share decides what its measured NLL is of.{again}"
+        f"share; the share decides how many labels the measured NLL refers to.{again}"
     )
 
 

@@ -60,7 +60,7 @@ def _verdict(result: Items, g: int) -> str:
     right, stated = result.accuracy[AFTER, g], float(result.confidence[AFTER, g])
     if right.below(stated):
         return " (too sure)"
-    return " (too timid)" if right.above(stated) else ""
+    return " (too cautious)" if right.above(stated) else ""
 
 
 def _stratum(name: str) -> str:
@@ -142,7 +142,8 @@ def _strata(result: Items, grouping: StratumGrouping) -> list[Block]:
     if grouping == "errors":
         blocks.append(
             Paragraph(
-                "The label is in these strata, so accuracy is high or low in them by construction.",
+                "These strata are defined by the label, so accuracy is high or low in them by "
+                "construction.",
                 quiet=True,
             )
         )
@@ -154,8 +155,8 @@ def _method(result: Items) -> Method:
         f"{fitted_on(result)} one part of the items. "
         "An item's probability is the mean over the splits that held it out; 'p from' and "
         "'p to' are the central 95 % of them. NLL is the mean surprise at its label. Disagreement "
-        "is 0 where all votes are alike and 1 where they are half against half; strata are its "
-        "thirds, equal values together. It counts the votes of all judges of the analysis. The "
+        "is 0 where all votes are alike and 1 where they are evenly split; strata are its thirds, "
+        "with equal values kept together. It counts the votes of all judges of the analysis. The "
         "table that the command writes has every item."
     )
 

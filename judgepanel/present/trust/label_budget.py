@@ -244,7 +244,7 @@ def _method(result: LabelBudget) -> Method:
         "calibrators fitted, on those labels alone. Intervals are for new items and panels fitted "
         "on n labels. The band holds at all budgets together, and the joint p tests that there is "
         f"no difference at any of them. 'Next {NEXT} buy' reads a fitted curve a + b n^-c; its "
-        f"interval holds the doubt about the scores, not that about the form of the curve.{again}"
+        f"interval covers the uncertainty of the scores, not of the form of the curve.{again}"
     )
 
 

@@ -79,7 +79,7 @@ def _still_falls(result: LabelBudget, c: int) -> str:
     gain = result.gain[c, -1, -1]
     if not (gain.above() and gain.value > result.within * result.nll.value[c, -1, -1]):
         return ""
-    buy = f"the next {NEXT} labels buy about {with_interval(*gain)} NLL"
+    buy = f"the next {NEXT} labels lower NLL by about {with_interval(*gain)}"
     return f"No plateau yet: {buy}. So far, "
 
 
@@ -128,8 +128,8 @@ def next_sentence(result: LabelBudget, calibrator: str) -> str:
     text = f"{have}: the next {NEXT} would lower NLL by about {with_interval(*gain)}."
     if not result.curve_b[c, -1] > 0:
         text = (
-            f"{have}: the curve does not fall, so the next {NEXT} are not shown to buy you "
-            f"anything (at most {fixed(float(gain.hi), 3)} NLL)."
+            f"{have}: the curve does not fall, so the next {NEXT} are not shown to help (at most "
+            f"{fixed(float(gain.hi), 3)} NLL)."
         )
     if result.extrapolates:
         text += (
@@ -213,7 +213,7 @@ def reading_sentence(result: LabelBudget, calibrator: str) -> str:
     if result.needed_for(calibrator, result.arms[-1]) is not None:
         low = f": the estimate itself is too low after {_splits(result)}"
         end = "" if result.settled else f", the upper end of their interval{low}"
-        text += f" Dashed upright line: the labels that come near the plateau{end}."
+        text += f" Dashed vertical line: the labels that come near the plateau{end}."
     return text
 
 

@@ -139,10 +139,10 @@ def error_sentence(result: Reliability, bins: int) -> str:
         before = f"; before calibration it was {fixed(result.ece.value[BEFORE, b], 3)}"
     return (
         f"{start} gap between stated and right averages {fixed(alone, 3)} within one "
-        f"split (ECE, {bins} bins), where a panel whose every probability is right would show "
-        f"{fixed(luck, 3)} by chance. The mean over the panels of all splits is off by {ece}, by "
-        f"chance {_chance(result, b)}: {verdict} ({p_value(p)}). Corrected for the noise of items "
-        f"that is {fixed(float(result.ece_corrected[AFTER, b]), 3)}{before}."
+        f"split (ECE, {bins} bins), where a perfectly calibrated panel would show "
+        f"{fixed(luck, 3)} by chance. The mean over the panels of all splits is off by {ece}, "
+        f"against {_chance(result, b)} by chance: {verdict} ({p_value(p)}). Corrected for the "
+        f"noise of items it is {fixed(float(result.ece_corrected[AFTER, b]), 3)}{before}."
     )
 
 
@@ -154,9 +154,9 @@ def slope_sentence(result: Reliability) -> str:
     if hi < 1.0:
         verdict = "its probabilities are too extreme"
     elif lo > 1.0:
-        verdict = "its probabilities are too timid"
+        verdict = "its probabilities are too cautious"
     else:
-        verdict = "nothing shows that its probabilities are too extreme or too timid"
+        verdict = "nothing shows that its probabilities are too extreme or too cautious"
     text = f"Calibration slope {with_interval(slope, lo, hi, 3)}, where 1 is right: {verdict}."
     before = result.slope.value[BEFORE]
     if math.isfinite(before) and result.calibrator != "none":
@@ -359,8 +359,9 @@ def _method(result: Reliability) -> Method:
         f"{fitted_on(result)} one part of the items, and the other items are given "
         "a probability. An item is held out in about half of "
         "the splits; it counts once all the same, in parts where its confidence falls into several "
-        "bins. Intervals are Wilson's on an effective number of items, which groups and panels "
-        "that differ from split to split lower. ECE is the mean gap between stated and right over "
+        "bins. Intervals are Wilson's on an effective number of items, which is lower with groups "
+        "and with panels that differ from split to split. ECE is the mean gap between stated and "
+        "right over "
         "the bins. By chance: labels drawn from the panel's own probabilities. Slope and "
         f"intercept: labels regressed on the stated log-odds. {arm_name(5)} and the like are "
         "ranked on the calibration items of each split."

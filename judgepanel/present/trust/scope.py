@@ -321,7 +321,7 @@ _CHECK_WORDS = {
     "P0": "Counts on the labelled items: the share of the rarer label, and judges that give one "
     "verdict on nearly every item or are right (or wrong) on every one.",
     "P1": "Counts on the labelled items; a coded tie is a verdict that was read. Below 90 % a "
-    "judge should be looked at, at 70 % or less the filter drops it. A judge is below chance when "
+    "judge needs review; at 70 % or less the filter drops it. A judge is below chance when "
     "an exact binomial test says so, Holm over judges at 2.5 %. The paper's rule (accuracy below "
     ".5 by 2 Wald standard errors) stands in the table: with few votes it flags judges for a "
     "single wrong one.",
@@ -331,16 +331,16 @@ _CHECK_WORDS = {
     "all judges are shown to beat the best fifth, the better half is not better than all, and the "
     "last tenth is neither shown to cost nor shown to add nothing. The paper's P2 asks only for an "
     "NLL above .005, a floor that belongs to labels of one class; it is shown and decides nothing.",
-    "P3": "Whether a vote is missing is held against the label, against how often the other "
+    "P3": "Whether a vote is missing is tested against the label, against how often the other "
     "judges are right on that item, and against item features, for each judge and for all "
     "together; p-values are adjusted by Holm. Then aggregators are compared on the same splits, "
-    "with everyone and without judges that miss 5 % of the items or more.",
+    "with all judges and without those that miss 5 % of the items or more.",
 }
 
 
 _GRADE_WORDS = (
     " The order of grades is tested in the same step-down procedure, by permutation: grades in "
-    "reverse order should be looked at, and so should grades that order the items although the "
+    "reverse order need review, and so do grades that order the items although the "
     "votes cut from them are constant or below chance."
 )
 

@@ -42,7 +42,7 @@ def scope_sentence(result: Scope) -> str:
             last = course.n_judges - int(course.sizes[course.last])
             text += f" Whether the last {counted(last, 'judge')} matter is undecided."
     else:
-        start = "No" if worst.outcome == "fail" else "Yes, but look"
+        start = "No" if worst.outcome == "fail" else "Yes, with reservations"
         passes = "passes" if passed == 1 else "pass"
         text = f"{start}: {headline(result, worst)}; {passed} of {total} checks {passes}{apart}."
     return f"{text} {CODING}" if result.measures_coding else text
@@ -147,7 +147,7 @@ def _gaps(result: Scope) -> str:
         best = min(better, key=lambda arm: arm.switch.value)
         return f"{AGGREGATOR_NAMES[best.aggregator]} would save {with_interval(*-best.switch)} NLL"
     if result.missing.n_related:
-        return "missing votes are not a matter of chance"
+        return "votes are not missing at random"
     return ""
 
 

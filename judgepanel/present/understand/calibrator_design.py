@@ -131,7 +131,8 @@ def present(
             "The lines are fitted to all labelled items, with scores that do not know their own "
             "label. The table is out of sample, as everywhere. Spearman ρ compares the order of "
             "the evaluation items before and after; it is 1 where a calibrator keeps the order. "
-            "The column 'constant score' is what no judge at all gets through the same calibrator."
+            "The column 'constant score' is the NLL of a constant score, without any judge, "
+            "through the same calibrator."
         ),
     ]
 

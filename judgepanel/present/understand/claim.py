@@ -48,8 +48,9 @@ from judgepanel.words.tables import Column, numbers, text
 
 JOINT_TITLE = "Votes seen jointly"
 _CLAIM = (
-    f"The paper ({PAPER}) says that calibration reverses a habit: before it, a few accurate judges "
-    "beat them all; after it, all beat the few. Its NLLs of 0.006 to 0.02 are what comes out when "
+    f"The paper ({PAPER}) says that calibration reverses the usual advice: before it, a few "
+    "accurate judges beat all judges; after it, all judges beat the few. Its NLLs of 0.006 to "
+    "0.02 are what comes out when "
     "every item is written as 'label 1, vote = the judge was right', which can be done to any "
     "labelled votes. Below are the same votes, judges and splits under that coding, which "
     f"{MEASURES_CODING}, and under honest labels; each step changes one thing."
@@ -259,8 +260,8 @@ def _method() -> Method:
         "free signs. Honest labels are those of the file where they are balanced; otherwise each "
         "pair is used with its swap. Intervals are for new items, "
         "Var = v/N + s_tr² (1/S + n_cal/n_eval). The reversal is shown where the interval of "
-        "NLL(top-k) - NLL(all) lies below 0 before calibration and above 0 after it; it is not "
-        "there where one of the two lies on the other side. The maps are drawn from a fit to all "
+        "NLL(top-k) - NLL(all) lies below 0 before calibration and above 0 after it; it is absent "
+        "where one of the two lies on the other side. The maps are drawn from a fit to all "
         "labelled items."
     )
 

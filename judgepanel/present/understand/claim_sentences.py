@@ -37,7 +37,7 @@ STEP_NAMES = {
 _OUTCOMES: dict[Outcome, str] = {
     "appears": "shown",
     "points that way": "not shown",
-    "does not appear": "not there",
+    "does not appear": "absent",
     "undecided": "undecided",
 }
 
@@ -192,10 +192,10 @@ def _why(result: Claim, name: str) -> str:
         else ""
     )
     return {
-        "raw_one_class": "The sum of the votes is read as a probability as it is." + leak,
+        "raw_one_class": "The sum of the votes is used directly as a probability." + leak,
         "paper": "The map may learn an intercept, and 'label 1' is all there is to learn.",
-        "paper_monotone": "A map that may not fall cannot turn sure zeros into ones; what is left "
-        "is near a constant score's.",
+        "paper_monotone": "A map that may not fall cannot turn confident zeros into ones; the "
+        "result is near a constant score's.",
         "paper_unclipped": "Clipping hides how sure the sum was; for labels of one class that "
         "matters little.",
         "paper_temperature": "One slope and no intercept: nothing about the coding can be learned"
@@ -203,7 +203,8 @@ def _why(result: Claim, name: str) -> str:
         "raw_honest": "Raw scores are the same under either coding." + dropped,
         "honest_clipped": "The same recipe on the same votes: only the labels have changed."
         + dropped,
-        "honest_random": "A coin in place of both orders at once." + by_coin,
+        "honest_random": "Each pair is swapped by a coin instead of being used in both orders."
+        + by_coin,
         "honest_monotone": "With honest labels the map rises by itself."
         if not result.falling[result.row("honest_clipped"), -1]
         else "In some splits the free map falls even here.",
@@ -249,7 +250,7 @@ def published_sentence(result: Claim) -> str:
         f"The paper's plain vote fraction under beta gets {fixed(min(values), 3)} to "
         f"{fixed(max(values), 3)} on four benchmarks of very different difficulty; a constant "
         f"score gets {fixed(constant, 3)} here. Its temperature row, which has no intercept, is "
-        "thirty times its beta row and more. Both are what one-class coding gives. This "
+        "at least thirty times its beta row. Both are what one-class coding gives. This "
         f"{MEASURES_CODING}."
     )
 

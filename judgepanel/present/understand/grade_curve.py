@@ -39,7 +39,9 @@ def grade_sentence(curve: GradeCurve) -> str:
     """Compare the votes nearest to the threshold with those farthest from it."""
     judge, at = plain(curve.judge, 60), f"the threshold {sig(curve.threshold)}"
     if len(curve.voted) == 1:
-        return f"Grades of {judge} are all as far from {at}, so they tell no more than its votes."
+        return (
+            f"Grades of {judge} are all equally far from {at}, so they tell no more than its votes."
+        )
     near, far = (share_level(*curve.accuracy[band]) for band in (0, -1))
     ends = _ends(curve)
     shown = "Grades tell more than votes" if curve.tells else "Grades are not shown to tell more"

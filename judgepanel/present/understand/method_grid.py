@@ -82,7 +82,7 @@ def grid_sentence(result: MethodGrid) -> str:
 def _ties(result: MethodGrid) -> str:
     tied, others = int(result.tied.sum()) - 1, result.tied.size - 1
     if tied == 0:
-        return f"every other of {counted(result.tied.size, 'pair')} is told apart from it"
+        return f"it is told apart from {'all ' * (others > 1)}{counted(others, 'other pair')}"
     if tied == others:
         who = f"none of the {others} other pairs" if tied > 1 else "the other one"
         return f"{who} is {'' if tied > 1 else 'not '}told apart from it"

@@ -33,11 +33,11 @@ def ablation_sentence(result: PipelineAblation) -> str:
         alone = fixed(float(result.nll.value[-1, result.steps.index("1+3")]), 3)
         text += f"Without the correction {CALIBRATED[result.calibrator]} alone gets {alone}. "
     held = " and ".join(
-        f"sets meant for {percent(level)} hold the label of "
+        f"sets at the {percent(level)} level contain the label of "
         f"{percent(float(result.coverage.value[i, -1]), 3)}"
         for i, level in enumerate(result.levels)
     )
-    text += f"Of the items left over, {held}."
+    text += f"Of the held-out items, {held}."
     return f"{text} {CODING}" if result.measures_coding else text
 
 
@@ -110,8 +110,8 @@ def present(result: PipelineAblation, spec: PipelineAblationSpec) -> list[Block]
             "The steps of the paper: 1 sums the votes, 2 corrects the score with item features "
             "where there are any, 3 calibrates, 4 adds conformal sets from a slice of the "
             f"calibration items ({result.n_slice:,.0f} here) that nothing else was fitted to. "
-            "Every step sees calibration items only; each step's figures are scores of the items "
-            "left over."
+            "Every step sees calibration items only; each step's figures are scores of the "
+            "held-out items."
         ),
     ]
 

@@ -90,7 +90,7 @@ def test_every_correlation_is_a_line_and_the_panel_at_hand_is_placed():
 def test_errors_too_small_for_the_axis_are_left_out():
     result = run(JURY, votes(), JurySpec(SETTINGS), jobs=1)
     tiny = replace(result, independent=Interval.full(len(result.k), FLOOR / 10, "share"))
-    alone = trace(jury_figure(tiny), "majority, were they independent")
+    alone = trace(jury_figure(tiny), "majority, if independent")
     assert np.isnan(alone.y).all()
     figure = jury_figure(result)
     np.testing.assert_array_equal(trace(figure, "majority, observed").y, result.majority.value)
