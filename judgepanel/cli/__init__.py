@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InputError as error:
         return refuse(str(error))
     except KeyboardInterrupt:
-        refuse("interrupted; nothing was written.")
+        refuse("interrupted.")
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

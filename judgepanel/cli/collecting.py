@@ -103,15 +103,15 @@ def _write_votes(votes: VoteMatrix, folder: Path) -> None:
 
 def _estimate_text(rows: tuple[Estimate, ...], spent: float) -> str:
     lines = [
-        f"{row.judge}: {row.calls:,} calls, about {row.tokens_in:,.0f} tokens in, at most "
-        f"{dollars(row.dollars)}, about {_time(row.seconds)}"
+        f"{row.judge}: {row.calls:,} calls, about {row.tokens_in:,.0f} tokens in, about "
+        f"{dollars(row.dollars)} if answers are as long as allowed, about {_time(row.seconds)}"
         for row in rows
     ]
     calls, most = sum(row.calls for row in rows), sum(row.dollars for row in rows)
     longest = max(row.seconds for row in rows)
     before = f"; {dollars(spent)} were spent before" if spent else ""
     total = (
-        f"In all {calls:,} calls, at most {dollars(most)}, about {_time(longest)} if a call takes "
+        f"In all {calls:,} calls, about {dollars(most)}, about {_time(longest)} if a call takes "
         f"{SECONDS_A_CALL:.0f} s{before}."
     )
     return "\n".join([*lines, total])

@@ -25,7 +25,9 @@ def dollars(amount: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Of one judge: remaining calls, tokens in, an upper bound in dollars, approximate seconds.
+    """Of one judge: remaining calls, about how many tokens in, dollars, and seconds.
+
+    ``dollars`` assumes answers as long as the judge's ``max_tokens``.
 
     ``seconds`` assumes ``SECONDS_A_CALL`` per call within the judge's limits.
     """

@@ -170,13 +170,33 @@ def _extended(
     chunks: Sequence[Chunk],
     gate: Gate,
 ) -> Generator[PartialT, None, None]:
-    """The partial of one chunk more each time, all in the memory of the first."""
+    """The partial of one chunk more each time, all in the memory of the first.
+
+    Ctrl-C waits for the chunk under way: half of it added would be in no count of splits.
+    """
     partial: PartialT | None = None
     for chunk in chunks:
         _pass(gate)
-        with one_thread():
+        with one_thread(), _interrupt_later() as interrupts:
             partial = extend(votes, spec, chunk, partial)
         yield partial
+        if interrupts:
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def _interrupt_later() -> Iterator[list[object]]:
+    """Collect what Ctrl-C sends meanwhile, in place of raising it."""
+    interrupts: list[object] = []
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield interrupts
+        return
+    signal.signal(signal.SIGINT, lambda *received: interrupts.append(received))
+    try:
+        yield interrupts
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def merged(

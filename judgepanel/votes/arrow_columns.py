@@ -180,9 +180,13 @@ def texts_of(values: pa.Array, name: str) -> tuple[np.ndarray, pa.Array]:
 def _words(values: pa.Array) -> pa.Array:
     """Return the distinct values as texts."""
     kind = values.type
+    if pa.types.is_floating(kind) and not pa.types.is_float64(kind):
+        # Their own digits: .7 in single precision is .699999988079071 in double precision.
+        numbers = values.to_numpy(zero_copy_only=False)
+        texts = [str(number) for number in numbers]
+        return pa.array(np.where(values.is_null().to_numpy(False), "", texts), pa.string())
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        plain = values.cast(pa.float64()) if pa.types.is_floating(kind) else values
-        return pa.array([_text(value) for value in plain.to_pylist()], pa.string())
+        return pa.array([_text(value) for value in values.to_pylist()], pa.string())
     texts = values.cast(pa.string())
     texts.validate(full=True)
     return texts.fill_null("")

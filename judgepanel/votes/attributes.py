@@ -16,15 +16,15 @@ from judgepanel.votes.remedies import CORRECT_CELL, RENAME_COLUMN, correct_or_na
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import (
     ALLOWED_LABELS,
-    MISSING_WORDS,
     UNKNOWN,
     decimal_of,
     distinct,
+    is_missing,
     is_verdict,
     verdicts_of,
 )
 
-_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*", re.ASCII)
+THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*", re.ASCII)
 _SHIELDED = re.compile(r"['\s]")
 """What :func:`unshield` may take away."""
 _INFINITE = frozenset({"inf", "infinity"})
@@ -33,7 +33,7 @@ _INFINITE = frozenset({"inf", "infinity"})
 def is_numeric_word(text: str) -> bool:
     """Whether a feature cell with this text would be read as a number or as missing."""
     plain = decimal_of(text)
-    return text != "" and (_is_missing(text) or is_number(plain) or _is_infinite(text))
+    return text != "" and (is_missing(text) or is_number(plain) or _is_infinite(text))
 
 
 def is_group_word(text: str) -> bool:
@@ -201,13 +201,13 @@ def typed_column(table: RawTable, column: str, rows: NDArray[np.intp]) -> pd.Ser
     codes, words = distinct(table.frame[column])
     picked = codes[rows]
     commas = [word for word in words if "," in word]
-    thousands = bool(commas) and all(map(_THOUSANDS.fullmatch, commas))
+    thousands = bool(commas) and all(map(THOUSANDS.fullmatch, commas))
     numeric = all(word.strip() == "" or is_numeric_word(word.strip()) for word in words)
     if thousands or not numeric:
         texts = [unshield(word, is_numeric_word) for word in words]
         return pd.Series(np.array(texts, dtype=object)[picked], dtype="str")
     plain = (decimal_of(word.strip()) for word in words)
-    numbers = np.array([np.nan if _is_missing(word) else float(word) for word in plain])
+    numbers = np.array([np.nan if is_missing(word) else float(word) for word in plain])
     values = numbers[picked]
     if np.isinf(values).any():
         index = int(rows[np.argmax(np.isinf(values))])
@@ -221,10 +221,6 @@ def typed_column(table: RawTable, column: str, rows: NDArray[np.intp]) -> pd.Ser
             remedy=CORRECT_CELL,
         )
     return pd.Series(values)
-
-
-def _is_missing(text: str) -> bool:
-    return text.strip().lower() in MISSING_WORDS
 
 
 def _is_infinite(text: str) -> bool:

@@ -54,7 +54,10 @@ _TAR, _TAR_AT = b"ustar", 257
 _FOREIGN = (
     (ZIP, "a ZIP archive"),
     (b"FEA1", "a Feather file of version 1; write it again as version 2"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook; save it as .xlsx"),
+    (
+        b"\xd0\xcf\x11\xe0",
+        "an old or protected Excel workbook; save it as .xlsx without password",
+    ),
     (b"%PDF", "a PDF document"),
     (b"\x89PNG", "a picture"),
     (b"\xff\xd8\xff", "a picture"),

@@ -37,9 +37,9 @@ from judgepanel.votes.table import (
 
 ZIP = b"PK\x03\x04"
 _BOOK = "xl/workbook.xml"
-_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
-_CELL = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
-_PIECE, _LONGEST_CELL = 1 << 20, 16
+_CELL = re.compile(rb"\br\s*=\s*[\"']([A-Z]{0,3})([0-9]{1,7})[\"']")
+"""The reference of a cell, or the number of a row."""
+_PIECE, _LONGEST_CELL = 1 << 20, 64
 _BLOCK = 10_000
 _Row = tuple[int, list[Any]]
 
@@ -102,9 +102,10 @@ def _check_extent(data: bytes) -> None:
         if sum(member.file_size for member in members) > limits.MAX_UNPACKED:
             raise too_large_unpacked()
         for member in members:
-            if _SHEET.fullmatch(member.filename):
-                with archive.open(member) as sheet:
-                    check_size(*_extent(sheet))
+            # Any part may be a sheet: relationships between parts say which.
+            if member.filename.lower().endswith(".xml"):
+                with archive.open(member) as part:
+                    check_size(*_extent(part))
 
 
 def _extent(sheet: IO[bytes]) -> tuple[int, int]:
@@ -205,7 +206,7 @@ def _held(cell: Any) -> bool:
 def _text(cell: Any) -> str:
     """Return a cell as a spreadsheet shows it; whole numbers without stored decimals."""
     if isinstance(cell, bool):
-        return str(int(cell))
+        return "true" if cell else "false"
     if isinstance(cell, float):
         return str(int(cell)) if cell.is_integer() and abs(cell) < 2**53 else repr(cell)
     if isinstance(cell, datetime | date | time):

@@ -72,9 +72,22 @@ def _array(values: pd.Series) -> pa.Array:
     """Return the cells as an Arrow array; a column of mixed types becomes text."""
     try:
         array = pa.Array.from_pandas(values)
+        if _is_extension(array.type):
+            array = _texts(values)
     except (pa.ArrowException, TypeError):
-        array = pa.array([_text(value) for value in values.tolist()], pa.string())
+        array = _texts(values)
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def _is_extension(kind: pa.DataType) -> bool:
+    """Whether values are of a type of pandas' own, such as intervals or periods."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return isinstance(kind, pa.BaseExtensionType)
+
+
+def _texts(values: pd.Series) -> pa.Array:
+    return pa.array([_text(value) for value in values.tolist()], pa.string())
 
 
 def _text(value: Any) -> str | None:

@@ -11,13 +11,14 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from judgepanel.votes import limits
-from judgepanel.votes.errors import InputError, listed, quote_value
+from judgepanel.votes.errors import InputError, first_repeated, listed, quote_value
 from judgepanel.votes.remedies import EXPORT_AGAIN, RECORDS
 from judgepanel.votes.table import too_large_unpacked
 
@@ -28,6 +29,8 @@ _BLOCK = 1 << 24
 _ALLOWED = 'a list of objects, such as [{"item_id": "q1", "label": 1, "judge-a": 1}]'
 _LISTED = 8
 _BOM = b"\xef\xbb\xbf"
+Path = tuple[str, ...]
+"""The keys that lead to a value."""
 
 
 def decoded(data: bytes) -> Any:
@@ -97,7 +100,8 @@ def lines_of(data: bytes, path: str | None = None) -> bytes:
     """Return the records of a document, one object per line; ``path`` leads to their list.
 
     An object inside a record becomes columns; a list of objects inside a record becomes one row per
-    object, joined with the rest of the record.
+    object, joined with the rest of the record. A column has the name of its key, or the whole path
+    to it where several keys of a record have that name.
 
     Raises
     ------
@@ -105,8 +109,13 @@ def lines_of(data: bytes, path: str | None = None) -> bytes:
         Not JSON, beyond the limits, no list of objects, no such list, or without a path several
         lists that may be the records.
     """
-    records = enumerate(_records(_decoded(data), path), start=1)
-    lines = _written(line for number, record in records for line in _lines(record, number))
+    records = _records(_decoded(data), path)
+    shared = _shared(records)
+    lines = _written(
+        line
+        for number, record in enumerate(records, start=1)
+        for line in _lines(record, number, shared)
+    )
     if not lines:
         raise InputError("a JSON list without records", allowed=_ALLOWED, remedy=EXPORT_AGAIN)
     return lines
@@ -117,24 +126,48 @@ def flat_lines(data: bytes) -> bytes:
 
     A line that is not a record is unchanged, for the reader to refuse.
     """
+    # Read twice, because all records together would take many times the memory of their text.
+    shared = _shared(filter(None, map(_record, _texts(data))))
     return _written(
         line
-        for number, text in enumerate(io.BytesIO(data.removeprefix(_BOM)), start=1)
-        for line in _unfolded(text.rstrip(b"\n"), number)
+        for number, text in enumerate(_texts(data), start=1)
+        for line in _unfolded(text, number, shared)
     )
 
 
-def _unfolded(text: bytes, number: int) -> Iterable[bytes]:
+def _texts(data: bytes) -> Iterator[bytes]:
+    return (text.rstrip(b"\n") for text in io.BytesIO(data.removeprefix(_BOM)))
+
+
+def _unfolded(text: bytes, number: int, shared: Container[str]) -> Iterable[bytes]:
+    record = _record(text)
+    return [text] if record is None else _lines(record, number, shared)
+
+
+def _record(text: bytes) -> dict[str, Any] | None:
+    """Return the object on a line; None if there is none."""
     try:
         record = _decoded(text)
     except InputError:
-        return [text]
-    return _lines(record, number) if isinstance(record, dict) else [text]
+        return None
+    return record if isinstance(record, dict) else None
 
 
-def _lines(record: dict[str, Any], number: int) -> Iterator[bytes]:
-    for row in _rows(record, number):
+def _lines(record: dict[str, Any], number: int, shared: Container[str]) -> Iterator[bytes]:
+    for leaves in _rows(record, number):
+        row = {".".join(path) if path[-1] in shared else path[-1]: value for path, value in leaves}
+        if len(row) < len(leaves):
+            raise _two_keys(leaves, number)
         yield json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _two_keys(leaves: Iterable[tuple[Path, Any]], number: int) -> InputError:
+    return InputError(
+        f"two keys of record {number} lead to the same column",
+        column=first_repeated([".".join(path) for path, _ in leaves]),
+        allowed="every column once",
+        remedy="rename or remove one of the two keys",
+    )
 
 
 def _written(lines: Iterable[bytes]) -> bytes:
@@ -164,11 +197,9 @@ def _decoded(data: bytes) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
         raise InputError(
             "this key is given twice in an object",
-            column=twice,
+            column=first_repeated([name for name, _ in pairs]),
             allowed="every key once",
             remedy="rename or remove one of the two",
         )
@@ -229,7 +260,8 @@ def _no_list(path: str, lists: dict[str, Any]) -> InputError:
     )
 
 
-def _rows(record: dict[str, Any], number: int) -> Iterator[dict[str, Any]]:
+def _rows(record: dict[str, Any], number: int) -> Iterator[list[tuple[Path, Any]]]:
+    """Yield the values of each row with their paths, as :func:`_leaves` does."""
     lists = [name for name, inner in record.items() if _are_records(inner)]
     if len(lists) > 1:
         raise InputError(
@@ -238,21 +270,29 @@ def _rows(record: dict[str, Any], number: int) -> Iterator[dict[str, Any]]:
             remedy="leave out the other",
         )
     outer = {name: inner for name, inner in record.items() if name not in lists}
+    shared = list(_leaves(outer))
     for inner in record[lists[0]] if lists else [{}]:
-        yield _flat(outer, inner)
+        yield [*shared, *_leaves(inner, (lists[0],) if lists else ())]
 
 
-def _flat(*parts: dict[str, Any]) -> dict[str, Any]:
-    """Merge objects, including nested ones, into one; duplicate names get a path prefix."""
-    row: dict[str, Any] = {}
+def _leaves(values: dict[str, Any], place: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield the values inside an object and its objects, each with the keys that lead to it."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, (*place, name))
+        else:
+            yield (*place, name), value
 
-    def add(values: dict[str, Any], place: str) -> None:
-        for name, value in values.items():
-            if isinstance(value, dict):
-                add(value, f"{place}{name}.")
-            else:
-                row[name if name not in row else f"{place}{name}"] = value
 
-    for part in parts:
-        add(part, "")
-    return row
+def _shared(records: Iterable[dict[str, Any]]) -> set[str]:
+    """Return the keys that lead to several values of a row: their columns have the whole path."""
+    shared: set[str] = set()
+    for record in records:
+        inner = next((value for value in record.values() if _are_records(value)), None)
+        outer = {name: value for name, value in record.items() if value is not inner}
+        ends = [path[-1] for path, _ in _leaves(outer)]
+        rows = {tuple(path[-1] for path, _ in _leaves(row)) for row in inner or [{}]}
+        for row in rows:
+            counts = Counter((*ends, *row))
+            shared |= {end for end, count in counts.items() if count > 1}
+    return shared

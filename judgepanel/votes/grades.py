@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.votes.attributes import names_in
+from judgepanel.votes.attributes import THOUSANDS, names_in
 from judgepanel.votes.cells import is_number, unshield
 from judgepanel.votes.columns import Mapping as Columns
 from judgepanel.votes.columns import is_role_name
@@ -52,7 +53,10 @@ class Thresholds:
     by_judge: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "by_judge", MappingProxyType(dict(self.by_judge)))
+        if self.default is not None:
+            object.__setattr__(self, "default", _number(self.default))
+        cuts = {judge: _number(cut) for judge, cut in self.by_judge.items()}
+        object.__setattr__(self, "by_judge", MappingProxyType(cuts))
 
     @classmethod
     def of(cls, given: GivenThresholds) -> Thresholds:
@@ -75,6 +79,11 @@ class Thresholds:
         by_judge = dict(given)
         default = by_judge.pop("", None)
         return cls(default, by_judge)
+
+
+def _number(threshold: Any) -> Any:
+    """Return a number of NumPy's as one of Python's, which can be written; all else unchanged."""
+    return threshold.item() if isinstance(threshold, np.generic) else threshold
 
 
 GivenThresholds = float | Mapping[str, float] | Thresholds | None
@@ -153,6 +162,8 @@ def scales_of(
         return {}
     words = dict(_words_by_judge(table, mapping))
     _check_thresholds(table, thresholds, words)
+    if named or of_others is not None:
+        _refuse_thousands(table, words)
     scales = {judge: Scale("scores", float(threshold)) for judge, threshold in named.items()}
     if of_others is None:
         scales |= _as_before({j: c for j, c in words.items() if j not in scales}, known)
@@ -160,6 +171,12 @@ def scales_of(
     if of_others is None:
         return scales | _guessed(numbers, task)
     graded = [judge for judge, values in numbers.items() if _has_grades(values)]
+    if graded:  # A judge that only ever gave 1 gave the lowest grade, or a vote: never a 0 beside.
+        graded += [
+            judge
+            for judge, values in numbers.items()
+            if of_others >= 1.0 and values is not None and len(values) and (values == 1.0).all()
+        ]
     scales |= {judge: Scale("scores", float(of_others)) for judge in graded}
     _refuse_minus_one(table, {j: v for j, v in numbers.items() if j not in scales})
     return scales
@@ -248,6 +265,21 @@ def _words_by_judge(table: RawTable, mapping: Columns) -> Iterator[tuple[str, di
         own = of == place
         chosen = (words[code] for code in (pairs[own] % len(words)).tolist())
         yield name, dict(zip(chosen, counts[own].tolist(), strict=True))
+
+
+def _refuse_thousands(table: RawTable, words: Mapping[str, Mapping[str, int]]) -> None:
+    """Refuse grades whose every comma may separate thousands, or be a decimal comma."""
+    commas = {word: judge for judge, counts in words.items() for word in counts if "," in word}
+    if commas and all(map(THOUSANDS.fullmatch, commas)):
+        word, judge = next(iter(commas.items()))
+        raise InputError(
+            "the comma may separate thousands, or be a decimal comma",
+            file=table.name,
+            column=judge,
+            value=word,
+            allowed="1250 or 1.25, without a comma",
+            remedy="write the grades without commas",
+        )
 
 
 def _grade(word: str) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,7 @@ def load_votes(  # noqa: PLR0913 - each is a column, or what a file cannot say
     InputError
         One sentence with file, row, column, value and what is allowed.
     """
+    judge_columns, features, ignore = map(_as_tuple, (judge_columns, features, ignore))
     if isinstance(source, RawTable):
         table = source
     else:
@@ -95,6 +96,11 @@ def load_votes(  # noqa: PLR0913 - each is a column, or what a file cannot say
         thresholds=thresholds,
         known_thresholds=known_thresholds,
     )
+
+
+def _as_tuple(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Return one name or several, in whatever holds them, as a tuple."""
+    return (names,) if isinstance(names, str) else tuple(map(str, names))
 
 
 def map_columns(

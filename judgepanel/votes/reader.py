@@ -11,7 +11,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from judgepanel.votes.answer import packed, packed_error
@@ -55,11 +56,13 @@ def main(patience: float) -> None:
         return
     request = Request(*json.loads(line))
     limit(request.mib, request.cpu, request.wall)
-    pieces: Iterable[bytes]
+    pieces: Iterator[bytes]
     try:
         data = sys.stdin.buffer.read(request.size)
         table = open_table(data, request.name, task=request.task, records=request.records)
+        # The first piece takes the memory; it must not be taken after the answer has begun.
         pieces = packed(table)
+        pieces = chain([next(pieces)], pieces)
     except InputError as error:
         pieces = packed_error(error)
     except MemoryError:

@@ -59,10 +59,12 @@ def with_roles(path: str | Path | None, given: Mapping[str, Any]) -> dict[str, A
     """Return arguments of ``load_votes``: those of the file, overridden by ``given``."""
     roles = {} if path is None else read_roles(path)
     return roles | {
-        name: value
-        for name, value in given.items()
-        if value not in (None, (), []) or name not in roles
+        name: value for name, value in given.items() if name not in roles or not _is_blank(value)
     }
+
+
+def _is_blank(value: object) -> bool:
+    return value is None or (isinstance(value, tuple | list) and not value)
 
 
 def _parameter(key: str) -> str:

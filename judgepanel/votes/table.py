@@ -157,7 +157,8 @@ def no_column(
         file=file,
         row=row,
         column=column,
-        allowed=", ".join(names[:8]) + (", …" if len(names) > 8 else ""),
+        allowed=", ".join(quote_value(name)[1:-1] for name in names[:8])
+        + (", …" if len(names) > 8 else ""),
         remedy=remedy,
     )
 

@@ -10,9 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.votes.attributes import names_in
+from judgepanel.votes.attributes import first_given, given_rows, names_in
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.columns import (
+    FEATURE_PREFIX,
+    GROUP_NAMES,
+    LABEL_NAMES,
     LONG_ITEM_NAMES,
     LONG_JUDGE_NAMES,
     LONG_VERDICT_NAMES,
@@ -34,7 +37,7 @@ from judgepanel.votes.verdicts import (
     read_verdict,
     vote_of,
 )
-from judgepanel.votes.words import MISSING_WORDS, distinct
+from judgepanel.votes.words import MISSING_WORDS, UNKNOWN, distinct, is_missing, verdicts_of
 
 Ints = NDArray[np.intp]
 
@@ -112,7 +115,7 @@ def columns_of(table: RawTable) -> Columns | None:
         return None
     if text is None and both is None:
         return None
-    columns = Columns(item, judge, text, both, find(ORDER_NAMES), find(STAGE_NAMES))
+    columns = Columns(item, judge, text, both, _order_column(table), find(STAGE_NAMES))
     written = (judge, *(name for name in (text, *(both or ())) if name is not None))
     if not table.frame[item].duplicated().any() and all(
         holds_verdicts(table.frame[name]) for name in written
@@ -121,6 +124,14 @@ def columns_of(table: RawTable) -> Columns | None:
     others = {*columns.dropped, *(name for name in table.columns if name in OF_A_CALL)}
     # One response per row and a column per judge: the text is what was judged, not a verdict.
     return None if len(judges_beside(table, item, others)) > 1 else columns
+
+
+def _order_column(table: RawTable) -> str | None:
+    """Return the column of the order: one whose words are all known, before one of other words."""
+    free = {name.lower(): name for name in reversed(table.columns)}
+    present = [free[name] for name in ORDER_NAMES if name in free]
+    known = (name for name in present if (_ways(table, name)[1] >= 0).all())
+    return next(known, next(iter(present), None))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,7 +157,7 @@ def transcribed(table: RawTable) -> RawTable:
 
     Each distinct output is parsed once. Of outputs in several stages the last counts. If a judge
     saw an item in both orders, its vote is the verdict that both give, or missing if they
-    contradict each other; if only one of the two is readable, that one counts. Outputs with an
+    contradict each other; a verdict beside a tie or an unreadable output counts. Outputs with an
     unknown order are left out, with a note.
 
     Raises
@@ -191,7 +202,8 @@ def _transcribed(table: RawTable, columns: Columns) -> RawTable:
     order = np.argsort(first, kind="stable")
     lines = np.array([table.row(int(row)) for row in rows[first[order]]], dtype=np.int32)
     dropped = [*columns.dropped, *(name for name in table.columns if name in OF_A_CALL)]
-    frame = table.frame.drop(columns=dropped).iloc[rows[first[order]]].reset_index(drop=True)
+    frame = _with_attributes(table, items, len(ids)).drop(columns=dropped)
+    frame = frame.iloc[rows[first[order]]].reset_index(drop=True)
     says_tie = np.array(
         [verdict is not None and verdict.reason == "tie" for verdict in reading], dtype=bool
     )
@@ -208,6 +220,28 @@ def _transcribed(table: RawTable, columns: Columns) -> RawTable:
         lines=lines,
         coverage=Coverage(_by_judge(outputs, pair, len(first)), unread, tuple(notes)),
     )
+
+
+def _with_attributes(table: RawTable, items: Ints, n_items: int) -> pd.DataFrame:
+    """Return the frame with each item's label, group and features in all of its rows.
+
+    Only some rows are kept, and the others may be those that give them. Raises InputError if two
+    rows of an item have another label: labels do not depend on the order that was shown.
+    """
+    label = find_column(table.columns, LABEL_NAMES)
+    group = find_column(table.columns, GROUP_NAMES)
+    named = {label, group, *(name for name in table.columns if name.startswith(FEATURE_PREFIX))}
+    changed = {}
+    for column in named - {None}:
+        codes, words = distinct(table.frame[column])
+        given = np.array([not is_missing(word) for word in words] or [False], dtype=bool)[codes]
+        values = verdicts_of(table.frame[column]) if column == label else codes
+        if column == label and (values != UNKNOWN).all():
+            rows = given_rows(table, "label", values, given & (values >= 0), items, n_items)
+        else:
+            rows, _ = first_given(codes, given, items, n_items)
+        changed[column] = pd.Series(table.frame[column].array.take(rows[items]))
+    return table.frame.assign(**changed)
 
 
 def _readings(table: RawTable, columns: Columns, rows: Ints) -> NDArray[np.object_]:
@@ -257,13 +291,11 @@ def _orders(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], list
     if column is None:
         note = "There is no column for the order: A is read as the item's first output everywhere."
         return np.ones(table.n_rows, dtype=np.int8), [note]
-    codes, words = distinct(table.frame[column])
-    known = np.array([order_of(word) for word in words] or [-1], dtype=np.int8)
-    forward = np.asarray(known[codes], dtype=np.int8)
+    words, forward = _ways(table, column)
     lost = np.flatnonzero(forward < 0)
     if not len(lost):
         return forward, []
-    example = words[codes[lost[0]]]
+    example = words[lost[0]]
     if len(lost) == len(forward):
         raise InputError(
             "the order in which the two were shown is not known",
@@ -280,6 +312,23 @@ def _orders(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], list
         f"{table.row(int(lost[0]))} ({quote_value(example)}); known: {ALLOWED_ORDERS}."
     )
     return forward, [note]
+
+
+def _ways(table: RawTable, column: str) -> tuple[NDArray[np.object_], NDArray[np.int8]]:
+    """Return the words (n_rows,) of a column of orders, and what they say, see :func:`_orders`.
+
+    Numbers are 0 and 1, or 1 and 2; in a column called ``order`` a 1 alone may be either.
+    """
+    codes, words = distinct(table.frame[column])
+    numbers = {word.strip() for word in words} & {"0", "1", "2"}
+    if column.strip().lower() == "swapped" or "0" in numbers:
+        known = [order_of(word) for word in words]
+    else:
+        first = 1 if "2" in numbers else MISSING
+        of_numbers = {"1": first, "2": 0}
+        known = [of_numbers.get(word.strip(), order_of(word)) for word in words]
+    forward = np.array(known or [MISSING], dtype=np.int8)[codes]
+    return np.array(words or [""], dtype=object)[codes], forward
 
 
 def order_of(word: str) -> int:

@@ -23,7 +23,7 @@ from judgepanel.votes.matrix import MISSING, VoteMatrix
 __all__ = ["csv_safe", "write_judges", "write_votes"]
 
 Value = str | float | int | None
-_QUOTED = frozenset(',;\t"\r\n')
+_QUOTED = frozenset(',;|\t"\r\n')
 _TIE = 2
 _WORDS = {0: "0", 1: "1", MISSING: "", _TIE: "tie"}
 

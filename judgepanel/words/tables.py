@@ -68,7 +68,7 @@ _INTERVALS: Mapping[str, Callable[[Any, Any, Any], str]] = MappingProxyType(
 )
 SHARES = ("skill", "accuracy", "share", "coverage", "parse rate", "coded ties")
 """Columns that hold shares in every frame."""
-_QUOTED = frozenset(',;\t"\r\n')
+_QUOTED = frozenset(',;|\t"\r\n')
 
 
 @dataclass(frozen=True, slots=True, eq=False)

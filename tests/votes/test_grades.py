@@ -20,6 +20,7 @@ from judgepanel.votes import (
     read_table,
     write_votes,
 )
+from judgepanel.votes.from_frame import read_frame
 from judgepanel.votes.grades import GradedJudge, Scale, Thresholds, graded_judges
 from judgepanel.votes.orientation import orient
 from judgepanel.votes.role_file import roles_text, with_roles
@@ -303,3 +304,28 @@ def test_votes_that_are_not_their_grades_are_refused(change, problem) -> None:
 def test_votes_without_grades_keep_their_hash() -> None:
     assert make_votes(1, 10, 3).grades is None
     assert make_votes(1, 10, 3).margins is None
+
+
+def test_a_rater_of_a_sparse_file_that_only_gave_the_lowest_grade_gave_grades() -> None:
+    rows = ["q1,ann,1,1", "q1,bob,5,1", "q2,bob,2,0", "q2,cy,4,0", "q3,cy,3,1", "q4,bob,1,0"]
+    data = "\n".join(["item_id,judge,verdict,label", *rows]).encode()
+    votes = load_votes(data, name="v.csv", thresholds=3).votes
+    assert votes.votes[:, votes.judges.index("ann")].tolist() == [0, -1, -1, -1]
+
+
+def test_grades_whose_commas_may_separate_thousands_are_refused() -> None:
+    data = b'item_id,label,ann,bob\nq1,1,"1,250",987\nq2,0,"1,100",950\n'
+    with pytest.raises(InputError, match="may separate thousands"):
+        load_votes(data, name="v.csv", thresholds=1000)
+
+
+def test_grades_in_single_precision_are_cut_where_they_are_written() -> None:
+    frame = pd.DataFrame(
+        {"item_id": list("abcd"), "label": [1, 0] * 2, "ann": np.float32([0.7, 0.3, 0.9, 0.1])}
+    )
+    votes = load_votes(read_frame(frame), thresholds=0.7).votes
+    assert votes.votes[:, 0].tolist() == [-1, 0, 1, 0]
+
+
+def test_a_threshold_of_numpy_is_written_as_a_number() -> None:
+    assert repr(Thresholds(np.float64(3.5), {"ann": np.int64(2)}).default) == "3.5"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import judgepanel as jp
-from judgepanel.votes import InputError, load_votes
+from judgepanel.votes import InputError, load_votes, read_table
 from judgepanel.votes.apart import Reading
 from judgepanel.votes.role_file import roles_text, with_roles
 from judgepanel.words.commands import column_options
@@ -72,3 +72,35 @@ def test_a_reading_process_takes_the_path_and_answers_with_the_lists() -> None:
     with Reading(DATA, "v.json") as reading, pytest.raises(InputError) as refusal:
         reading.table()
     assert refusal.value.choices == ("run.steps", "results.items", "results.a.b")
+
+
+@pytest.mark.parametrize("name", ["v.json", "v.jsonl"])
+def test_a_judge_keeps_its_column_in_records_where_others_are_absent(name: str) -> None:
+    records = [
+        {"item_id": "q1", "label": 1, "judge_a": {"verdict": 1}, "judge_b": {"verdict": 0}},
+        {"item_id": "q2", "label": 0, "judge_b": {"verdict": 1}},
+        {"item_id": "q3", "label": 0, "judge_a": {"verdict": 0}, "judge_b": {"verdict": 0}},
+    ]
+    text = json.dumps(records) if name == "v.json" else "\n".join(map(json.dumps, records))
+    table = read_table(text.encode(), name)
+    assert table.frame["judge_a.verdict"].tolist() == ["1", "", "0"]
+    assert table.frame["judge_b.verdict"].tolist() == ["0", "1", "0"]
+
+
+def test_an_item_keeps_its_id_and_label_beside_those_inside_it() -> None:
+    votes = [{"id": "v1", "judge": "a", "verdict": 1}, {"id": "v2", "judge": "b", "verdict": 0}]
+    records = [
+        {"id": "q1", "label": 1, "meta": {"label": "easy"}, "votes": votes},
+        {"id": "q2", "meta": {"label": "hard"}, "votes": votes},
+    ]
+    frame = read_table(json.dumps(records).encode(), "v.json").frame
+    assert frame["id"].tolist() == ["q1", "q1", "q2", "q2"]
+    assert frame["votes.id"].tolist() == ["v1", "v2"] * 2
+    assert frame["label"].tolist() == ["1", "1", "", ""]
+    assert frame["meta.label"].tolist() == ["easy", "easy", "hard", "hard"]
+
+
+def test_two_keys_of_one_column_are_refused() -> None:
+    records = [{"item_id": "q1", "a.b": 1, "b": 0, "a": {"b": 0}}]
+    with pytest.raises(InputError, match="two keys of record 1 lead to the same column"):
+        read_table(json.dumps(records).encode(), "v.json")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judgepanel.votes import InputError, load_votes
+from judgepanel.votes import InputError, VoteMatrix, load_votes
 from judgepanel.votes.coverage import Coverage, JudgeCoverage
 from judgepanel.votes.transcripts import order_of
 from judgepanel.votes.verdicts import LEVELS, REASONS
@@ -329,3 +329,34 @@ def test_coverage_from_before_a_reason_had_its_name_is_still_shown() -> None:
     before = JudgeCoverage("x", 3, (1, *[0] * 7), (1, 0, 0, 0, 1), 0, 0, 0, 0)
     frame = Coverage((before,), ()).frame()
     assert frame[["empty", "no verdict", "unusable"]].to_numpy().tolist() == [[1, 1, 0]]
+
+
+def outputs_of(rows: list[tuple[str, ...]], *columns: str) -> VoteMatrix:
+    lines = [",".join(("item_id", "judge", "text", *columns)), *map(",".join, rows)]
+    return load_votes("\n".join(lines).encode(), name="o.csv", need_labels=False).votes
+
+
+def test_orders_written_1_and_2_are_the_original_and_the_swapped() -> None:
+    rows = [("q1", "m", "[[A]]", "1"), ("q2", "m", "[[A]]", "2"), ("q3", "m", "[[B]]", "2")]
+    assert outputs_of(rows, "order").votes[:, 0].tolist() == [1, 0, 1]
+    zeros = [("q1", "m", "[[A]]", "0"), ("q2", "m", "[[A]]", "1"), ("q3", "m", "[[B]]", "1")]
+    assert outputs_of(zeros, "order").votes[:, 0].tolist() == [1, 0, 1]
+    assert outputs_of(zeros, "swapped").votes[:, 0].tolist() == [1, 0, 1]
+
+
+def test_a_1_alone_says_no_order_and_a_column_that_does_comes_first() -> None:
+    rows = [("q1", "m", "[[A]]", "1"), ("q2", "m", "[[A]]", "1")]
+    with pytest.raises(InputError, match="the order in which the two were shown is not known"):
+        outputs_of(rows, "order")
+    both = [("q1", "m", "[[A]]", "7", "no"), ("q2", "m", "[[A]]", "8", "swapped")]
+    both = [(*row[:4], way) for row, way in zip(both, ("original", "swapped"), strict=True)]
+    assert outputs_of(both, "order", "swapped").votes[:, 0].tolist() == [1, 0]
+
+
+def test_a_label_may_stand_in_one_order_alone_and_must_not_depend_on_it() -> None:
+    rows = [("q1", "m", "[[A]]", "AB", ""), ("q1", "m", "[[B]]", "BA", "1")]
+    rows += [("q2", "m", "[[B]]", "AB", "0"), ("q2", "m", "[[A]]", "BA", "")]
+    assert outputs_of(rows, "order", "label").labels.tolist() == [1, 0]
+    rows[0] = ("q1", "m", "[[A]]", "AB", "0")
+    with pytest.raises(InputError, match="this item has another label in row 2"):
+        outputs_of(rows, "order", "label")

@@ -178,15 +178,16 @@ def _about(result: Row) -> Row:
 
 
 def _on_pairs(results: list[Row], left_out: LeftOut) -> Iterator[Row]:
-    prompts = list(dict.fromkeys(_prompt(result) for result in results))
+    prompts = dict.fromkeys(_prompt(result) for result in results)
+    numbers = {prompt: number for number, prompt in enumerate(prompts, start=1)}
     about: dict[str, Row] = {}
     rows: dict[tuple[str, str, str], Row] = {}
     for result in results:
         fields = _about(result)
         item = _test(result)
         about.setdefault(item, fields)
-        number = prompts.index(_prompt(result)) + 1
-        judge = f"{_provider(result)} prompt {number}" if len(prompts) > 1 else _provider(result)
+        number = numbers[_prompt(result)]
+        judge = f"{_provider(result)} prompt {number}" if len(numbers) > 1 else _provider(result)
         row = pair_row(item, judge, _label(result), fields, _output(result))
         key = (item, judge, row["order"])
         left_out["results of tests that were run again"] += key in rows

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from judgepanel.votes.cells import is_number
-from judgepanel.votes.columns import FEATURE_PREFIX, LABEL_NAMES
+from judgepanel.votes.cells import is_number, shield
+from judgepanel.votes.columns import FEATURE_PREFIX, LABEL_NAMES, is_role_name
 from judgepanel.votes.errors import InputError, listed
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.transcripts import ORDER_NAMES, order_of
@@ -136,7 +136,7 @@ def graded_row(
     item: str, label: int | None, group: str | None, grades: Row, left_out: LeftOut
 ) -> Row:
     """An item with the grades that are votes; those that are none are counted."""
-    votes = {name: grade_of(value) for name, value in grades.items()}
+    votes = {shield(name, is_role_name): grade_of(value) for name, value in grades.items()}
     left_out["grades that are neither right nor wrong"] += list(votes.values()).count(None)
     return {
         "item_id": item,
@@ -219,18 +219,20 @@ def grade_of(value: Any) -> int | None:
 def cut_shares(items: Iterable[Row]) -> None:
     """Cut at .5 what judges gave as shares: the grades of a judge that has all of them in [0, 1].
 
-    ``items`` are grades by judge. .5 itself is a tie, and no vote.
+    ``items`` are grades by judge. .5 itself is a tie, and no vote. Where a judge has larger numbers
+    its 1 is a low grade, not a verdict, so none of its numbers is a vote.
     """
     items = list(items)
     for judge in dict.fromkeys(chain.from_iterable(items)):
         grades = {id(item): share_of(item[judge]) for item in items if judge in item}
         numbers = [grade for grade in grades.values() if grade is not None]
-        if not numbers or not all(0 <= number <= 1 for number in numbers):
+        if not numbers or (min(numbers) < 0 and max(numbers) <= 1):
             continue
+        beyond = max(numbers) > 1
         for item in items:
             grade = grades.get(id(item))
             if grade is not None:
-                item[judge] = None if grade == HALF else int(grade > HALF)
+                item[judge] = None if beyond or grade == HALF else int(grade > HALF)
 
 
 def share_of(value: Any) -> float | None:

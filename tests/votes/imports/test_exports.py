@@ -180,8 +180,8 @@ def test_grades_beyond_one_are_not_cut(tmp_path: Path) -> None:
     table["Groundedness"] = [1, 2, 3, 4, 5, 5] * 2
     table.to_csv(path, index=False)
     outcome = read_kind(source_of(path), "trulens")
-    assert [row["Groundedness"] for row in outcome.rows] == [1, *[None] * 5] * 2
-    assert outcome.left_out["grades that are neither right nor wrong"] == 10
+    assert [row["Groundedness"] for row in outcome.rows] == [None] * 12
+    assert outcome.left_out["grades that are neither right nor wrong"] == 12
 
 
 def test_graders_of_openai_evals_are_labelled_by_the_people_they_are_held_against(
