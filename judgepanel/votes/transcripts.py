@@ -223,7 +223,7 @@ def _transcribed(table: RawTable, columns: Columns) -> RawTable:
 
 
 def _with_attributes(table: RawTable, items: Ints, n_items: int) -> pd.DataFrame:
-    """Return the frame with each item's label, group and features in all of its rows.
+    """Return the frame with each item's label, group and features also in rows that lack them.
 
     Only some rows are kept, and the others may be those that give them. Raises InputError if two
     rows of an item have another label: labels do not depend on the order that was shown.
@@ -232,7 +232,7 @@ def _with_attributes(table: RawTable, items: Ints, n_items: int) -> pd.DataFrame
     group = find_column(table.columns, GROUP_NAMES)
     named = {label, group, *(name for name in table.columns if name.startswith(FEATURE_PREFIX))}
     changed = {}
-    for column in named - {None}:
+    for column in filter(None, named):
         codes, words = distinct(table.frame[column])
         given = np.array([not is_missing(word) for word in words] or [False], dtype=bool)[codes]
         values = verdicts_of(table.frame[column]) if column == label else codes
@@ -240,7 +240,8 @@ def _with_attributes(table: RawTable, items: Ints, n_items: int) -> pd.DataFrame
             rows = given_rows(table, "label", values, given & (values >= 0), items, n_items)
         else:
             rows, _ = first_given(codes, given, items, n_items)
-        changed[column] = pd.Series(table.frame[column].array.take(rows[items]))
+        places = np.where(given, np.arange(len(codes)), rows[items])
+        changed[column] = pd.Series(table.frame[column].array.take(places))
     return table.frame.assign(**changed)
 
 

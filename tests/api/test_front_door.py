@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
+import os
+import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +18,9 @@ import pytest
 
 import judgepanel as jp
 from judgepanel.api import running
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import steps
+from judgepanel.studies.settings import Settings
 from judgepanel.votes import write_votes
 from judgepanel.votes.installed import SAMPLE_FOLDER
 from tests.helpers import make_votes
@@ -243,3 +248,36 @@ def test_an_interrupt_before_anything_is_complete_is_raised(votes, monkeypatch):
     monkeypatch.setattr(running, "steps", stopped)
     with pytest.raises(KeyboardInterrupt):
         jp.curve(votes, **QUICK)
+
+
+def test_columns_are_named_by_an_index_an_array_or_a_single_name() -> None:
+    frame = pd.DataFrame({"item_id": range(24), "label": [1, 0] * 12, "ann": [1, 0] * 12})
+    frame["bob"] = [0, 0, 1, 1] * 6
+    frame["bin"] = pd.cut(pd.Series(range(24)), 2)
+    frame["month"] = pd.period_range("2026-01", periods=24, freq="M")
+    for judges in (frame.columns[[2, 3]], frame.columns[[2, 3]].to_numpy(), ["ann", "bob"]):
+        votes = jp.from_frame(frame, judges=judges, features="bin", ignore="month")
+        assert votes.matrix.judges == ("ann", "bob")
+    with pytest.warns(jp.DataWarning, match="only one judge, 'ann'"):
+        alone = jp.from_frame(frame, judges="ann", ignore=["bin", "month", "bob"])
+    assert alone.matrix.judges == ("ann",)
+
+
+def test_an_interrupt_in_the_middle_of_a_part_waits_for_its_end(monkeypatch) -> None:
+    votes, calls = make_votes(0, 60, 4), []
+    spec = PanelCurveSpec(settings=Settings(splits=20))
+
+    def extend(*arguments: object) -> object:
+        calls.append(arguments)
+        if len(calls) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return PANEL_CURVE.run_chunk(*arguments)
+
+    study = replace(PANEL_CURVE, large=lambda *_: True, extend=extend)
+    ran = running.run_study(study, votes, spec, keep_interrupted=True)
+    assert ran.interrupted
+    whole = running.run_study(study, votes, spec)
+    assert 0 < ran.result.n_splits < whole.result.n_splits
+    first = replace(spec, settings=Settings(splits=ran.result.n_splits))
+    again = running.run_study(study, votes, first)
+    np.testing.assert_array_equal(ran.result.nll.value, again.result.nll.value)

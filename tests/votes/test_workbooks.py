@@ -8,6 +8,7 @@ import openpyxl
 import pytest
 
 from judgepanel.votes import InputError, limits, load_votes
+from judgepanel.votes.from_excel import _extent, read_excel
 
 ROWS = [
     ["item_id", "label", "careful", "hasty", "when"],
@@ -121,3 +122,20 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused(monkeypatch):
     monkeypatch.setattr(limits, "MAX_UNPACKED", 1000)
     with pytest.raises(InputError, match="too large when unpacked"):
         load_votes(data, name="v.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("part", "extent"),
+    [
+        (b'<row r="3"><c r="B3"/></row>', (3, 2)),
+        (b"<row r = '1048576'><c/></row><row><c r='XFD1'/></row>", (1048576, 16384)),
+        (b"no cells", (0, 0)),
+    ],
+)
+def test_the_farthest_cell_is_seen_however_it_is_written(part, extent):
+    assert _extent(io.BytesIO(part)) == extent
+
+
+def test_truth_is_written_as_in_other_files():
+    data = workbook({"Sheet1": [["item_id", "label", "feat_x", "a"], ["p", 1, True, 1]]})
+    assert read_excel(data, "v.xlsx").frame["feat_x"].tolist() == ["true"]

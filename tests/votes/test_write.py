@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from judgepanel.votes import InputError, VoteMatrix, load_votes, write_judges, write_votes
+from tests.helpers import make_votes
 
 FORMATS = ["v.csv", "v.csv.gz", "v.parquet", "v.jsonl"]
 tricky = st.sampled_from(
@@ -123,3 +125,11 @@ def test_real_votes_survive_every_format(
     votes = load_votes(real_votes("llmbar_votes.csv")).votes
     write_votes(votes, tmp_path / name)
     assert load_votes(tmp_path / name).votes.sha256 == votes.sha256
+
+
+def test_names_of_judges_with_bars_are_read_back(tmp_path: Path) -> None:
+    votes = make_votes(0, 20, 2)
+    names = ("openai|gpt-4|v1", "openai|gpt-4|v2")
+    votes = replace(votes, judges=names)
+    write_votes(votes, tmp_path / "v.csv")
+    assert load_votes(tmp_path / "v.csv").votes.judges == names
