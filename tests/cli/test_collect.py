@@ -51,7 +51,7 @@ def test_pairs_become_outputs_votes_and_a_judge_table(tmp_path, asked, capsys) -
     out = tmp_path / "run"
     arguments = ["collect", pairs(tmp_path, *"abcdef"), str(tmp_path / "judges.toml")]
     assert main([*arguments, "--out", str(out), "--estimate"]) == 0
-    assert "In all 12 calls, at most $0.02" in capsys.readouterr().err
+    assert "In all 12 calls, about $0.02" in capsys.readouterr().err
     assert not asked.prompts
     assert main([*arguments, "--out", str(out)]) == 0
     sentence = capsys.readouterr().out

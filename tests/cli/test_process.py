@@ -114,7 +114,7 @@ def test_ctrl_c_ends_with_130_and_writes_nothing(clean, tmp_path, jobs, interrup
     assert status == 130
     assert printed == b""
     assert b"Traceback" not in running.seen
-    assert running.seen.endswith(b"judgepanel: interrupted; nothing was written.\r\n")
+    assert running.seen.endswith(b"judgepanel: interrupted.\r\n")
     assert [path.name for path in tmp_path.iterdir()] == ["samples"]
 
 
