@@ -20,8 +20,8 @@ import numpy as np
 
 from benchmarks.process import MIB, answer, job_text, measured, peak_bytes
 from benchmarks.report import Report, Table, cores, say
-from judgepanel.votes.apart import open_apart
 from judgepanel.votes.load import load_votes, map_columns
+from judgepanel.votes.sandbox import open_sandboxed
 
 ROUNDS = 3
 PREVIEW_SECONDS, PREVIEW_MIB, LONG_SECONDS = 3.0, 1024.0, 15.0
@@ -55,7 +55,7 @@ def here(job: Job) -> Cost:
     data = path.read_bytes() if job.preview else b""
     started, cpu = time.perf_counter(), _cpu()
     if job.preview:
-        table = open_apart(data, path.name)
+        table = open_sandboxed(data, path.name)
         map_columns(table, need_label=False)
         shape = (table.n_rows, len(table.columns))
     else:

@@ -72,7 +72,7 @@ def run_collect(options: argparse.Namespace) -> int:
         write_whole(options.out / JUDGES, csv_text(judge_rows(journal, plan)).encode())
         print(printable(_outcome_text(outcome)))
         if outcome.finished:
-            loaded = votes_of(journal)
+            loaded = votes_of(journal, pairs)
             _write_votes(loaded.votes, options.out)
             options.notes += loaded.warnings
             if loaded.coverage is not None:

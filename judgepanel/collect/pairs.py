@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +51,15 @@ class Pairs:
             str(self.first.iloc[item]),
             str(self.second.iloc[item]),
         )
+
+    def fingerprint(self, item: int) -> str:
+        """SHA-256 (16 digits) of the texts of an item."""
+        text = json.dumps(self.texts(item)).encode("utf-8", "surrogatepass")
+        return hashlib.sha256(text).hexdigest()[:16]
+
+    def known(self, item: int) -> dict[str, str]:
+        """Label, group and features of an item, by column."""
+        return {str(name): str(value) for name, value in self.about.iloc[item].items()}
 
 
 def read_pairs(source: str | Path | bytes, name: str | None = None) -> Pairs:

@@ -12,16 +12,21 @@ import pandas as pd
 
 from judgepanel.collect.journal import FILE, Journal
 from judgepanel.collect.judges import Plan
+from judgepanel.collect.pairs import Pairs
 from judgepanel.votes.build import Loaded, build_votes
+from judgepanel.votes.cells import unshield
 from judgepanel.votes.columns import guess_mapping
 from judgepanel.votes.from_jsonl import read_jsonl
 from judgepanel.votes.transcripts import OF_A_CALL, UNUSABLE, transcribed
 
 NAMES = 20
+_OUTPUT = ("item_id", "judge", "order", "text")
 
 
-def votes_of(journal: Journal) -> Loaded:
+def votes_of(journal: Journal, pairs: Pairs) -> Loaded:
     """Votes read from a journal; an output that cannot be read is a missing vote with a reason.
+
+    Labels, groups and features are those of the pairs as they are now.
 
     Unlike an upload, a journal may have any length: a verbose judge must not prevent the others'
     votes from being read. Peak memory is a few times the size of the outputs.
@@ -31,13 +36,18 @@ def votes_of(journal: Journal) -> Loaded:
     InputError
         A line that is not a finished call.
     """
-    data = b"".join(_line(entry) for entry in journal.entries())
+    place = {name: item for item, name in enumerate(pairs.ids)}
+    data = b"".join(
+        _line(entry, pairs, place.get(unshield(entry["item_id"]))) for entry in journal.entries()
+    )
     table = transcribed(read_jsonl(data, FILE))
     return build_votes(table, guess_mapping(table, need_label=False), need_labels=False)
 
 
-def _line(entry: dict[str, Any]) -> bytes:
+def _line(entry: dict[str, Any], pairs: Pairs, item: int | None) -> bytes:
     row = {name: value for name, value in entry.items() if name not in OF_A_CALL}
+    if item is not None:
+        row = {name: row[name] for name in _OUTPUT} | pairs.known(item)
     if UNUSABLE in entry:
         row[UNUSABLE] = entry[UNUSABLE]
     return json.dumps(row).encode() + b"\n"

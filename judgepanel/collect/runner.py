@@ -18,7 +18,7 @@ from judgepanel.collect.pairs import Pairs
 from judgepanel.collect.prompts import filled
 from judgepanel.votes.cells import shield, unshield
 from judgepanel.votes.errors import InputError, quote_value
-from judgepanel.votes.transcripts import UNUSABLE
+from judgepanel.votes.transcripts import PAIR, UNUSABLE
 
 BROKEN_AFTER = 20
 """Failed calls in a row, refusals not counted, after which a judge is stopped."""
@@ -76,6 +76,7 @@ def _so_far(journal: Journal, plan: Plan, pairs: Pairs) -> _State:
     asked = {judge.name: plan.fingerprint(judge) for judge in plan.judges}
     judges = {judge.name: judge for judge in plan.judges}
     place = {name: item for item, name in enumerate(pairs.ids)}
+    of_texts = {name: pairs.fingerprint(item) for name, item in place.items()}
     state = _State({name: set() for name in asked})
     for entry in journal.entries():
         judge, item = entry["judge"], unshield(entry["item_id"])
@@ -93,6 +94,13 @@ def _so_far(journal: Journal, plan: Plan, pairs: Pairs) -> _State:
                 "temperature, tokens, seed or orders)",
                 file=journal.folder.name,
                 allowed="the same settings, another name for the judge, or another folder",
+            )
+        texts = of_texts.get(item)
+        if texts is not None and entry.get(PAIR, texts) != texts:
+            raise InputError(
+                f"the texts of {quote_value(item)} are not what judge {quote_value(judge)} saw",
+                file=pairs.name,
+                allowed="the same texts, another id for the pair, or another folder",
             )
         state.finished[judge].add((item, entry["order"]))
     return state
@@ -268,7 +276,8 @@ class _Run:
             "item_id": shield(pairs.ids[item]),
             "judge": judge.name,
             "order": order,
-            **{str(name): str(value) for name, value in pairs.about.iloc[item].items()},
+            **pairs.known(item),
+            PAIR: pairs.fingerprint(item),
             "text": completion.text,
             **({UNUSABLE: completion.unusable} if completion.unusable else {}),
             "served_by": completion.model,

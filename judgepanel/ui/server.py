@@ -17,8 +17,8 @@ from streamlit import config
 from judgepanel.service import LOCAL, ServerProblem, check_address
 from judgepanel.ui.access import is_team, user_of_cookies
 from judgepanel.ui.address import host_of, public_origins
-from judgepanel.ui.ahead import import_first_pages
 from judgepanel.ui.guard import LOCAL_NAMES, Guard
+from judgepanel.ui.preload import import_first_pages
 from judgepanel.ui.quota import UploadQuota
 from judgepanel.ui.spaces import release_work
 

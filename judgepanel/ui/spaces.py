@@ -10,7 +10,7 @@ from judgepanel.service import SqlWorkspace
 from judgepanel.service.workspace import ServerProblem
 from judgepanel.studies.cluster import DASK, SCHEDULER, backend_of
 from judgepanel.votes import InputError
-from judgepanel.votes.apart import kill_readers
+from judgepanel.votes.sandbox import kill_readers
 
 _SPACES: dict[tuple[str, str], SqlWorkspace] = {}
 _LOCK = threading.Lock()

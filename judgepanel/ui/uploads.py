@@ -19,9 +19,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from judgepanel.service.turns import Places
 from judgepanel.ui.access import owner
 from judgepanel.votes import InputError, RawTable
-from judgepanel.votes.apart import Reading
 from judgepanel.votes.limits import READERS
 from judgepanel.votes.matrix import Task
+from judgepanel.votes.sandbox import Reading
 from judgepanel.words.text import plain
 
 _MOST_TABLES, _MOST_BYTES = 64, 400_000_000

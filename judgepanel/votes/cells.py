@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 # No two parts of the pattern match the same digits, which would make backtracking quadratic.
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_SEPARATORS = frozenset(',;|\t"\r\n')
 _FORMULA_STARTS = frozenset("=+-@\t\r\n＝＋－＠")
 
 
@@ -32,6 +33,11 @@ def csv_safe(text: str) -> str:
     Not reversible. Vote files use ``shield``, which ``unshield`` undoes.
     """
     return f"'{text}" if is_formula(text) else text
+
+
+def csv_quoted(text: str) -> str:
+    """Return the text as a CSV holds it, quoted if a reader could take a part as a separator."""
+    return text if _SEPARATORS.isdisjoint(text) else '"' + text.replace('"', '""') + '"'
 
 
 def not_reserved(_text: str) -> bool:

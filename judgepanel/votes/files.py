@@ -14,7 +14,12 @@ from judgepanel.votes.errors import InputError, unopened
 from judgepanel.votes.from_arrow import is_arrow, read_arrow, read_parquet
 from judgepanel.votes.from_csv import read_csv
 from judgepanel.votes.from_excel import ZIP, is_workbook, read_excel
-from judgepanel.votes.from_json import flat_lines, is_document, lines_of
+from judgepanel.votes.from_json import (
+    Unfolded,
+    is_document,
+    unfolded_document,
+    unfolded_lines,
+)
 from judgepanel.votes.from_jsonl import NESTED, read_jsonl
 from judgepanel.votes.remedies import RECORDS, SAVE_AS_UTF8, SAVE_WORKBOOK
 from judgepanel.votes.table import Format, RawTable, too_large_unpacked
@@ -80,7 +85,11 @@ def _read_lines(data: bytes, name: str) -> RawTable:
     except InputError as error:
         if error.problem != NESTED:
             raise
-    return read_jsonl(flat_lines(data), name)
+    return _read_unfolded(unfolded_lines(data), name)
+
+
+def _read_unfolded(unfolded: Unfolded, name: str) -> RawTable:
+    return read_jsonl(unfolded.text, name, unfolded.numbers)
 
 
 _READERS: dict[Format, Callable[[bytes, str], RawTable]] = {
@@ -167,7 +176,7 @@ def _read(data: bytes, name: str, extension: str, records: str | None, *, zipped
         notes += western
     if kind == "jsonl" and (records is not None or is_document(data, extension)):
         # Records of a document do not start on lines of their own: rows are counted from 1.
-        data = lines_of(data, records)
+        table = _read_unfolded(unfolded_document(data, records), name)
     elif records is not None:
         raise InputError(
             "a list of records is named, but this is not JSON",
@@ -175,7 +184,8 @@ def _read(data: bytes, name: str, extension: str, records: str | None, *, zipped
             allowed="a JSON document",
             remedy=f"name no list {RECORDS}",
         )
-    table = _READERS[kind](data, name)
+    else:
+        table = _READERS[kind](data, name)
     return replace(table, notes=(*table.notes, *notes))
 
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 import io
 import json
 import re
+from array import array
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,14 @@ _LISTED = 8
 _BOM = b"\xef\xbb\xbf"
 Path = tuple[str, ...]
 """The keys that lead to a value."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unfolded:
+    """Plain JSON Lines, and the number of the line or record that each of them comes from."""
+
+    text: bytes
+    numbers: Sequence[int]
 
 
 def decoded(data: bytes) -> Any:
@@ -96,7 +106,7 @@ def _holds_records(text: bytes) -> bool:
     return isinstance(value, dict) and bool(_lists(value))
 
 
-def lines_of(data: bytes, path: str | None = None) -> bytes:
+def unfolded_document(data: bytes, path: str | None = None) -> Unfolded:
     """Return the records of a document, one object per line; ``path`` leads to their list.
 
     An object inside a record becomes columns; a list of objects inside a record becomes one row per
@@ -111,17 +121,17 @@ def lines_of(data: bytes, path: str | None = None) -> bytes:
     """
     records = _records(_decoded(data), path)
     shared = _shared(records)
-    lines = _written(
-        line
+    unfolded = _written(
+        (number, line)
         for number, record in enumerate(records, start=1)
         for line in _lines(record, number, shared)
     )
-    if not lines:
+    if not unfolded.numbers:
         raise InputError("a JSON list without records", allowed=_ALLOWED, remedy=EXPORT_AGAIN)
-    return lines
+    return unfolded
 
 
-def flat_lines(data: bytes) -> bytes:
+def unfolded_lines(data: bytes) -> Unfolded:
     """Return JSON Lines with nested objects and lists of objects unfolded as in a document.
 
     A line that is not a record is unchanged, for the reader to refuse.
@@ -129,7 +139,7 @@ def flat_lines(data: bytes) -> bytes:
     # Read twice, because all records together would take many times the memory of their text.
     shared = _shared(filter(None, map(_record, _texts(data))))
     return _written(
-        line
+        (number, line)
         for number, text in enumerate(_texts(data), start=1)
         for line in _unfolded(text, number, shared)
     )
@@ -170,15 +180,17 @@ def _two_keys(leaves: Iterable[tuple[Path, Any]], number: int) -> InputError:
     )
 
 
-def _written(lines: Iterable[bytes]) -> bytes:
+def _written(lines: Iterable[tuple[int, bytes]]) -> Unfolded:
     out: list[bytes] = []
+    numbers = array("i")
     size = 0
-    for line in lines:
+    for number, line in lines:
         size += len(line) + 1
         if size > limits.MAX_UNPACKED:
             raise too_large_unpacked()
         out.append(line)
-    return b"\n".join(out)
+        numbers.append(number)
+    return Unfolded(b"\n".join(out), numbers)
 
 
 def _decoded(data: bytes) -> Any:

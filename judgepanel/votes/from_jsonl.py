@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from array import array
+from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -58,8 +60,10 @@ class _Column:
         return text_column(np.frombuffer(self.codes, np.int32), texts)
 
 
-def read_jsonl(data: bytes, name: str) -> RawTable:
+def read_jsonl(data: bytes, name: str, numbers: Sequence[int] | None = None) -> RawTable:
     """Read one object per line; absent keys are missing cells; blank lines are skipped.
+
+    ``numbers`` are those of the lines in the user's file if they are not 1, 2 and so on.
 
     Raises InputError (without the file's name) with the line number for broken JSON, a line that is
     not an object, a duplicate key and nested values.
@@ -68,14 +72,14 @@ def read_jsonl(data: bytes, name: str) -> RawTable:
     columns: dict[str, _Column] = {}
     lines = array("i")
     start = len(_BOM) if data.startswith(_BOM) else 0
-    number = 0
+    counted = iter(numbers) if numbers is not None else count(1)
     while start < len(data):
         end = data.find(b"\n", start)
         end = len(data) if end < 0 else end
         raw = data[start:end]
         text = raw.decode().strip()
         start = end + 1
-        number += 1
+        number = next(counted)
         if text:
             _add(_object(raw, text, number), columns, len(lines), number)
             lines.append(number)
@@ -90,9 +94,10 @@ def read_jsonl(data: bytes, name: str) -> RawTable:
             for name, key in zip(names, [*columns], strict=True)
         }
     )
-    regular = lines[-1] - lines[0] == len(lines) - 1
-    line_numbers = None if regular else np.array(lines, dtype=np.int32)
-    return RawTable(frame, name, "jsonl", lines[0], line_numbers)
+    places = np.array(lines, dtype=np.int32)
+    return RawTable(
+        frame, name, "jsonl", lines[0], None if (np.diff(places) == 1).all() else places
+    )
 
 
 def _object(raw: bytes, text: str, line: int) -> _Pairs:

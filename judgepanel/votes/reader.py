@@ -1,8 +1,8 @@
 """The process that reads one untrusted file, ``python -m judgepanel.votes.reader`` SECONDS.
 
 It waits so long for a :class:`Request`, a line of JSON on standard input. The file follows it; the
-answer (see ``judgepanel.votes.answer``) goes to standard output. ``judgepanel.votes.apart`` starts
-this process.
+answer (see ``judgepanel.votes.answer``) goes to standard output. This process is started by
+``judgepanel.votes.sandbox``.
 """
 
 from __future__ import annotations

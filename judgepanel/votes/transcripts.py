@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,6 +27,7 @@ from judgepanel.votes.coverage import Coverage, JudgeCoverage, Unread
 from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.remedies import CORRECT_CELL, REMOVE_ROW
+from judgepanel.votes.shown_order import first_shown, order_column
 from judgepanel.votes.table import RawTable, find_column, text_column
 from judgepanel.votes.verdicts import (
     LEVELS,
@@ -41,15 +41,14 @@ from judgepanel.votes.words import MISSING_WORDS, UNKNOWN, distinct, is_missing,
 
 Ints = NDArray[np.intp]
 
-ORDER_NAMES = ("order", "swapped")
 STAGE_NAMES = ("stage",)
 SCORE_NAMES = ("score_a", "score_b")
 VERDICT = "verdict"
-ALLOWED_ORDERS = "AB or BA, A first or B first, original or swapped, false or true"
 MAX_EXAMPLES = 60
 EXAMPLES_A_JUDGE = 3
 _HEAD, _TAIL = 160, 400
 UNUSABLE = "unusable"
+PAIR = "pair_sha256"
 NOT_TEXT = "not text"
 UNWRITABLE = "a NUL or a broken Unicode character"
 TOO_LONG = "too long"
@@ -57,27 +56,10 @@ _UNUSABLE_REASONS = frozenset((NOT_TEXT, UNWRITABLE, TOO_LONG))
 OF_A_CALL = frozenset(
     (
         *("served_by", "finish", "tokens_in", "tokens_out", "cost", "most", "seconds", "attempts"),
-        *("asked", UNUSABLE),
+        *("asked", PAIR, UNUSABLE),
     )
 )
 """Fields that `collect` stores with an output; ``UNUSABLE`` says why an output is not read."""
-
-_ORDERS = {
-    **dict.fromkeys(("original", "original order", "as given", "not swapped", "unswapped"), True),
-    **dict.fromkeys(("false", "0", "first", "forward"), True),
-    **dict.fromkeys(("swapped", "swap", "swapped order", "reversed", "reverse order"), False),
-    **dict.fromkeys(("true", "1", "second", "reverse"), False),
-}
-_SHOWN = (
-    r"(?:(?:output|response|answer|assistant|solution|model|candidate|option|completion)[ _-]?)?"
-    r"[(\[]?([ab12])[)\]]?"
-)
-_SHOWN_FIRST = re.compile(
-    rf"{_SHOWN}[ _-]?(?:(?:is |was )?(?:shown |presented )?first"
-    rf"|(?:,? (?:and )?then |, ?|/|-| ?-> ?| before |){_SHOWN})"
-)
-_LONGEST_ORDER = 80
-_LETTERED = str.maketrans("12", "ab")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +97,7 @@ def columns_of(table: RawTable) -> Columns | None:
         return None
     if text is None and both is None:
         return None
-    columns = Columns(item, judge, text, both, _order_column(table), find(STAGE_NAMES))
+    columns = Columns(item, judge, text, both, order_column(table), find(STAGE_NAMES))
     written = (judge, *(name for name in (text, *(both or ())) if name is not None))
     if not table.frame[item].duplicated().any() and all(
         holds_verdicts(table.frame[name]) for name in written
@@ -124,14 +106,6 @@ def columns_of(table: RawTable) -> Columns | None:
     others = {*columns.dropped, *(name for name in table.columns if name in OF_A_CALL)}
     # One response per row and a column per judge: the text is what was judged, not a verdict.
     return None if len(judges_beside(table, item, others)) > 1 else columns
-
-
-def _order_column(table: RawTable) -> str | None:
-    """Return the column of the order: one whose words are all known, before one of other words."""
-    free = {name.lower(): name for name in reversed(table.columns)}
-    present = [free[name] for name in ORDER_NAMES if name in free]
-    known = (name for name in present if (_ways(table, name)[1] >= 0).all())
-    return next(known, next(iter(present), None))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,20 +152,20 @@ def transcribed(table: RawTable) -> RawTable:
 def _transcribed(table: RawTable, columns: Columns) -> RawTable:
     items, ids = names_in(table, columns.item, "item id")
     raters, judges = names_in(table, columns.judge, "judge name", is_role_name)
-    forward, notes = _orders(table, columns.order)
+    forward, notes = first_shown(table, columns.order)
     rows = np.flatnonzero(forward >= 0)
     rows = rows[_last_stage(table, columns.stage, (items * len(judges) + raters)[rows], rows)]
-    first_shown = forward[rows] == 1
+    as_given = forward[rows] == 1
     reading = _readings(table, columns, rows)
     votes = [
-        vote_of(verdict.side, bool(way)) for verdict, way in zip(reading, first_shown, strict=True)
+        vote_of(verdict.side, bool(way)) for verdict, way in zip(reading, as_given, strict=True)
     ]
     present, judge = np.unique(raters[rows], return_inverse=True)
     outputs = _Outputs(
         row=rows,
         item=items[rows],
         judge=judge,
-        forward=first_shown,
+        forward=as_given,
         reading=reading,
         vote=np.array(votes, dtype=np.int8),
         judges=tuple(judges[j] for j in present),
@@ -285,68 +259,6 @@ def _scores(table: RawTable, column: str, rows: Ints) -> NDArray[np.float64]:
                 remedy=CORRECT_CELL,
             )
     return np.asarray(known[codes[rows]], dtype=float)
-
-
-def _orders(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], list[str]]:
-    """Return 1 if the item's first output was shown as A, 0 if as B, -1 if unknown."""
-    if column is None:
-        note = "There is no column for the order: A is read as the item's first output everywhere."
-        return np.ones(table.n_rows, dtype=np.int8), [note]
-    words, forward = _ways(table, column)
-    lost = np.flatnonzero(forward < 0)
-    if not len(lost):
-        return forward, []
-    example = words[lost[0]]
-    if len(lost) == len(forward):
-        raise InputError(
-            "the order in which the two were shown is not known",
-            row=table.row(0),
-            column=column,
-            value=example,
-            allowed=ALLOWED_ORDERS,
-            remedy="write one of these words in every row, or take the column out where A is "
-            "always the item's first output",
-        )
-    many = "outputs are" if len(lost) > 1 else "output is"
-    note = (
-        f"{len(lost):,} {many} left out because the order is not known, the first in row "
-        f"{table.row(int(lost[0]))} ({quote_value(example)}); known: {ALLOWED_ORDERS}."
-    )
-    return forward, [note]
-
-
-def _ways(table: RawTable, column: str) -> tuple[NDArray[np.object_], NDArray[np.int8]]:
-    """Return the words (n_rows,) of a column of orders, and what they say, see :func:`_orders`.
-
-    Numbers are 0 and 1, or 1 and 2; in a column called ``order`` a 1 alone may be either.
-    """
-    codes, words = distinct(table.frame[column])
-    numbers = {word.strip() for word in words} & {"0", "1", "2"}
-    if column.strip().lower() == "swapped" or "0" in numbers:
-        known = [order_of(word) for word in words]
-    else:
-        first = 1 if "2" in numbers else MISSING
-        of_numbers = {"1": first, "2": 0}
-        known = [of_numbers.get(word.strip(), order_of(word)) for word in words]
-    forward = np.array(known or [MISSING], dtype=np.int8)[codes]
-    return np.array(words or [""], dtype=object)[codes], forward
-
-
-def order_of(word: str) -> int:
-    """Return 1 if the item's first output was shown as A, 0 if as B, -1 for an unknown word.
-
-    'A first', 'output_1 first', 'AB' and '1,2' mean the same; 'order:' may precede any of them.
-    """
-    if len(word) > _LONGEST_ORDER:
-        return MISSING
-    plain = " ".join(word.split()).lower().removeprefix("order").lstrip(" :=")
-    if plain in _ORDERS:
-        return int(_ORDERS[plain])
-    match = _SHOWN_FIRST.fullmatch(plain)
-    if match is None:
-        return MISSING
-    first, second = (side and side.translate(_LETTERED) for side in match.groups())
-    return MISSING if first == second else int(first == "a")
 
 
 def _last_stage(table: RawTable, column: str | None, cells: Ints, rows: Ints) -> NDArray[np.bool_]:

@@ -14,16 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from judgepanel.votes.attributes import is_group_word, is_numeric_word
-from judgepanel.votes.cells import csv_safe, shield
+from judgepanel.votes.cells import csv_quoted, shield
 from judgepanel.votes.columns import FEATURE_PREFIX, is_role_name
 from judgepanel.votes.companions import JUDGE_COLUMN
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.matrix import MISSING, VoteMatrix
 
-__all__ = ["csv_safe", "write_judges", "write_votes"]
-
 Value = str | float | int | None
-_QUOTED = frozenset(',;|\t"\r\n')
 _TIE = 2
 _WORDS = {0: "0", 1: "1", MISSING: "", _TIE: "tie"}
 
@@ -154,10 +151,7 @@ def _word(cell: float) -> str:
 def _quoted(value: Value) -> str:
     if value is None:
         return ""
-    text = value if isinstance(value, str) else repr(value)
-    if _QUOTED.isdisjoint(text):
-        return text
-    return '"' + text.replace('"', '""') + '"'
+    return csv_quoted(value if isinstance(value, str) else repr(value))
 
 
 def _zipped_csv(columns: list[_Column], names: list[str], votes: np.ndarray) -> bytes:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.judge_table import JudgeTable
-from judgepanel.votes import csv_safe
+from judgepanel.votes.cells import csv_quoted, csv_safe
 from judgepanel.words.numbers import (
     compared,
     fixed,
@@ -68,7 +68,6 @@ _INTERVALS: Mapping[str, Callable[[Any, Any, Any], str]] = MappingProxyType(
 )
 SHARES = ("skill", "accuracy", "share", "coverage", "parse rate", "coded ties")
 """Columns that hold shares in every frame."""
-_QUOTED = frozenset(',;|\t"\r\n')
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,7 +215,4 @@ def _csv_cell(value: object) -> str:
         return ""
     if isinstance(value, bool | int | float):
         return str(value)
-    text = csv_safe(str(value))
-    if _QUOTED.isdisjoint(text):
-        return text
-    return '"' + text.replace('"', '""') + '"'
+    return csv_quoted(csv_safe(str(value)))

@@ -24,6 +24,7 @@ from judgepanel.collect import (
     estimate,
     read_judges,
     read_pairs,
+    votes_of,
 )
 from judgepanel.votes import InputError, load_votes
 from tests.collect.endpoint import KEY, Endpoint, endpoint
@@ -362,6 +363,23 @@ def test_other_settings_do_not_mix_into_a_journal(tmp_path: Path, served: Endpoi
         run(pairs, other, tmp_path / "out")
     added = judges_file(tmp_path, served.url, "x", "y")
     assert run(pairs, added, tmp_path / "out").made == 2
+
+
+def test_labels_are_those_of_the_pairs_now_and_other_texts_are_refused(
+    tmp_path: Path, served: Endpoint
+) -> None:
+    pairs = pairs_file(tmp_path, ["a", "b", "c", "d"])
+    judges = judges_file(tmp_path, served.url, "x")
+    run(pairs, judges, tmp_path / "out")
+    text = pairs.read_text("utf-8")
+    pairs.write_text(text.replace('"label": 1', '"label": 0', 1), "utf-8")
+    more = judges_file(tmp_path, served.url, "x", "y")
+    assert run(pairs, more, tmp_path / "out").made == 4
+    with Journal(tmp_path / "out") as journal:
+        assert votes_of(journal, read_pairs(pairs)).votes.labels.tolist() == [0, 0, 0, 1]
+    pairs.write_text(text.replace('"good"', '"better"', 1), "utf-8")
+    with pytest.raises(InputError, match="the texts of 'q0' are not what judge 'x' saw"):
+        run(pairs, judges, tmp_path / "out")
 
 
 def test_braces_and_verdicts_in_responses_are_only_text(tmp_path: Path, served: Endpoint) -> None:

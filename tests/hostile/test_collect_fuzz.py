@@ -109,7 +109,7 @@ def run(folder: Path, out: Path, replies: list[Reply], cap: float | None) -> tup
         outcome = collect(pairs, plan, journal, max_cost=cap)
         rows = judge_rows(journal, plan)
         assert rows["outputs"].tolist() == [outcome.finished]
-        return outcome, votes_of(journal).votes if outcome.finished else None
+        return outcome, votes_of(journal, pairs).votes if outcome.finished else None
 
 
 def read_back(votes: VoteMatrix, out: Path) -> VoteMatrix:

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judgepanel.votes import InputError, apart, limits
+from judgepanel.votes import InputError, limits, sandbox
 from judgepanel.votes.answer import BadAnswer, packed, unpacked
-from judgepanel.votes.apart import Reading, open_apart
 from judgepanel.votes.load import open_table
 from judgepanel.votes.samples import SAMPLES, sample_bytes
+from judgepanel.votes.sandbox import Reading, open_sandboxed
 from tests.hostile import attacks
 from tests.hostile.measure import Cost, measured
 
@@ -31,10 +31,10 @@ READ = """
 import sys
 from pathlib import Path
 from judgepanel.votes import InputError
-from judgepanel.votes.apart import open_apart
+from judgepanel.votes.sandbox import open_sandboxed
 path = Path(sys.argv[1])
 try:
-    print("read", open_apart(path.read_bytes(), path.name).frame.shape)
+    print("read", open_sandboxed(path.read_bytes(), path.name).frame.shape)
 except InputError as error:
     print("refused", error)
 """
@@ -103,7 +103,7 @@ def test_an_honest_file_of_190_mb_is_read_within_the_same_memory(
 @pytest.mark.parametrize("name", [sample.name for sample in SAMPLES])
 def test_what_is_read_apart_is_what_is_read_here(name: str) -> None:
     data = sample_bytes(name)
-    here, there = open_table(data, "votes.csv"), open_apart(data, "votes.csv")
+    here, there = open_table(data, "votes.csv"), open_sandboxed(data, "votes.csv")
     assert there.frame.equals(here.frame)
     assert [there.row(k) for k in range(3)] == [here.row(k) for k in range(3)]
     assert (there.format, there.header_row, there.notes) == ("csv", here.header_row, here.notes)
@@ -113,7 +113,7 @@ def test_outputs_and_what_was_read_of_them_come_back_whole() -> None:
     texts = ["[[A]]", "Output (b) is better.", "I cannot say", "😀 [[B]]"]
     rows = [attacks.outputs_of(text).replace(b'"q1"', b'"q%d"' % k) for k, text in enumerate(texts)]
     data = b"\n\n".join(rows)
-    here, there = open_table(data, "o.jsonl"), open_apart(data, "o.jsonl")
+    here, there = open_table(data, "o.jsonl"), open_sandboxed(data, "o.jsonl")
     assert there.coverage == here.coverage
     assert there.frame.equals(here.frame)
     assert np.array_equal(there.lines, here.lines)
@@ -124,7 +124,7 @@ def test_a_refusal_says_the_same_from_there_as_from_here() -> None:
         with pytest.raises(InputError) as here:
             open_table(data, name)
         with pytest.raises(InputError) as there:
-            open_apart(data, name)
+            open_sandboxed(data, name)
         assert str(there.value) == str(here.value)
 
 
@@ -134,7 +134,7 @@ def test_a_file_that_takes_too_much_memory_ends_its_reader_only(
     monkeypatch.setattr(limits, "READER_MIB", 250)
     data = attacks.honest_csv(items=50_000, judges=1_900)
     with pytest.raises(InputError, match=r"h\.csv: reading it takes too much memory"):
-        open_apart(data, "h.csv")
+        open_sandboxed(data, "h.csv")
 
 
 def test_a_file_that_takes_too_long_ends_its_reader_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +143,7 @@ def test_a_file_that_takes_too_long_ends_its_reader_only(monkeypatch: pytest.Mon
         attacks.outputs_of(f"{k} tie" * 100_000).replace(b'"q1"', b'"q%d"' % k) for k in range(30)
     )
     with pytest.raises(InputError, match=r"s\.jsonl: reading it takes too long; allowed: 2 s"):
-        open_apart(slow, "s.jsonl")
+        open_sandboxed(slow, "s.jsonl")
 
 
 def test_a_reader_that_crashes_is_a_refusal() -> None:
@@ -155,19 +155,19 @@ def test_a_reader_that_crashes_is_a_refusal() -> None:
 
 @pytest.fixture
 def nobody_waits() -> Iterator[None]:
-    apart.kill_readers()
+    sandbox.kill_readers()
     yield
-    apart.kill_readers()
+    sandbox.kill_readers()
 
 
 @pytest.mark.usefixtures("nobody_waits")
 def test_a_process_that_waits_reads_one_file_under_the_limits_of_then(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    apart.stand_by()
-    waiting = apart._STANDBY._process
-    apart.stand_by()
-    assert apart._STANDBY._process is waiting
+    sandbox.stand_by()
+    waiting = sandbox._STANDBY._process
+    sandbox.stand_by()
+    assert sandbox._STANDBY._process is waiting
     monkeypatch.setattr(limits, "READER_MIB", 250)
     data = attacks.honest_csv(items=50_000, judges=1_900)
     with Reading(data, "h.csv") as reading:
@@ -182,15 +182,15 @@ def test_a_process_that_waits_reads_one_file_under_the_limits_of_then(
 
 @pytest.mark.usefixtures("nobody_waits")
 def test_a_process_that_waits_is_taken_only_while_it_lives_and_ends_with_its_server() -> None:
-    apart.stand_by()
-    gone = apart._STANDBY._process
+    sandbox.stand_by()
+    gone = sandbox._STANDBY._process
     gone.kill()
     gone.wait()
     with Reading(sample_bytes("one_class"), "v.csv") as reading:
         assert reading.table().n_rows > 0
-    apart.stand_by()
-    waiting = apart._STANDBY._process
-    apart.kill_readers()
+    sandbox.stand_by()
+    waiting = sandbox._STANDBY._process
+    sandbox.kill_readers()
     assert waiting.returncode == -signal.SIGKILL
 
 
@@ -258,6 +258,6 @@ def test_an_answer_that_was_tampered_with_is_none() -> None:
 
 
 def test_an_endless_answer_ends_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "MAX_ANSWER", 100)
+    monkeypatch.setattr(sandbox, "MAX_ANSWER", 100)
     with pytest.raises(InputError):
-        open_apart(sample_bytes(SAMPLES[0].name), "v.csv")
+        open_sandboxed(sample_bytes(SAMPLES[0].name), "v.csv")

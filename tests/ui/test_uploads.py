@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from judgepanel.ui import uploads
 from judgepanel.votes import InputError
-from judgepanel.votes.apart import Reading
 from judgepanel.votes.samples import sample_bytes
+from judgepanel.votes.sandbox import Reading
 
 
 @pytest.fixture(autouse=True)

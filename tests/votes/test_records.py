@@ -10,8 +10,8 @@ import pytest
 
 import judgepanel as jp
 from judgepanel.votes import InputError, load_votes, read_table
-from judgepanel.votes.apart import Reading
 from judgepanel.votes.role_file import roles_text, with_roles
+from judgepanel.votes.sandbox import Reading
 from judgepanel.words.commands import column_options
 
 ROWS = [{"item_id": f"q{n}", "label": n % 2, "ann": n // 2 % 2, "bob": 1} for n in range(8)]
@@ -104,3 +104,17 @@ def test_two_keys_of_one_column_are_refused() -> None:
     records = [{"item_id": "q1", "a.b": 1, "b": 0, "a": {"b": 0}}]
     with pytest.raises(InputError, match="two keys of record 1 lead to the same column"):
         read_table(json.dumps(records).encode(), "v.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "end"), [("v.json", ",\n"), ("v.jsonl", "\n"), ("v.jsonl", "\n\n")]
+)
+def test_a_refusal_names_the_line_or_record_of_the_file_not_of_what_is_unfolded(name, end) -> None:
+    verdicts = [{"judge": judge, "verdict": 1} for judge in "abc"]
+    records = [{"item_id": f"q{n}", "label": n % 2, "votes": verdicts} for n in range(3)]
+    records[2]["votes"] = [*verdicts[:2], {"judge": "c", "verdict": "maybe"}]
+    text = end.join(map(json.dumps, records))
+    with pytest.raises(InputError) as refusal:
+        load_votes((f"[{text}]" if name == "v.json" else text).encode(), name=name)
+    assert refusal.value.row == (5 if end == "\n\n" else 3)
+    assert refusal.value.value == "maybe"

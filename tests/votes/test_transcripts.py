@@ -11,7 +11,7 @@ import pytest
 
 from judgepanel.votes import InputError, VoteMatrix, load_votes
 from judgepanel.votes.coverage import Coverage, JudgeCoverage
-from judgepanel.votes.transcripts import order_of
+from judgepanel.votes.shown_order import order_of
 from judgepanel.votes.verdicts import LEVELS, REASONS
 
 A, B, NOTHING = "Output (a)", "[[B]]", "I cannot say."
@@ -320,7 +320,9 @@ def test_an_order_that_can_only_mean_one_thing_is_read(words: tuple[str, str]) -
     assert [order_of(word) for word in words] == [1, 0]
 
 
-@pytest.mark.parametrize("word", ["", "A", "A>B", "a a", "first A", "apart", "A first B first"])
+@pytest.mark.parametrize(
+    "word", ["", "A", "A>B", "a a", "first A", "apart", "A first B first", "1"]
+)
 def test_an_order_that_could_mean_either_is_not_guessed(word: str) -> None:
     assert order_of(word) == -1
 

@@ -63,13 +63,13 @@ from judgepanel.votes import (
     guess_mapping,
     open_table,
 )
-from judgepanel.votes.apart import stand_by
 from judgepanel.votes.checks import item_checks
 from judgepanel.votes.forms import implied_task
 from judgepanel.votes.grades import graded_judges
 from judgepanel.votes.orientation import POLICIES, orient
 from judgepanel.votes.role_file import ROLES_FILE, roles_text
 from judgepanel.votes.samples import SAMPLES, sample_bytes, sample_judge_bytes
+from judgepanel.votes.sandbox import stand_by
 from judgepanel.words.commands import inspect_command
 from judgepanel.words.outputs import coverage_sentence
 from judgepanel.words.sentences import votes_sentence

@@ -30,6 +30,7 @@ from judgepanel.votes.matrix import Task
 WANTED = "a .jsonl that oaieval wrote (spec, then events), or a folder with them"
 _SPEC = {"completion_fns", "eval_name"}
 _LETTERS = {"y": 1, "n": 0}
+_OTHER_LETTER = "a letter that is neither yes nor no"
 _METASCORE = "metascore"
 
 
@@ -138,7 +139,9 @@ def _grades(data: Row, grader: str) -> Iterator[tuple[str, Any]]:
     given = next(
         (data[key] for key in ("correct", "score", "choice") if data.get(key) is not None), None
     )
-    grade = _LETTERS.get(str(given).strip().lower(), given)
+    word = str(given).strip().lower()
+    lettered = len(word) == 1 and word.isalpha()
+    grade = _LETTERS.get(word, _OTHER_LETTER) if lettered else given
     yield grader, grade
     agreed = next((value for key, value in data.items() if key.endswith(_METASCORE)), None)
     verdict = None if grade is None else grade_of(grade)

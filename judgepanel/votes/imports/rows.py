@@ -15,7 +15,7 @@ from judgepanel.votes.cells import is_number, shield
 from judgepanel.votes.columns import FEATURE_PREFIX, LABEL_NAMES, is_role_name
 from judgepanel.votes.errors import InputError, listed
 from judgepanel.votes.matrix import Task
-from judgepanel.votes.transcripts import ORDER_NAMES, order_of
+from judgepanel.votes.shown_order import ORDER_NAMES, SWAPPED, order_of
 from judgepanel.votes.verdicts import Side, vote_of
 from judgepanel.votes.words import verdict_of
 
@@ -155,7 +155,11 @@ def with_features(rows: Iterable[Row], about: Mapping[str, Mapping[str, Any]]) -
 
 def order_in(fields: Mapping[str, Any]) -> str:
     """The order in which the two were shown, as the fields say it; AB where they do not."""
-    return str(next((fields[key] for key in ORDER_NAMES if key in fields), "AB"))
+    key = next((key for key in ORDER_NAMES if key in fields), None)
+    if key is None:
+        return "AB"
+    word = str(fields[key])
+    return {"0": "false", "1": "true"}.get(word.strip(), word) if key == SWAPPED else word
 
 
 def item_label(value: Any, order: str) -> int | None:

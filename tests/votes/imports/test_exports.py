@@ -198,6 +198,15 @@ def test_graders_of_openai_evals_are_labelled_by_the_people_they_are_held_agains
     assert outcome.left_out["samples that ended with an error"] == 2
 
 
+def test_a_choice_among_letters_is_no_verdict(tmp_path: Path) -> None:
+    """Graders of facts choose from A to E; Inspect AI alone writes C for correct."""
+    letters = [(sample(n), "metrics", {"choice": letter}) for n, letter in enumerate("ABCDEYN")]
+    log(tmp_path / "facts.jsonl", ["gpt-3.5-turbo", "gpt-4"], letters)
+    outcome = read_kind(source_of(tmp_path), "openai-evals")
+    assert [row["gpt-4"] for row in outcome.rows] == [None] * 5 + [1, 0]
+    assert outcome.left_out["grades that are neither right nor wrong"] == 5
+
+
 def test_models_are_judges_where_all_that_was_expected_is_a_side(tmp_path: Path) -> None:
     on_pairs(tmp_path / "a.jsonl", "gpt-4", TRUTH)
     on_pairs(tmp_path / "b.jsonl", "gpt-3.5-turbo", HASTY)

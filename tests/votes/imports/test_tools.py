@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from judgepanel.cli import main
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.imports import read_kind, recognised, source_of
-from judgepanel.votes.imports.rows import OF_ANOTHER_TASK
+from judgepanel.votes.imports.rows import OF_ANOTHER_TASK, item_label, order_in
 
 DATA = Path(__file__).parent / "data"
 INSPECT = ("inspect-0.3.60", "inspect-0.3.285")
@@ -426,3 +426,14 @@ def test_archives_inside_an_archive_have_no_more_room_than_it(monkeypatch) -> No
         else:
             with pytest.raises(InputError, match="too large when unpacked"):
                 load_votes(two, name="logs.zip", need_labels=False)
+
+
+def test_a_label_as_shown_is_taken_only_where_the_order_is_known() -> None:
+    """An order of 1 is the first of 1 and 2, and the second of 0 and 1."""
+    assert [item_label("A", word) for word in ("AB", "0", "2", "1")] == [1, 1, 0, None]
+    assert [item_label("A", order_in({"swapped": way})) for way in (0, 1, False, True)] == [
+        1,
+        0,
+        1,
+        0,
+    ]

@@ -253,7 +253,7 @@ def kill_readers() -> None:
 atexit.register(kill_readers)
 
 
-def open_apart(data: bytes, name: str) -> RawTable:
+def open_sandboxed(data: bytes, name: str) -> RawTable:
     """Return the table in ``data`` like ``open_table``, read in a separate process."""
     with Reading(data, name) as reading:
         return reading.table()
