@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.decision.absence_threshold import Losses, Threshold
-from judgepanel.scoring.inference import LEVEL, sampling_variance
+from judgepanel.scoring.inference import LEVEL, sampling_variance, satterthwaite
 from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.splits import unit_codes
 from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
@@ -126,9 +127,8 @@ class _Spread:
         known = v + draws / n_draws
         unknown = labels + draws
         total = known + unknown + rule**2
-        df_items, df_folds = max(len(np.unique(units)) - 1, 1), max(n_folds - 1, 1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            df = total**2 / (known**2 / df_items + unknown**2 / df_folds)
-        df = np.where(np.isfinite(df), np.minimum(df, df_items), df_items)
+        df = satterthwaite(
+            (known, unit_codes(units)[1] - 1), (unknown, n_folds - 1), (rule**2, np.inf)
+        )
         quantile = distributions.t_ppf(0.5 + LEVEL / 2.0, df)
         return cls(np.asarray(quantile * np.sqrt(total)), df, np.sqrt(v * n_items))

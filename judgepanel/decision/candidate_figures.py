@@ -18,9 +18,9 @@ from judgepanel.scoring.rare_errors import allow_difference, between, one_more_e
 from judgepanel.studies.accumulate import Tally
 from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contest.average import average_losses
-from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contest.candidates import Candidate
 from judgepanel.studies.contest.compete import Standing
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.position import ConstantPosition
 
 Floats = NDArray[np.float64]
@@ -116,7 +116,7 @@ def readings_of(
                 taken=n if choice.taken is None else choice.taken,
                 average=figures(arm, _described_average(final, prefer)),
                 weights=np.append(choice.weights, 1.0),
-                chosen_shares=shares[rows],
+                chosen_shares=shares[[*range(n), n + place]],
                 behind=against[rows],
                 **achieved(n + place),
                 chosen_on=float(totals.chosen_on[:, 0, n + place].mean()),

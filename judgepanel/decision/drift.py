@@ -176,14 +176,14 @@ def drift_of(
     gaps: list[tuple[float, float]] = []
     for measure in measures:
         less = CHOSEN if chosen and measure == "agreed" else 1.0
-        p = _fisher(before, now, measure, grouped=votes.groups is not None, less=less)
+        p, trials = _fisher(before, now, measure, grouped=votes.groups is not None, less=less)
         for j, name in enumerate(place):
             n, m = int(before.trials[measure][j]), int(now.trials[measure][j])
             if not n or not m:
                 continue
             a, b = before.hits[measure][j] / n, now.hits[measure][j] / m
             rows.append(Change(measure, name, float(a), float(b), n, m, float(p[j]), np.nan))
-            gaps.append((abs(a - b), _by_chance(a, b, n, m)))
+            gaps.append((abs(a - b), _by_chance(a, b, *trials[:, j])))
     if whole:
         rows += _votes_an_item(before, now)
     adjusted = holm([row.p for row in rows]).tolist()
@@ -304,8 +304,12 @@ def _of_profile(
     )
 
 
-def _fisher(before: _Counts, now: _Counts, measure: str, *, grouped: bool, less: float) -> Floats:
+def _fisher(
+    before: _Counts, now: _Counts, measure: str, *, grouped: bool, less: float
+) -> tuple[Floats, Floats]:
     """P-values (n_judges,) of equal shares, from counts divided by design effects and rounded.
+
+    Also returns the counts of trials before and now, (2, n_judges).
 
     If the new file has no groups, those of the training rows determine the dependence between
     items. Training counts are also divided by ``less``.
@@ -319,7 +323,7 @@ def _fisher(before: _Counts, now: _Counts, measure: str, *, grouped: bool, less:
     for p_values, some in ((fisher, few), (_normal_p, ~few)):
         if some.any():
             result[some] = p_values(new_hits[some], row[some], new_trials[some], total[some])
-    return result
+    return result, np.stack([trials, new_trials])
 
 
 def _normal_p(both: Floats, row: Floats, column: Floats, total: Floats) -> Floats:
@@ -336,8 +340,9 @@ def _effective(counts: _Counts, measure: str, effect: Floats) -> tuple[Floats, F
     return np.round(share * trials), trials
 
 
-def _by_chance(a: float, b: float, n: int, m: int) -> float:
+def _by_chance(a: float, b: float, n: float, m: float) -> float:
     """Expected distance of two equal shares: sqrt(2 / pi) standard errors."""
+    n, m = max(n, 1.0), max(m, 1.0)
     pooled = (a * n + b * m) / (n + m)
     return float(np.sqrt(2.0 / np.pi * pooled * (1.0 - pooled) * (1.0 / n + 1.0 / m)))
 

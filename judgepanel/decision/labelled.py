@@ -7,14 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.decision.seen import Seen
+from judgepanel.decision.training_items import Seen
 from judgepanel.scoring.inference import LEVEL, sampling_variance
 from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.splits import unit_codes
 from judgepanel.votes import VoteMatrix, distributions
 from judgepanel.votes.orientation import BALANCED_SHARE
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 _LEAST = -float(np.log(0.999))
 
@@ -93,7 +95,7 @@ def _figures(
     p_true = np.where(right, p[new], 1.0 - p[new])
     losses = -np.log(p_true)
     nll = float(losses.mean())
-    variance = max(float(sampling_variance(losses[None], units)[0]), _own_variance(p[new]))
+    variance = max(float(sampling_variance(losses[None], units)[0]), _own_variance(p[new], units))
     reach = float(distributions.t_ppf(0.5 + LEVEL / 2.0, n_units - 1)) * float(np.sqrt(variance))
     hit = np.where(p_true == 0.5, 0.5 if symmetric else right, p_true > 0.5)
     return LabelFigures(
@@ -105,6 +107,10 @@ def _figures(
     )
 
 
-def _own_variance(p: Floats) -> float:
-    """Variance of the mean of -log P(true label) if every P(label 1) is correct."""
-    return float(np.mean(p * (1.0 - p) * (np.log(p) - np.log1p(-p)) ** 2)) / len(p)
+def _own_variance(p: Floats, units: Ints) -> float:
+    """Variance of the mean of -log P(true label) if every P(label 1) is correct.
+
+    Items of a group are taken to be right or wrong together.
+    """
+    spread = np.sqrt(p * (1.0 - p)) * np.abs(np.log(p) - np.log1p(-p))
+    return float((np.bincount(unit_codes(units)[0], spread) ** 2).sum()) / len(p) ** 2

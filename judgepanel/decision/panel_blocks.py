@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from judgepanel.decision.drift import profile_content
 from judgepanel.decision.held_out import conformal_content, fitting_votes, slices
-from judgepanel.decision.seen import MOST_ROWS, rows_content
+from judgepanel.decision.training_items import MOST_ROWS, rows_content
 from judgepanel.scoring.conformal import LEVELS
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.results import flat_row

@@ -129,16 +129,17 @@ def choose(
     """Choose from the candidates by every available preference.
 
     ``panels`` bool (A, n_judges) are the judges of each, ``costs`` (n_judges,) their cost per item;
-    a ``budget`` excludes panels that cost more, and members that would make the average cost more,
-    lightest first. ``rng`` draws one bootstrap for all preferences. Ties of a preference for
-    simple, cheap or few go to the lower smoothed NLL. ``absent`` (A, m) are losses while a family
-    is absent (:func:`studies.contest.compete.absent_losses`), None if they are not measured.
+    a ``budget`` excludes panels that cost more, and members that would make the average cost more:
+    the heaviest is taken first, and one that does not fit is skipped. ``rng`` draws one bootstrap
+    for all preferences. Ties of a preference for simple, cheap or few go to the lower smoothed NLL.
+    ``absent`` (A, m) are losses while a family is absent
+    (:func:`studies.contest.compete.absent_losses`), None if they are not measured.
     """
     allowed = affordable(panels, costs, budget)
     listed = candidates.all()
     smoothed = smoothed_nll(losses, units, allowed)
     tied = tied_with_best(losses, units, smoothed)
-    prior = candidates.prior() * allowed
+    prior = candidates.prior(allowed)
     if not prior.any():
         prior = (np.arange(len(prior)) == smoothed.argmin()).astype(np.float64)
     priors = candidates.with_everyone(prior)

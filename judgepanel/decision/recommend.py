@@ -46,8 +46,8 @@ from judgepanel.studies.accumulate import Arms, Tally, absorb, combine, tally
 from judgepanel.studies.common import splits_of
 from judgepanel.studies.compare import mean_sizes
 from judgepanel.studies.contest.average import average_losses, average_scores, bootstrap
-from judgepanel.studies.contest.averaged import Averaged, averaged_of, fits_memory, remember
 from judgepanel.studies.contest.compete import FINAL, Standing, absent_losses, compete, stand
+from judgepanel.studies.contest.recommended import Averaged, averaged_of, fits_memory, remember
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import errs_rarely, few_labels, not_fitted
 from judgepanel.studies.position import against_position
@@ -70,7 +70,7 @@ class Scores:
     ``taken`` (S, n_preferences) are the positions of the choices among the arms of ``tally``: a
     candidate, or the arm itself if an average was chosen. Nothing here depends on the preference of
     the spec. ``averages`` are the logits of the default average in each split, for studies that use
-    it (:mod:`studies.contest.averaged`); None if it is another average, or too large to store.
+    it (:mod:`studies.contest.recommended`); None if it is another average, or too large to store.
     """
 
     tally: Tally

@@ -18,8 +18,8 @@ from judgepanel.models.mixture import Mixture
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contest.candidates import EVERYONE
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.position import ConstantPosition
 from judgepanel.studies.results import flat_row, scalars
 from judgepanel.votes.repeats import Repeats

@@ -13,9 +13,9 @@ from judgepanel.decision.held_out import check_share, fitting_votes
 from judgepanel.decision.preference import PREFERENCES, Preference, offered
 from judgepanel.kernels.aggregate.levels import has_levels
 from judgepanel.studies.common import check_known
-from judgepanel.studies.contest.averaged import FOLDS
 from judgepanel.studies.contest.candidates import LISTS, Candidates, candidates_of
 from judgepanel.studies.contest.compete import Terms
+from judgepanel.studies.contest.recommended import FOLDS
 from judgepanel.studies.panel.curator import Rules, known_judges
 from judgepanel.studies.settings import Prepared, Settings, grouped_votes, prepare
 from judgepanel.votes import InputError, VoteMatrix
@@ -47,7 +47,10 @@ class RecommendSpec:
     candidates: str = field(
         default="default", metadata={"help": "list of candidates: default or wide"}
     )
-    folds: int = field(default=FOLDS, metadata={"help": "inner folds on calibration rows"})
+    folds: int = field(
+        default=FOLDS,
+        metadata={"help": "number of inner folds on calibration rows, for closed forms"},
+    )
     prefer: Preference = field(
         default="nll",
         metadata={

@@ -15,7 +15,7 @@ from judgepanel.decision.grades import check_grades, units_sentences
 from judgepanel.decision.held_out import set_texts
 from judgepanel.decision.labelled import Labelled, labelled_figures
 from judgepanel.decision.panel_file import PanelFile
-from judgepanel.decision.seen import Seen, seen_items, seen_sentences
+from judgepanel.decision.training_items import Seen, seen_items, seen_sentences
 from judgepanel.votes import MISSING, InputError, VoteMatrix
 from judgepanel.votes.errors import listed, quote_value
 

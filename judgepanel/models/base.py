@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -69,9 +69,10 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Calibrators may be fitted only to these, never to in-sample scores. They are valid for a
         *fixed* panel; a panel chosen by a ranking needs a leave-out ranking as well, as in
-        ``judgepanel.kernels.aggregate.aggregation``.
+        ``judgepanel.kernels.aggregate.aggregation``. What was fitted before stays.
         """
-        return self._left_out(self._ballots(X, y, groups))
+        fresh = clone(self)
+        return np.asarray(fresh._left_out(fresh._ballots(X, y, groups)))
 
     def _fit(
         self,
@@ -163,4 +164,7 @@ def signed(votes: Votes) -> Votes:
 def _units(groups: ArrayLike | None, n_items: int) -> NDArray[np.int64]:
     if groups is None:
         return np.arange(n_items)
-    return np.unique(np.asarray(groups), return_inverse=True)[1]
+    codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+    if codes.shape != (n_items,):
+        raise ValueError(f"groups need one value for each of the {n_items} items")
+    return codes

@@ -9,7 +9,7 @@ from typing import Any
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregate.aggregation import Aggregator, cross_fits, of_votes
 from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.studies.contest.averaged import AVERAGE, PanelAggregator
+from judgepanel.studies.contest.recommended import AVERAGE, PanelAggregator
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 

@@ -12,7 +12,7 @@ from judgepanel.present.blocks import Answer, Block, Box, Caveat, Command, Metho
 from judgepanel.present.entry import Entry
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.columns import describe, description
-from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.words.numbers import counted, fixed
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, in_words, so_far

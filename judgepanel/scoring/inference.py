@@ -49,6 +49,7 @@ class Estimate:
 
     ``p`` is the two-sided p-value of the value being 0; ``df`` are Satterthwaite's degrees of
     freedom; ``covariance`` (n, n) matches the standard errors, empty if it was not requested.
+    Standard errors, ends and ``p`` are NaN if all items are one cluster.
     """
 
     value: Floats
@@ -114,10 +115,10 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
         shared = np.sqrt(np.outer(reuse, reuse)) if isinstance(reuse, np.ndarray) else reuse
         covariance = _with_diagonal(items + _positive_part(training) * shared, variance)
     se = np.sqrt(variance)
-    df = _satterthwaite(v, splits, unit_codes(units)[1] - 1, n_splits - 1)
+    df = satterthwaite((v, unit_codes(units)[1] - 1), (splits, n_splits - 1))
     reach = np.asarray(distributions.t_ppf(0.5 + LEVEL / 2.0, df)) * se
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(se > 0, np.abs(value) / se, np.where(value == 0, 0.0, np.inf))
+        t = np.where(se == 0, np.where(value == 0, 0.0, np.inf), np.abs(value) / se)
     return Estimate(
         value,
         se,
@@ -143,9 +144,12 @@ def simultaneous_reach(fitted: Estimate, *, seed: int) -> float:
 def joint_p(fitted: Estimate, *, seed: int) -> float:
     """P-value of all n values being 0, from the largest |value / se|.
 
-    As in :func:`simultaneous_reach`; below .05 if the simultaneous band excludes 0.
+    As in :func:`simultaneous_reach`; below .05 if the simultaneous band excludes 0, NaN if a
+    standard error is unknown.
     """
     live = fitted.se > 0
+    if np.isnan(fitted.se).any():
+        return float("nan")
     if (fitted.value[~live] != 0).any():
         return 0.0
     if not live.any():
@@ -213,7 +217,8 @@ def labels_to_settle(value: float, reach: float, margin: float, n_labels: int) -
 def sampling_variance(item_means: Floats, units: NDArray[np.int64]) -> Floats:
     """Variance (n,) of the means of ``item_means`` (n, N) over new items, clustered on ``units``.
 
-    This is v/N alone: it is conditional on the panels and ignores the sampling of their labels.
+    This is v/N alone: it is conditional on the panels and ignores the sampling of their labels. NaN
+    if there is only one cluster.
     """
     variance = np.empty(len(item_means))
     rows = max(1, _CELLS // max(1, item_means.shape[1]))
@@ -232,10 +237,13 @@ def _clustered(centred: Floats, units: NDArray[np.int64]) -> tuple[Floats, float
         sums = np.zeros((n_clusters, len(centred)))
         np.add.at(sums, codes, centred.T)
         centred = sums.T
-    return centred, n_clusters / max(n_clusters - 1, 1) / n_items**2
+    spread = n_clusters / (n_clusters - 1) if n_clusters > 1 else np.nan
+    return centred, spread / n_items**2
 
 
 def _positive_part(matrix: Floats) -> Floats:
+    if np.isnan(matrix).any():
+        return np.full_like(matrix, np.nan)
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0)
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
@@ -247,12 +255,17 @@ def _with_diagonal(matrix: Floats, diagonal: Floats) -> Floats:
     return matrix * np.outer(scale, scale)
 
 
-def _satterthwaite(items: Floats, training: Floats, df_items: int, df_splits: int) -> Floats:
-    """Degrees of freedom of a sum of two variances, at most those of the clusters."""
-    df_items, df_splits = max(df_items, 1), max(df_splits, 1)
+def satterthwaite(first: tuple[Floats, int], *others: tuple[Floats, int | float]) -> Floats:
+    """Degrees of freedom of a sum of variances with their own, at most those of the first.
+
+    Satterthwaite 1946, doi:10.2307/3002019. A variance that is known has infinite ones.
+    """
+    most = max(first[1], 1)
+    terms = (first, *others)
+    total = sum(variance for variance, _ in terms)
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = (items + training) ** 2 / (items**2 / df_items + training**2 / df_splits)
-    return np.asarray(np.where(np.isfinite(df), np.minimum(df, df_items), df_items))
+        df = total**2 / sum(variance**2 / max(own, 1) for variance, own in terms)
+    return np.asarray(np.where(np.isfinite(df), np.minimum(df, most), most))
 
 
 def holm(p: ArrayLike) -> Floats:

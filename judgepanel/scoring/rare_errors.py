@@ -30,28 +30,40 @@ from judgepanel.votes import distributions
 Floats = NDArray[np.float64]
 
 FEW_ERRORS = 10
-"""Number of wrong decisions from which the observed spread suffices."""
+"""Number of units with a wrong decision from which the observed spread suffices."""
+_ROUNDING = 1e-9
+"""Mean losses of items are rounded to 2^-40."""
 
 
 def one_more_error(losses: Floats, units: NDArray[np.int64]) -> Floats:
     """Increase of each panel's mean loss with one more wrong decision, (n,).
 
-    It is 0 for panels with ``FEW_ERRORS`` or more wrong decisions. The cost of a wrong decision is
-    the mean of -log(1 - p) over the items, with p the probability of the decision, weighted by the
-    probability that the item's decision is wrong. Items of one unit go wrong together.
+    It is 0 for panels with ``FEW_ERRORS`` or more units with a wrong decision. The cost of a wrong
+    decision is the mean of -log(1 - p) over the items, with p the probability of the decision,
+    weighted by the probability that the item's decision is wrong. Items of one unit go wrong
+    together.
 
     Parameters
     ----------
     losses : float (n, N), mean NLL of each item over its evaluations.
     units : int (N,), group codes on which variances cluster.
     """
-    few = np.count_nonzero(losses > np.log(2.0), axis=1) < FEW_ERRORS
+    codes, n_units = unit_codes(units)
+    few = _n_wrong(losses, codes, n_units) < FEW_ERRORS
     p = np.clip(np.exp(-losses[few]), CLIP, 1.0 - CLIP)
     doubt = np.minimum(p, 1.0 - p)
     cost = np.vecdot(doubt, -np.log(doubt)) / doubt.sum(axis=1)
     more = np.zeros(len(losses))
-    more[few] = cost / unit_codes(units)[1]
+    more[few] = cost / n_units
     return more
+
+
+def _n_wrong(losses: Floats, codes: NDArray[np.intp], n_units: int) -> NDArray[np.intp]:
+    """Number of units with a wrong decision, (n,); a tie is none, however its loss is rounded."""
+    panels, items = np.nonzero(losses > np.log(2.0) + _ROUNDING)
+    wrong = np.zeros((len(losses), n_units), dtype=bool)
+    wrong[panels, codes[items]] = True
+    return np.asarray(np.count_nonzero(wrong, axis=1))
 
 
 def between(left: Floats, right: Floats) -> Floats:

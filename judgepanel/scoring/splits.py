@@ -16,6 +16,9 @@ from judgepanel.votes.errors import InputError
 Codes = NDArray[np.int64]
 Index = NDArray[np.int64]
 
+_FOLDABLE = 4
+"""Number of units from which two calibrate and at least one is left, whatever their sizes."""
+
 
 def unit_codes(units: Codes) -> tuple[Codes, int]:
     """Number the units that are present from 0, in their order; return also how many there are.
@@ -33,6 +36,11 @@ def unit_codes(units: Codes) -> tuple[Codes, int]:
     present[units] = True
     number = np.cumsum(present)
     return number[units] - 1, int(number[-1]) if len(number) else 0
+
+
+def n_share(n_items: int, fraction: float) -> int:
+    """Number of items in a fraction of them, rounded down: 63 of 90 for .7, which is 62.99... ."""
+    return int(np.floor(n_items * fraction * (1.0 + 1e-12)))
 
 
 def are_single(units: Codes) -> bool:
@@ -53,8 +61,9 @@ def split(units: Index, number: int, *, fraction: float = 0.5, seed: int = 0) ->
     """Draw split ``number`` from ``SeedSequence(seed, spawn_key=(number,))``.
 
     Units (groups, or single items) are permuted and assigned to calibration until it holds as close
-    to ``fraction`` of the items as whole units allow. A split depends on no other split, worker or
-    order of work: the first ten of a hundred splits equal ten splits.
+    to ``fraction`` of the items as whole units allow: at least two of four or more, since choices
+    inside calibration need folds. A split depends on no other split, worker or order of work: the
+    first ten of a hundred splits equal ten splits.
 
     Parameters
     ----------
@@ -72,7 +81,8 @@ def split(units: Index, number: int, *, fraction: float = 0.5, seed: int = 0) ->
     n_units = int(units.max()) + 1 if n_items else 0
     if n_units < 2:
         raise InputError("at least 2 items (or groups of items) with labels are needed to split")
-    calibrates = _share(units, n_units, fraction, seed, (number,))
+    least = 2 if n_units >= _FOLDABLE else 1
+    calibrates = _share(units, n_units, fraction, seed, (number,), least=least)
     return Split(number, np.flatnonzero(calibrates), np.flatnonzero(~calibrates))
 
 
@@ -121,13 +131,23 @@ def nested_rows(
 
 
 def _share(
-    units: Index, n_units: int, fraction: float, seed: int, key: tuple[int, ...]
+    units: Index,
+    n_units: int,
+    fraction: float,
+    seed: int,
+    key: tuple[int, ...],
+    *,
+    least: int = 1,
 ) -> NDArray[np.bool_]:
-    """Mask of items in the units drawn until their share is as close as whole units allow."""
+    """Mask of items in the units drawn until their share is as close as whole units allow.
+
+    At least ``least`` units are drawn, and one is left.
+    """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
     order = rng.permutation(n_units)
     reached = np.cumsum(np.bincount(units, minlength=n_units)[order])
-    cut = int(np.argmin(np.abs(reached[:-1] - np.floor(len(units) * fraction)))) + 1
+    away = np.abs(reached[:-1] - n_share(len(units), fraction))
+    cut = least + int(np.argmin(away[least - 1 :]))
     chosen = np.zeros(n_units, dtype=bool)
     chosen[order[:cut]] = True
     return chosen[units]

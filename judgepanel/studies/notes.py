@@ -37,9 +37,10 @@ def few_labels(prepared: Prepared, n_calibration: float, *, allowed: bool = Fals
 
 
 def n_errors(prepared: Prepared) -> int:
-    """Number of labelled items that all judges together decide wrongly.
+    """Number of labelled items, or groups of items, that all judges together decide wrongly.
 
-    Decisions are those of one-coin weights on all labelled items; ties count one half.
+    Decisions are those of one-coin weights on all labelled items; ties count one half. A group
+    counts as its worst item, as items of a group go wrong together.
     """
     ballots = prepared.ballots
     correct, voted = counts(ballots, np.arange(ballots.n_items))
@@ -48,7 +49,11 @@ def n_errors(prepared: Prepared) -> int:
     starts = range(0, ballots.n_items, step)
     margin = np.concatenate([ballots.votes[start : start + step] @ weights for start in starts])
     margin *= ballots.signs
-    return int(np.floor((margin < 0).sum() + 0.5 * (margin == 0).sum()))
+    wrong = np.where(margin < 0.0, 1.0, np.where(margin == 0.0, 0.5, 0.0))
+    codes, n_units = unit_codes(ballots.units)
+    worst = np.zeros(n_units)
+    np.maximum.at(worst, codes, wrong)
+    return int(np.floor(worst.sum()))
 
 
 def errs_rarely(prepared: Prepared) -> bool:
@@ -62,13 +67,15 @@ def few_errors(prepared: Prepared, *, allowed: bool = False) -> list[str]:
     if wrong >= FEW_ERRORS:
         return []
     are = "is" if wrong == 1 else "are"
+    n_units = unit_codes(prepared.ballots.units)[1]
+    what = "items" if n_units == prepared.ballots.n_items else "groups of items"
     follows = (
         "intervals of panels that are so accurate allow for one wrong decision more than was seen."
         if allowed
         else "its intervals are then too short on the flattering side."
     )
     return [
-        f"Of {prepared.ballots.n_items:,} labelled items only {wrong} {are} decided wrongly by all "
+        f"Of {n_units:,} labelled {what} only {wrong} {are} decided wrongly by all "
         f"judges together. NLL rests on such items above all: {follows}"
     ]
 

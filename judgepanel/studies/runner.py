@@ -177,24 +177,28 @@ def _extended(
     partial: PartialT | None = None
     for chunk in chunks:
         _pass(gate)
-        with one_thread(), _interrupt_later() as interrupts:
+        with one_thread(), _interrupt_later() as interrupt:
             partial = extend(votes, spec, chunk, partial)
         yield partial
-        if interrupts:
-            raise KeyboardInterrupt
+        interrupt()
 
 
 @contextmanager
-def _interrupt_later() -> Iterator[list[object]]:
-    """Collect what Ctrl-C sends meanwhile, in place of raising it."""
-    interrupts: list[object] = []
+def _interrupt_later() -> Iterator[Callable[[], None]]:
+    """Hold back Ctrl-C meanwhile; the function that is yielded raises it if there was one."""
+    held: list[tuple[int, FrameType | None]] = []
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield interrupts
+        yield lambda: None
         return
-    signal.signal(signal.SIGINT, lambda *received: interrupts.append(received))
+
+    def interrupt() -> None:
+        if held:
+            before(*held[0])
+
+    signal.signal(signal.SIGINT, lambda *received: held.append(received))
     try:
-        yield interrupts
+        yield interrupt
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -344,7 +348,7 @@ def _spread(
     stopped = threading.Event()
     results: Iterator[tuple[Chunk, PartialT]] = iter(())
     try:
-        with _interrupt_held(backend):
+        with _interrupt_after_start(backend):
             results = parallel(
                 delayed(_in_worker)(os.getpid(), study, votes, spec, chunk)
                 for chunk in takewhile(lambda _: gate.is_open() and not stopped.is_set(), chunks)
@@ -361,7 +365,7 @@ def _spread(
 
 
 @contextmanager
-def _interrupt_held(backend: str) -> Iterator[None]:
+def _interrupt_after_start(backend: str) -> Iterator[None]:
     """Hold back Ctrl-C while processes start, and raise it once they have started.
 
     A worker whose start is interrupted, here or by the Ctrl-C that its terminal sends to it too,
@@ -369,24 +373,19 @@ def _interrupt_held(backend: str) -> Iterator[None]:
     ends them. The trackers of shared resources are started first, because their start unblocks the
     signal.
     """
-    before = signal.getsignal(signal.SIGINT)
     in_main = threading.current_thread() is threading.main_thread()
-    applies = backend == "loky" and in_main and hasattr(signal, "pthread_sigmask")
-    if not applies or not callable(before):
+    if backend != "loky" or not in_main or not hasattr(signal, "pthread_sigmask"):
         yield
         return
     multiprocessing.resource_tracker.ensure_running()
     loky_tracker.ensure_running()
-    held: list[tuple[int, FrameType | None]] = []
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    signal.signal(signal.SIGINT, lambda *received: held.append(received))
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, before)
-    if held:
-        before(*held[0])
+    with _interrupt_later() as interrupt:
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    interrupt()
 
 
 def _chosen(backend: str, left: float) -> str:

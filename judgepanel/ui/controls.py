@@ -12,7 +12,7 @@ from judgepanel.figures.style import METRIC_NAMES
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.pipeline import OFFERED
-from judgepanel.studies.contest.averaged import PANEL_AGGREGATORS, PanelAggregator
+from judgepanel.studies.contest.recommended import PANEL_AGGREGATORS, PanelAggregator
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.defaults import begins_with
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES

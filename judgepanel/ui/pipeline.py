@@ -14,7 +14,7 @@ from judgepanel.present.decide import recommend
 from judgepanel.present.decide.decision import is_recommended, pipeline_sentence
 from judgepanel.present.pipeline import Pipeline, pipeline_of
 from judgepanel.service import Job
-from judgepanel.studies.contest.averaged import AVERAGE, PanelAggregator
+from judgepanel.studies.contest.recommended import AVERAGE, PanelAggregator
 from judgepanel.ui.frame import PageContext, caption, show_errors
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import FIRST_SECONDS, POLL_SECONDS

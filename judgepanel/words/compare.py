@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.panel.what_if import WhatIf, WhatIfSpec
 from judgepanel.studies.settings import Settings, grouped_votes, prepare
 from judgepanel.votes import VoteMatrix

@@ -167,6 +167,8 @@ def test_groups_of_copies_count_once():
     assert not compared(past, new).significant
     assert compared(replace(past, groups=None), replace(new, groups=None)).significant
     assert not compared(past, replace(new, groups=None)).significant
+    once = replace(past, groups=None)
+    assert compared(past, new).expected > 3 * compared(once, replace(new, groups=None)).expected
 
 
 def in_groups(rng, n_groups, size=25, n_judges=8):

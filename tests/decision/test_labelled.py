@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from judgepanel.decision.labelled import labelled_figures
-from judgepanel.decision.seen import Seen
+from judgepanel.decision.training_items import Seen
 from judgepanel.words.scored import labelled_sentence
 from tests.helpers import make_votes
 
@@ -52,6 +52,14 @@ def test_without_wrong_answers_the_panels_own_probabilities_give_the_spread():
     assert figures.figures.nll.lo == pytest.approx(-np.log(0.999))
     assert figures.figures.n_wrong == 0
     assert "rests on 0 wrong answers" in labelled_sentence(figures)
+
+
+def test_items_of_a_group_are_right_or_wrong_together():
+    groups = tuple(f"g{i // 5}" for i in range(20))
+    figures = figures_of(np.ones(20), np.full(20, 0.98), groups=groups).figures
+    own = 0.98 * 0.02 * np.log(0.98 / 0.02) ** 2
+    reach = stats.t.ppf(0.975, 3) * np.sqrt(own / 4)
+    assert figures.nll.hi == pytest.approx(-np.log(0.98) + reach)
 
 
 def test_no_panel_is_sure_of_a_smaller_loss_than_its_probabilities_allow():

@@ -101,6 +101,8 @@ def test_a_robust_panel_has_a_run_of_its_own_with_monotone_candidates(related):
     others = run(RECOMMEND, related, SPEC, jobs=1)
     assert shared_run(spec) == spec
     assert result.prefer == "robust"
+    for reading in result.readings:
+        assert reading.chosen_shares.sum() == pytest.approx(1.0)
     assert result.chosen.panel == "average" or result.chosen in result.tied
     monotone = {row.aggregator for row in result.candidates} - {
         row.aggregator for row in others.candidates

@@ -64,6 +64,20 @@ def test_left_out_scores_are_what_a_model_without_the_item_says(kind, groups):
         assert scores[item] == pytest.approx(alone[0] + shift, abs=1e-12)
 
 
+def test_left_out_scores_leave_a_fitted_model_as_it_is():
+    X, y = table()
+    model = OneCoin().fit(X, y)
+    before = model.decision_function(X)
+    model.left_out_scores(X[:, :3], y)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+def test_groups_of_another_length_are_refused():
+    X, y = table()
+    with pytest.raises(ValueError, match="one value for each of the 60 items"):
+        OneCoin().left_out_scores(X, y, groups=np.arange(61))
+
+
 def test_accuracy_weighs_the_votes_of_a_fraction():
     X, y = table()
     model = AccuracyWeighted().fit(X, y)

@@ -29,7 +29,7 @@ from judgepanel.present.trust.scope import ScopeView
 from judgepanel.render.markdown import markdown_text
 from judgepanel.render.terminal import terminal_text
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET
-from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.panel.what_if import WHAT_IF
 from judgepanel.studies.robustness.corruption import CORRUPTION

@@ -103,6 +103,15 @@ def test_copied_items_in_a_group_add_no_certainty():
     np.testing.assert_allclose(interval.se, other.se, rtol=1e-12)
 
 
+def test_a_single_cluster_says_nothing_of_new_items():
+    items, splits = draws()
+    assert np.isnan(sampling_variance(items, np.zeros(40, dtype=int))).all()
+    interval = estimate(items, splits, np.zeros(40, dtype=int), 20, 20)
+    assert np.isnan([interval.lo, interval.hi, interval.p]).all()
+    assert math.isnan(joint_p(interval, seed=0))
+    np.testing.assert_allclose(interval.value, items.mean(axis=1))
+
+
 def test_more_splits_of_the_same_spread_never_make_up_for_few_items():
     items, splits = draws(n_splits=10)
     many = np.tile(splits, (100, 1))

@@ -51,6 +51,14 @@ def test_items_of_a_group_go_wrong_together():
     assert in_fives == pytest.approx(5 * alone)
 
 
+def test_groups_with_a_wrong_decision_are_counted_and_ties_are_none():
+    units = np.arange(100) // 10
+    assert one_more_error(losses(20), units)[0] > 0.0  # 20 items of 2 groups.
+    tied = losses(0)
+    tied[0, :20] = np.round(math.log(2.0) * 2.0**40) / 2.0**40
+    assert one_more_error(tied, np.arange(100))[0] > 0.0
+
+
 def test_a_panel_that_is_always_at_its_limit_has_a_finite_error():
     certain = np.full((1, 40), CLIPPED)
     assert one_more_error(certain, np.arange(40))[0] == pytest.approx(-math.log(0.001) / 40)

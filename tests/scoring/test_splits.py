@@ -37,7 +37,9 @@ def test_a_split_depends_on_its_number_and_the_seed_alone():
     assert split(units, 0, seed=6).calibration.tolist() != ten[0]
 
 
-@pytest.mark.parametrize(("n", "fraction", "wanted"), [(41, 0.5, 20), (40, 0.3, 12), (3, 0.1, 1)])
+@pytest.mark.parametrize(
+    ("n", "fraction", "wanted"), [(41, 0.5, 20), (40, 0.3, 12), (3, 0.1, 1), (90, 1 - 0.3, 63)]
+)
 def test_the_share_is_rounded_down_and_never_empty(n, fraction, wanted):
     assert len(split(np.arange(n), 0, fraction=fraction).calibration) == wanted
 
@@ -52,6 +54,15 @@ def test_unequal_groups_come_as_close_to_the_share_as_whole_groups_allow():
     units = np.repeat([0, 1, 2], [90, 5, 5])
     for number in range(20):
         assert len(split(units, number).calibration) in (5, 10, 90, 95)
+
+
+@pytest.mark.parametrize("largest", [21, 500])
+def test_one_large_group_never_calibrates_alone(largest):
+    units = np.concatenate([np.zeros(largest, dtype=int), np.arange(1, 20)])
+    for number in range(200):
+        calibration = split(units, number).calibration
+        assert len(np.unique(units[calibration])) >= 2
+        assert folds(units, calibration, 5, seed=0, key=(number, 1))
 
 
 @pytest.mark.parametrize("fraction", [0.0, 1.0, -1.0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -38,6 +39,12 @@ def test_few_wrong_decisions_are_counted_and_said():
     assert text.endswith("allow for one wrong decision more than was seen.")
     assert "only 1 is decided" in few_errors(prepare(votes_with(1), Settings()))[0]
     assert few_errors(prepare(votes_with(10), Settings())) == []
+
+
+def test_groups_of_items_are_counted_once():
+    wrong = replace(votes_with(12), groups=tuple(f"g{i // 4}" for i in range(N)))
+    (text,) = few_errors(prepare(wrong, Settings()))
+    assert text.startswith("Of 20 labelled groups of items only 3 are decided wrongly")
 
 
 def test_a_judge_below_chance_is_turned_round_first():

@@ -69,5 +69,8 @@ def importance(source: Floats, target: Floats, *, most: float) -> Importance:
     logits = fitted(np.zeros((1, len(source))), scaled[: len(source)])[0]
     ratio = np.exp(np.clip(logits - logits.max(), -_STEEPEST, 0.0))
     ratio /= ratio.mean()
-    weights = np.minimum(ratio, most)
-    return Importance(weights / weights.mean(), float(np.mean(ratio > most)))
+    weights = ratio
+    while weights.max() > most * (1.0 + 1e-9):  # A cut lowers the mean, and so the bound.
+        weights = np.minimum(weights, most)
+        weights = weights / weights.mean()
+    return Importance(weights, float(np.mean(ratio > most)))

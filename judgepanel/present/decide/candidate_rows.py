@@ -12,8 +12,8 @@ from judgepanel.decision.recommend_result import CandidateFigures, Recommendatio
 from judgepanel.figures.candidates import ForestRow, Standing, forest, pareto
 from judgepanel.kernels.aggregate.aggregation import Graded
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contest.candidates import EVERYONE, LEAD
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.words.numbers import all_judges, counted, sig
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES, pipeline_name
 from judgepanel.words.tables import Column, differences, ends, numbers, text

@@ -8,7 +8,7 @@ from judgepanel.decision.recommend_result import CandidateFigures, Recommendatio
 from judgepanel.present.decide.candidate_rows import candidate_name
 from judgepanel.present.decide.recommend import advice_sentence, recommendation_sentence
 from judgepanel.present.pipeline import Pipeline
-from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.words.numbers import level, percent, sig, with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, pipeline_name, so_far, splits_so_far
 

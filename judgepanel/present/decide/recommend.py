@@ -36,8 +36,8 @@ from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.average import DRAWS
-from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contest.candidates import EVERYONE, LEAD
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.judges.judge_table import judge_table
 from judgepanel.studies.settings import Settings
 from judgepanel.studies.value.value import VALUE

@@ -19,8 +19,8 @@ from judgepanel.kernels.aggregate.aggregation import of_votes
 from judgepanel.present.blocks import Answer, Block, Caveat, Method, Paragraph, Table, drawing
 from judgepanel.present.entry import Entry
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contest.candidates import EVERYONE, Candidate
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.panel.what_if import WHAT_IF, WhatIf, WhatIfSpec
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.numbers import counted, fixed, interval, sig, with_interval

@@ -26,8 +26,8 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import Pipeline, affordable_splits
-from judgepanel.studies.contest.averaged import AVERAGE
-from judgepanel.studies.contest.beside import COMPARED
+from judgepanel.studies.contest.compared import COMPARED
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.robustness.corruption import CORRUPTION, DRAWS, CorruptionSpec
 from judgepanel.studies.robustness.corruption_result import Corruption
 from judgepanel.studies.robustness.damage import ABSENT, CLEAN

@@ -23,7 +23,7 @@ from judgepanel.present.blocks import (
 from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import Pipeline, affordable_splits
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
     DifficultyTransferSpec,

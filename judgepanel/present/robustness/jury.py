@@ -87,7 +87,7 @@ def jury_table(result: Jury) -> dict[str, Column]:
     """Return errors, bounds and effective numbers by panel size."""
     return {
         "judges": numbers(result.k, "whole"),
-        "right votes (half where none)": numbers(result.accuracy, "share", of="accuracy"),
+        "judges' accuracy": numbers(result.accuracy, "share", of="accuracy"),
         "majority errs": _errors(result.majority, "majority"),
         "one-coin errs": _errors(result.one_coin, "one_coin"),
         "independent judges would": _errors(result.independent, "independent"),

@@ -27,8 +27,8 @@ from judgepanel.present.trust.label_budget_sentences import again_sentence
 from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP, FractionSweepSpec
 from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
 from judgepanel.studies.budget.label_budget import LabelBudgetSpec
-from judgepanel.studies.contest.averaged import AVERAGE
-from judgepanel.studies.contest.beside import compared_name
+from judgepanel.studies.contest.compared import compared_name
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.numbers import counted, fixed, level

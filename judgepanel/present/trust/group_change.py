@@ -9,7 +9,7 @@ from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, par
 from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.present.trust import scope
-from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.scope.group_change import GROUP_CHANGE, By, GroupChangeSpec
 from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.scope import ScopeSpec

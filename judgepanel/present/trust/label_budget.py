@@ -40,8 +40,8 @@ from judgepanel.studies.budget.label_budget_result import (
     LabelBudget,
     LabelsNeeded,
 )
-from judgepanel.studies.contest.averaged import AVERAGE, PanelAggregator
-from judgepanel.studies.contest.beside import compared_name
+from judgepanel.studies.contest.compared import compared_name
+from judgepanel.studies.contest.recommended import AVERAGE, PanelAggregator
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.numbers import (

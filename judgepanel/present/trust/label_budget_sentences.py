@@ -10,8 +10,8 @@ from judgepanel.studies.budget.label_budget_result import (
     LabelBudget,
     LabelsNeeded,
 )
-from judgepanel.studies.contest.averaged import AVERAGE
-from judgepanel.studies.contest.beside import COMPARED, by_aggregator
+from judgepanel.studies.contest.compared import COMPARED, by_aggregator
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.words.numbers import (
     counted,
     fixed,

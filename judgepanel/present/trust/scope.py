@@ -41,8 +41,8 @@ from judgepanel.present.trust.scope_sentences import (
     scope_decision,
 )
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contest.candidates import FEW_MEMBER
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.scope.compatibility import gap_sentence
 from judgepanel.studies.scope.grade_order import GRADED
 from judgepanel.studies.scope.group_change_result import GroupChange

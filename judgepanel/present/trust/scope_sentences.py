@@ -6,7 +6,7 @@ import numpy as np
 
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.decide.decision import decision_sentence, other_way_sentence
-from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.parse import REVIEW_RATE
 from judgepanel.studies.scope.scope_result import Scope

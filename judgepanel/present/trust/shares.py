@@ -11,7 +11,7 @@ from judgepanel.studies.confidence.conformal_result import Conformal
 from judgepanel.studies.confidence.items_result import Items
 from judgepanel.studies.confidence.reliability import FEW_ITEMS, Reliability
 from judgepanel.studies.confidence.selective import Selective
-from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.words.numbers import all_judges
 from judgepanel.words.sentences import AGGREGATOR_NAMES
 from judgepanel.words.tables import Column

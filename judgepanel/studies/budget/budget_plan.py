@@ -19,14 +19,15 @@ from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import Recipe
+from judgepanel.scoring.splits import n_share
 from judgepanel.studies.accumulate import Arms
 from judgepanel.studies.common import check_each_once, check_known, check_panels
-from judgepanel.studies.contest.averaged import (
+from judgepanel.studies.contest.compared import COMPARED
+from judgepanel.studies.contest.recommended import (
     AVERAGE,
     PanelAggregator,
     check_panel_aggregators,
 )
-from judgepanel.studies.contest.beside import COMPARED
 from judgepanel.studies.settings import Prepared, Settings
 from judgepanel.votes import InputError
 
@@ -59,7 +60,7 @@ def planned_budgets(
     prepared: Prepared, budgets: tuple[int, ...] | None, fraction: float
 ) -> Planned:
     """Return the budgets that these votes allow; the last is always the whole calibration half."""
-    half = max(2, math.floor(prepared.ballots.n_items * fraction))
+    half = max(2, n_share(prepared.ballots.n_items, fraction))
     if budgets is None:
         asked = np.geomspace(min(SMALLEST, half), half, N_BUDGETS).round().astype(int).tolist()
     else:
@@ -94,7 +95,7 @@ def planned_shares(prepared: Prepared, shares: tuple[float, ...]) -> PlannedShar
     least, why = fewest_labels(prepared)
     planned, left_out = [], []
     for share in sorted(shares):
-        labels = math.floor(n_items * share)
+        labels = n_share(n_items, share)
         if labels >= least and n_items - labels >= least:
             planned.append(share)
             continue
@@ -108,7 +109,7 @@ def planned_shares(prepared: Prepared, shares: tuple[float, ...]) -> PlannedShar
     if not planned:
         raise InputError(
             "too few labelled items for any of these calibration shares: " + why,
-            value=n_items,
+            value=f"{n_items:,} labelled items",
             allowed=f"about {2 * least:,} labelled items or more",
         )
     return PlannedShares(np.array(planned), tuple(left_out))

@@ -37,8 +37,8 @@ from judgepanel.studies.budget.fraction_sweep_result import (
 from judgepanel.studies.budget.readings import check_goals
 from judgepanel.studies.common import fields_of_run, splits_of
 from judgepanel.studies.compare import RANGES, mean_sizes
-from judgepanel.studies.contest.averaged import AVERAGE, scored_average
-from judgepanel.studies.contest.beside import panel_names
+from judgepanel.studies.contest.compared import panel_names
+from judgepanel.studies.contest.recommended import AVERAGE, scored_average
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, not_fitted
 from judgepanel.studies.settings import Prepared, prepare

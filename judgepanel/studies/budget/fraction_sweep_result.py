@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contest.averaged import AVERAGE
-from judgepanel.studies.contest.beside import AGAINST_AVERAGE, panel_names, pipeline_columns
+from judgepanel.studies.contest.compared import AGAINST_AVERAGE, panel_names, pipeline_columns
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.results import RunResult, json_values, long_frame
 
 Floats = NDArray[np.float64]

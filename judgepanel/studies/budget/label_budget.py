@@ -37,7 +37,7 @@ from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.budget.readings import check_goals, read, unread
 from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES
-from judgepanel.studies.contest.averaged import AVERAGE, scored_average
+from judgepanel.studies.contest.recommended import AVERAGE, scored_average
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, not_fitted
 from judgepanel.studies.settings import Prepared, prepare

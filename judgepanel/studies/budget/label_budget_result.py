@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contest.averaged import AVERAGE
-from judgepanel.studies.contest.beside import (
+from judgepanel.studies.contest.compared import (
     AGAINST_AVERAGE,
     by_aggregator,
     panel_names,
     pipeline_columns,
     verdicts_between,
 )
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.results import SplitResult, json_values, long_frame
 
 Floats = NDArray[np.float64]

@@ -52,7 +52,7 @@ from judgepanel.studies.confidence.repeats import (
     stacked,
 )
 from judgepanel.studies.confidence.strata import Strata, by_difficulty, by_feature
-from judgepanel.studies.contest.averaged import recommended_on
+from judgepanel.studies.contest.recommended import recommended_on
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.settings import Prepared, prepare
 from judgepanel.votes import InputError, VoteMatrix

@@ -20,7 +20,7 @@ from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.common import check_known, check_panels, splits_of
 from judgepanel.studies.confidence.repeats import Repeats, repeats
-from judgepanel.studies.contest.averaged import (
+from judgepanel.studies.contest.recommended import (
     AVERAGE,
     Averaged,
     PanelAggregator,

@@ -124,19 +124,26 @@ class Candidates:
         """All candidates; positions follow :mod:`studies.contest.compete`."""
         return tuple(candidate for family in self.families for candidate in family.candidates())
 
-    def prior(self) -> Floats:
+    def prior(self, allowed: NDArray[np.bool_] | None = None) -> Floats:
         """Prior weight (n_candidates,) in the average; 0 for those that are no members.
 
-        Members that need more judges than there are leave their share to the others.
+        Members that need more judges than there are, or that are not ``allowed`` (n_candidates,),
+        leave their share to the others. Under a budget joint on the best panel within it leads. All
+        0 if no member is allowed.
         """
         listed = self.all()
         n_judges = max(candidate.k for candidate in listed)
-        leading = np.array([_leads(candidate) for candidate in listed], dtype=np.float64)
-        others = np.array([_follows(candidate, n_judges) for candidate in listed], dtype=np.float64)
-        others *= 1.0 - leading
-        weights = LEAD * leading / max(leading.sum(), 1.0)
-        weights = weights + (1.0 - LEAD) * others / max(others.sum(), 1.0)
-        return np.asarray(weights / weights.sum())
+        leading = np.array([_leads(candidate) for candidate in listed], dtype=bool)
+        members = leading | np.array([_follows(candidate, n_judges) for candidate in listed])
+        if allowed is not None:
+            leading, members = leading & allowed, members & allowed
+        within = np.array([candidate.curator == BUDGET for candidate in listed], dtype=bool)
+        if (leading & within).any():
+            leading &= within
+        others = members & ~leading
+        weights = LEAD * leading / max(leading.sum(), 1)
+        weights = weights + (1.0 - LEAD) * others / max(others.sum(), 1)
+        return np.asarray(weights / max(weights.sum(), np.finfo(np.float64).tiny))
 
     def members(self) -> Candidates:
         """Those that the average can take, and as few others as families allow; all curations."""

@@ -77,7 +77,9 @@ class CuratorsSpec:
         default=None,
         metadata={"help": "how votes of the chosen judges are summed (default: the same)"},
     )
-    folds: int = field(default=5, metadata={"help": "number of inner folds on calibration rows"})
+    folds: int = field(
+        default=5, metadata={"help": "number of inner folds on calibration rows, for closed forms"}
+    )
     size: int = field(default=5, metadata={"help": "panel size of curators with a fixed size"})
     width: int = field(
         default=3, metadata={"help": "number of panels of each size that the beam keeps"}

@@ -40,7 +40,7 @@ from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, mean_sizes
-from judgepanel.studies.contest.averaged import (
+from judgepanel.studies.contest.recommended import (
     AVERAGE,
     Averaged,
     PanelAggregator,

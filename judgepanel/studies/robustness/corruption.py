@@ -39,12 +39,12 @@ from judgepanel.studies.common import (
     splits_of,
 )
 from judgepanel.studies.compare import RANGES, band, contrasts
-from judgepanel.studies.contest.averaged import (
+from judgepanel.studies.contest.compared import COMPARED
+from judgepanel.studies.contest.recommended import (
     AVERAGE,
     PanelAggregator,
     check_panel_aggregators,
 )
-from judgepanel.studies.contest.beside import COMPARED
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.robustness.corruption_result import Corruption
@@ -175,6 +175,7 @@ def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> Corrupti
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
     plan = spec.conditions(ballots.n_judges)
+    n_rows = ballots.n_items + (0 if ballots.unlabelled is None else len(ballots.unlabelled))
     changed, cast = np.zeros(len(plan), dtype=np.int64), 0
 
     def scored() -> Iterator[tuple[Split, Arms]]:
@@ -184,7 +185,7 @@ def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> Corrupti
             result = []
             for draw in range(DRAWS):
                 damage = draw_damage(
-                    ballots.n_items,
+                    n_rows,
                     ballots.n_judges,
                     seed=spec.settings.seed,
                     number=split.number,

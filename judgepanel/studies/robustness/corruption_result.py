@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contest.averaged import AVERAGE
-from judgepanel.studies.contest.beside import RECOMMENDED, panel_names, pipeline_columns
+from judgepanel.studies.contest.compared import RECOMMENDED, panel_names, pipeline_columns
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.results import SplitResult, long_frame
 from judgepanel.studies.robustness.damage import CLEAN
 

@@ -19,7 +19,7 @@ from judgepanel.kernels.evaluate.calibrated import SplitScores, calibrate, evalu
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms
-from judgepanel.studies.contest.averaged import as_scores, average_on, only
+from judgepanel.studies.contest.recommended import as_scores, average_on, only
 
 Votes = NDArray[np.int8]
 Floats = NDArray[np.float64]
@@ -69,8 +69,9 @@ def conditions(flips: Sequence[float], absent: Sequence[float]) -> tuple[Conditi
 class Damage:
     """One random draw of damage.
 
-    ``uniform`` (n_items, n_judges) decides which votes flip; ``struck`` and ``leaving`` (n_judges,)
-    are the orders in which judges get concentrated flips or are absent.
+    ``uniform`` (n_items, n_judges) decides which votes flip, those of unlabelled items last;
+    ``struck`` and ``leaving`` (n_judges,) are the orders in which judges get concentrated flips or
+    are absent.
     """
 
     uniform: Floats
@@ -93,7 +94,7 @@ class Damage:
             n_struck = max(1, round(self.concentrated * n_judges))
             chance = np.zeros(n_judges)
             chance[self.struck[:n_struck]] = min(1.0, condition.level * n_judges / n_struck)
-        return np.where(self.uniform < chance, -votes, votes)
+        return np.where(self.uniform[: len(votes)] < chance, -votes, votes)
 
 
 def draw_damage(
@@ -132,7 +133,7 @@ def damaged_scores(
     )
     for i, after in enumerate(hurt):
         if after.condition.both:
-            late_scores[i] = evaluate_split(_everywhere(ballots, after, damage), split, ks, recipe)
+            late_scores[i] = evaluate_split(everywhere(ballots, after, damage), split, ks, recipe)
     return [late_scores[i] for i in range(len(hurt))]
 
 
@@ -188,7 +189,7 @@ def damaged_average(
     }
     for i, after in enumerate(hurt):
         if after.condition.both:
-            averages[i] = average_on(_everywhere(ballots, after, damage), split, seed)
+            averages[i] = average_on(everywhere(ballots, after, damage), split, seed)
     return [as_scores(ballots, split, averages[i]) for i in range(len(hurt))]
 
 
@@ -208,12 +209,12 @@ def _stacked(ballots: Ballots, split: Split, hurt: list[NDArray[np.int8]]) -> tu
     return stacked, Split(split.number, split.calibration, rows)
 
 
-def _everywhere(ballots: Ballots, hurt: Hurt, damage: Damage) -> Ballots:
+def everywhere(ballots: Ballots, hurt: Hurt, damage: Damage) -> Ballots:
     """Return ballots with all votes damaged, including those on unlabelled items."""
     unlabelled = ballots.unlabelled
     if unlabelled is not None and len(unlabelled):
-        rows = np.arange(len(unlabelled)) % len(damage.uniform)
-        unlabelled = replace(damage, uniform=1.0 - damage.uniform[rows])(unlabelled, hurt.condition)
+        own = replace(damage, uniform=damage.uniform[ballots.n_items :])
+        unlabelled = own(unlabelled, hurt.condition)
     return replace(ballots, votes=hurt.votes, unlabelled=unlabelled)
 
 

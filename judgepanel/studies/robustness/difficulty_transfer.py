@@ -29,7 +29,7 @@ from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split, nested_rows
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_each_once, check_known, fields_of_run, splits_of
-from judgepanel.studies.contest.averaged import (
+from judgepanel.studies.contest.recommended import (
     AVERAGE,
     PanelAggregator,
     as_scores,

@@ -59,9 +59,9 @@ class Jury(SplitResult):
     dependence. ``jury_bound``, ``hoeffding_weighted`` and ``hoeffding_majority`` are upper bounds
     for independent judges, means over items; ``jury_exponent`` (the sum of C_k),
     ``weighted_exponent`` and ``majority_exponent`` (E) are the means of the exponents. ``accuracy``
-    is the mean over items of the share of right votes, one half without votes; ``effective`` is the
-    number of independent judges of that accuracy with the same majority error. ``null_error`` is
-    the error of deciding without votes.
+    is the mean over items of that of the judges who voted, one half without votes; ``effective`` is
+    the number of independent judges of that accuracy with the same majority error. ``null_error``
+    is the error of deciding without votes.
     """
 
     k: Ints
@@ -82,7 +82,7 @@ class Jury(SplitResult):
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "accuracy": "Share of right votes, mean over items.",
+            "accuracy": "Accuracy of the voters of an item, one half without any; mean over items.",
             "majority": "Share of wrong decisions of the majority.",
             "one_coin": "Share of wrong decisions of the one-coin score.",
             "independent": "Share of wrong decisions of a majority of independent judges.",

@@ -24,7 +24,7 @@ from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import check_known, fields_of_run
 from judgepanel.studies.compare import grid_estimates
-from judgepanel.studies.contest.averaged import (
+from judgepanel.studies.contest.recommended import (
     AVERAGE,
     PanelAggregator,
     all_judges,

@@ -22,7 +22,7 @@ from judgepanel.scoring.splits import Split, nested_rows, subsplit
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, combine, tally
 from judgepanel.studies.common import check_known, fields_of_run
 from judgepanel.studies.compare import RANGES
-from judgepanel.studies.contest.averaged import (
+from judgepanel.studies.contest.recommended import (
     AVERAGE,
     PanelAggregator,
     all_judges,

@@ -21,7 +21,8 @@ class ValueTally:
     """V values of the items of S splits.
 
     ``sums`` int64 (V, N) is in units of 2^-40, ``seen`` (N,) counts evaluations; ``split_means``
-    (S, V), ``n_calibration`` and ``n_evaluation`` (S,) are in the order of ``numbers``.
+    (S, V), ``n_calibration`` and ``n_evaluation`` (S,) are in the order of ``numbers``. Not every
+    item that does not calibrate has to be evaluated.
     """
 
     numbers: Ints
@@ -43,16 +44,29 @@ class ValueTally:
             self.seen,
         )
 
+    def item_means(self, values: slice = slice(None)) -> Floats:
+        """Mean over its evaluations of every item that has any, (n, n_seen)."""
+        seen = self.seen > 0
+        return np.asarray(self.sums[values][:, seen] / (_UNIT * self.seen[seen]))
+
     def contrasts(self, weights: Floats, units: Ints) -> Estimate:
         """Estimates of ``weights @ values``, weights (n, V); all but values NaN from one split."""
         seen = self.seen > 0
-        items = weights @ (self.sums[:, seen] / (_UNIT * self.seen[seen]))
+        items = weights @ self.item_means()
         splits = self.split_means @ weights.T
         if len(splits) < 2:
             none = np.full(len(items), np.nan)
             return Estimate(items.mean(axis=1), none, none, none, none, none, np.zeros((0, 0)))
-        sizes = float(self.n_calibration.mean()), float(self.n_evaluation.mean())
-        return estimate(items, splits, units[seen], *sizes, joint=False)
+        n_calibration, n_evaluation = self.n_calibration.mean(), self.n_evaluation.mean()
+        return estimate(
+            items,
+            splits,
+            units[seen],
+            float(n_calibration),
+            float(n_evaluation),
+            n_others=float(len(units) - n_calibration),
+            joint=False,
+        )
 
 
 def tally_values(

@@ -1,33 +1,17 @@
-"""Arms of one split side by side, and the panel without some judges."""
+"""Arms of one split side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.studies.accumulate import Arms
-from judgepanel.studies.contest.averaged import only
+from judgepanel.studies.contest.recommended import only
 
 Floats = NDArray[np.float64]
-
-
-def without(ballots: Ballots, drop: NDArray[np.bool_]) -> Ballots:
-    """Return the same items without the judges in the mask."""
-    unlabelled = None if ballots.unlabelled is None else ballots.unlabelled[:, ~drop]
-    ties = None if ballots.ties is None else ballots.ties[:, ~drop]
-    margins = None if ballots.margins is None else ballots.margins[:, ~drop]
-    return replace(
-        ballots,
-        votes=ballots.votes[:, ~drop],
-        unlabelled=unlabelled,
-        ties=ties,
-        margins=margins,
-    )
 
 
 def joined_arms(scored: Sequence[SplitScores]) -> Arms:

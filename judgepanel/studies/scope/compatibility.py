@@ -17,8 +17,8 @@ from judgepanel.scoring.inference import MARGIN, estimate, simultaneous_reach, v
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import Tally
 from judgepanel.studies.compare import RANGES, mean_sizes
-from judgepanel.studies.contest.averaged import AVERAGE
-from judgepanel.studies.contest.beside import RECOMMENDED
+from judgepanel.studies.contest.compared import RECOMMENDED
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.scope.missingness import POOLED, Missingness, MissingTest
 from judgepanel.votes.checks import Check, Outcome
 from judgepanel.votes.errors import listed, quote_value

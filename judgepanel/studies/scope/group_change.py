@@ -35,7 +35,7 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, mean_sizes
-from judgepanel.studies.contest.averaged import (
+from judgepanel.studies.contest.recommended import (
     PANEL_AGGREGATORS,
     PanelAggregator,
     all_judges,
@@ -44,7 +44,7 @@ from judgepanel.studies.contest.averaged import (
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.judges.judge_table import families_of
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
-from judgepanel.studies.scope.arms import joined_arms, without
+from judgepanel.studies.scope.arms import joined_arms
 from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.parse import legible, to_drop
 from judgepanel.studies.settings import Prepared, Settings, prepare
@@ -228,7 +228,7 @@ def _arms(ballots: Ballots, members: Bools, spec: GroupChangeSpec, split: Split)
         ]
 
     whole = under_each(ballots)
-    rest = under_each(without(ballots, members)) if members.any() else whole
+    rest = under_each(ballots.of_judges(~members)) if members.any() else whole
     return joined_arms([*whole, *rest])
 
 

@@ -27,7 +27,7 @@ from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
-from judgepanel.studies.contest.averaged import (
+from judgepanel.studies.contest.recommended import (
     AVERAGE,
     PanelAggregator,
     all_judges,
@@ -36,7 +36,7 @@ from judgepanel.studies.contest.averaged import (
 )
 from judgepanel.studies.contract import CHUNK_SPLITS, Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
-from judgepanel.studies.scope.arms import joined_arms, without
+from judgepanel.studies.scope.arms import joined_arms
 from judgepanel.studies.scope.compatibility import (
     can_leave_out,
     check_compatibility,
@@ -143,7 +143,7 @@ def _curve(ballots: Ballots, split: Split, sizes: Ints, spec: ScopeSpec) -> list
         return [evaluate_split(ballots, split, sizes, spec.recipe(spec.aggregator))]
     place = np.argsort(rank(ballots, split.calibration, "accuracy"))
     return [
-        scored_average(without(ballots, place >= size), split, spec.settings.seed) for size in sizes
+        scored_average(ballots.of_judges(place < size), split, spec.settings.seed) for size in sizes
     ]
 
 
@@ -161,7 +161,7 @@ def _compared(
     panels = [ballots]
     partly = partly_missing(legible(ballots, limits=False).covered)
     if can_leave_out(partly):
-        panels.append(without(ballots, partly))
+        panels.append(ballots.of_judges(~partly))
     for split in splits:
         scored = [
             all_judges(panel, split, name, spec.calibrator, spec.settings)

@@ -35,7 +35,6 @@ from judgepanel.votes import distributions
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_UNIT = 2.0**40
 SLICE_LEVEL = 0.05
 _UNKNOWN = (float("nan"),) * 3
 
@@ -61,9 +60,7 @@ class Gathered:
 
     def items(self, name: str) -> Floats:
         """Mean value of every evaluated item, (n, N)."""
-        seen = self.tally.seen > 0
-        sums = self.tally.sums[self.layout.parts[name]][:, seen]
-        return np.asarray(sums / (_UNIT * self.tally.seen[seen]))
+        return self.tally.item_means(self.layout.parts[name])
 
     def splits(self, name: str) -> Floats:
         """Mean value of every split, (S, n)."""

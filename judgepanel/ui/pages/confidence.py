@@ -37,7 +37,7 @@ from judgepanel.studies.confidence.reliability import (
     ReliabilitySpec,
 )
 from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
-from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.settings import grouped_votes
 from judgepanel.ui.controls import aggregator_control, folded, offered_aggregators
 from judgepanel.ui.defaults import begins_with

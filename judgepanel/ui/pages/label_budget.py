@@ -26,7 +26,7 @@ from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.budget.readings import MOST_LABELS, read
 from judgepanel.studies.compare import arm_name
-from judgepanel.studies.contest.averaged import AVERAGE, PanelAggregator
+from judgepanel.studies.contest.recommended import AVERAGE, PanelAggregator
 from judgepanel.ui.controls import (
     aggregator_control,
     calibrator_control,

@@ -16,7 +16,7 @@ from judgepanel.present.decide.value import ValueView, value_spec
 from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import pipeline_of
 from judgepanel.present.registry import ENTRIES
-from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.cost.cost import COST
 from judgepanel.studies.cost.escalation import ESCALATION

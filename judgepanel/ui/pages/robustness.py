@@ -24,7 +24,7 @@ from judgepanel.present.robustness.difficulty_transfer import CARRIED, METHOD_NA
 from judgepanel.present.robustness.distortion import DistortionView
 from judgepanel.present.robustness.narrow_band import NarrowBandView
 from judgepanel.present.robustness.worst import worst_finding
-from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.robustness.corruption import CORRUPTION
 from judgepanel.studies.robustness.damage import SCENARIOS

@@ -21,7 +21,7 @@ from judgepanel.present.trust.scope_sentences import (
     safe,
     scope_answer,
 )
-from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.scope.group_change import (
     GROUP_CHANGE,
     KINDS,

@@ -51,6 +51,8 @@ def test_sides_told_apart_without_error_still_get_finite_bounded_weights():
     assert np.isfinite(free.weights).all()
     assert free.effective < 30
     assert bound.clipped > 0
+    assert bound.weights.mean() == pytest.approx(1)
+    assert bound.weights.max() <= 1.5 * (1 + 1e-9)
     assert bound.weights.max() / bound.weights.mean() < free.weights.max()
     assert bound.effective > free.effective
     constant = importance(np.ones((5, 2)), np.ones((7, 2)), most=10.0)

@@ -27,7 +27,7 @@ from judgepanel.studies.budget.label_budget import (
 from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.budget.readings import read
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contest.averaged import average_on
+from judgepanel.studies.contest.recommended import average_on
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.result_file import result_content, result_json

@@ -26,7 +26,7 @@ from judgepanel.studies.confidence.probabilities import (
 from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
 from judgepanel.studies.confidence.repeats import binned_sums, shares
 from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
-from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.contract import split_chunks
 from judgepanel.studies.judges.judge_table import wilson
 from judgepanel.studies.runner import run

@@ -142,6 +142,22 @@ def test_the_prior_leads_with_joint_over_everyone_and_adds_up_to_one(name, n_jud
     assert len(set(prior[(prior > 0.0) & (prior < prior.max())].round(12))) <= 1
 
 
+def test_under_a_budget_joint_on_the_best_panel_within_it_leads_alone():
+    candidates = candidates_of("default", 12, symmetric=False, budget=True)
+    listed = candidates.all()
+    within = np.array([candidate.curator == "budget" for candidate in listed])
+    few = np.array([candidate.k <= 5 for candidate in listed])
+    for allowed in (np.ones(len(listed), dtype=bool), within | few):
+        prior = candidates.prior(allowed)
+        assert prior.sum() == pytest.approx(1.0)
+        assert prior.max() == pytest.approx(LEAD)
+        lead = listed[int(prior.argmax())]
+        assert (lead.curator, lead.aggregator, lead.calibrator) == ("budget", "joint", "none")
+        assert not prior[~allowed].any()
+        assert len(set(prior[(prior > 0.0) & (prior < LEAD)].round(12))) == 1
+    assert not candidates.prior(np.zeros(len(listed), dtype=bool)).any()
+
+
 @pytest.mark.parametrize("n_judges", [1, 4, 40])
 def test_joint_on_votes_and_on_grades_share_the_lead(n_judges):
     candidates = candidates_of("default", n_judges, symmetric=False, graded=True)

@@ -11,7 +11,7 @@ from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, evaluate_spli
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contest.averaged import average_on
+from judgepanel.studies.contest.recommended import average_on
 from judgepanel.studies.panel import what_if
 from judgepanel.studies.panel.what_if import SPLITS, WHAT_IF, WhatIf, WhatIfSpec
 from judgepanel.studies.recent import Recent

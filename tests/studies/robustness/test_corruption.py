@@ -15,7 +15,7 @@ from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.compare import contrasts
-from judgepanel.studies.contest.averaged import average_on
+from judgepanel.studies.contest.recommended import average_on
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.result_file import result_content, result_json
@@ -28,7 +28,7 @@ from judgepanel.studies.robustness.corruption import (
     run_chunk,
 )
 from judgepanel.studies.robustness.corruption_result import Corruption
-from judgepanel.studies.robustness.damage import Condition, draw_damage
+from judgepanel.studies.robustness.damage import Condition, Hurt, draw_damage, everywhere
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
@@ -83,6 +83,18 @@ def test_draws_differ_between_splits_and_draws_and_repeat_by_seed():
         draw_damage(50, 4, seed=1, number=2, concentrated=0.5, draw=1),
     ):
         assert not np.array_equal(first.uniform, other.uniform)
+
+
+def test_unlabelled_items_are_damaged_by_draws_of_their_own():
+    cast, some = np.ones((250, 10), dtype=np.int8), Condition("random_both", 0.3)
+    alone, whole = (draw_damage(n, 10, seed=0, number=3, concentrated=0.5) for n in (200, 250))
+    np.testing.assert_array_equal(alone(cast[:200], some), whole(cast[:200], some))
+    ballots = replace(
+        make_ballots(0, 200, 10), votes=whole(cast[:200], some), unlabelled=cast[200:]
+    )
+    damaged = everywhere(ballots, Hurt(some, ballots.votes), whole)
+    np.testing.assert_array_equal(damaged.unlabelled, whole(cast, some)[200:])
+    assert (damaged.unlabelled != ballots.votes[:50]).mean() == pytest.approx(0.42, abs=0.07)
 
 
 def test_the_clean_panels_are_those_of_the_panel_curve():

@@ -15,7 +15,7 @@ from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contest.averaged import average_on
+from judgepanel.studies.contest.recommended import average_on
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.result_file import result_content, result_json
@@ -104,6 +105,27 @@ def test_many_votes_are_thinned_and_said_to_be(monkeypatch):
     result = run(JURY, make_votes(1, 120, 8), JurySpec(Settings(splits=2)), jobs=1)
     assert any("evaluation items is used" in text for text in result.warnings)
     assert result.n_evaluation < 60
+
+
+def test_panels_are_fitted_on_what_is_not_left_for_evaluation_thinned_or_not(monkeypatch):
+    """What fits have in common depends on the items that they leave out, not on those scored."""
+    monkeypatch.setattr("judgepanel.studies.robustness.jury.MOST_CELLS", 200)
+    votes, wanted = make_votes(1, 120, 8), JurySpec(Settings(splits=6), panels=(8,))
+    tally = run_chunk(votes, wanted, JURY.plan(wanted)[0])
+    items = tally.sums / (2.0**40 * np.maximum(tally.seen, 1))
+    n_scored = float(tally.n_evaluation.mean())
+    expected = estimate(
+        items[:1, tally.seen > 0],
+        tally.split_means[:, :1],
+        np.flatnonzero(tally.seen > 0),
+        60.0,
+        n_scored,
+        n_others=60.0,
+    )
+    majority = merge(votes, wanted, tally).majority
+    assert n_scored < 60
+    assert float(majority.hi[0]) == pytest.approx(min(1.0, float(expected.hi[0])))
+    assert float(majority.hi[0]) > float(majority.value[0])
 
 
 def test_chunks_add_up_in_any_order_and_a_result_survives_its_file():

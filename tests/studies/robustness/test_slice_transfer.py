@@ -13,7 +13,7 @@ import pytest
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contest.averaged import average_on
+from judgepanel.studies.contest.recommended import average_on
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.slice_transfer import (

@@ -11,7 +11,7 @@ from judgepanel.kernels.aggregate.prefixes import rank
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contest.averaged import recommended_on
+from judgepanel.studies.contest.recommended import recommended_on
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec, compared_splits, run_chunk
 from judgepanel.studies.scope.scope_result import Scope

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import Verdict
 from judgepanel.studies.compare import arm_name
-from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contest.candidates import FEW_MEMBER
+from judgepanel.studies.contest.recommended import AVERAGE
 
 Ints = NDArray[np.int64]
 Objects = NDArray[np.object_]

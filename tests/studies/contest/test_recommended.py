@@ -12,7 +12,7 @@ from judgepanel.studies.common import splits_of
 from judgepanel.studies.confidence import probabilities
 from judgepanel.studies.confidence.probabilities import CALIBRATED
 from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
-from judgepanel.studies.contest import averaged
+from judgepanel.studies.contest import recommended
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.recent import Recent
 from judgepanel.studies.runner import run
@@ -24,7 +24,7 @@ SETTINGS = Settings(splits=3, seed=5)
 
 @pytest.fixture
 def nothing_kept(monkeypatch):
-    for module in (averaged, probabilities):
+    for module in (recommended, probabilities):
         monkeypatch.setattr(module, "_RECENT", Recent(2**20))
 
 
@@ -47,10 +47,10 @@ def test_what_the_recommendation_remembers_is_what_would_be_computed(
 ):
     run(RECOMMEND, votes, RecommendSpec(SETTINGS), jobs=1)
     splits = list(splits_of(prepare(votes, SETTINGS), SETTINGS, Chunk(0, 0, SETTINGS.splits)))
-    kept = averaged.remembered(votes, SETTINGS, range(SETTINGS.splits))
-    monkeypatch.setattr(averaged, "_RECENT", Recent(2**20))
+    kept = recommended.remembered(votes, SETTINGS, range(SETTINGS.splits))
+    monkeypatch.setattr(recommended, "_RECENT", Recent(2**20))
     for split, old in zip(splits, kept.values(), strict=True):
-        new = averaged.recommended(votes, SETTINGS, split)
+        new = recommended.recommended(votes, SETTINGS, split)
         np.testing.assert_array_equal(new.logits, old.logits)
         assert (new.null, new.null_nll) == (old.null, old.null_nll)
 
@@ -59,12 +59,12 @@ def test_what_the_recommendation_remembers_is_what_would_be_computed(
 def test_a_recommendation_on_other_terms_is_not_taken_for_the_default(votes, nothing_kept, other):
     settings = replace(SETTINGS, splits=2)
     run(RECOMMEND, votes, RecommendSpec(settings, **other), jobs=1)
-    assert not averaged.remembered(votes, settings, range(2))
+    assert not recommended.remembered(votes, settings, range(2))
 
 
 def test_members_alone_make_the_same_average(votes, nothing_kept):
     for split in splits_of(prepare(votes, SETTINGS), SETTINGS, Chunk(0, 0, SETTINGS.splits)):
-        everyone = averaged.recommended(votes, SETTINGS, split)
-        members = averaged.recommended_on(votes, SETTINGS, split)
+        everyone = recommended.recommended(votes, SETTINGS, split)
+        members = recommended.recommended_on(votes, SETTINGS, split)
         np.testing.assert_allclose(members.logits, everyone.logits, rtol=1e-9)
-    assert len(averaged.remembered(votes, SETTINGS, range(SETTINGS.splits))) == SETTINGS.splits
+    assert len(recommended.remembered(votes, SETTINGS, range(SETTINGS.splits))) == SETTINGS.splits

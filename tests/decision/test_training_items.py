@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from judgepanel.decision.seen import (
+from judgepanel.decision.training_items import (
     ALPHA,
     MOST_ROWS,
     _exceeds,
@@ -136,7 +136,7 @@ def test_hashes_are_sorted_bounded_and_tell_no_order(votes, monkeypatch):
     other = rows_content(votes, votes.judges, votes.judges, "1" * 64)
     assert not set(other["votes"]) & set(rows["votes"])
     assert MOST_ROWS == 20_000
-    monkeypatch.setattr("judgepanel.decision.seen.MOST_ROWS", 50)
+    monkeypatch.setattr("judgepanel.decision.training_items.MOST_ROWS", 50)
     few = rows_content(votes, votes.judges, votes.judges, SALT)
     assert few["n_items"] == 200
     assert few["votes"] == rows["votes"][:50]
