@@ -66,7 +66,7 @@ def recommend_spec(context: PageContext) -> RecommendSpec:
     costs = known.costs
     unknown = {"cheapest": costs is None, "robust": not families_absent(known.families)}
     offered = [prefer for prefer in PREFERENCES if not unknown.get(prefer, False)]
-    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    left, right = st.columns([3, 1], vertical_alignment="top")
     with right:
         more = folded("Candidates, sets, cost" if costs else "Candidates, sets")
     # In its own container the row of preferences wraps if it does not fit.
