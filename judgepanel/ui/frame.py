@@ -245,7 +245,7 @@ def _pages(analysis: Analysis | None) -> list[Page]:
 
 def _menu(analysis: Analysis | None) -> None:
     with st.sidebar:
-        st.html('<p class="jp-brand">judgepanel</p>')
+        st.html(BRAND, unsafe_allow_javascript=True)
         if analysis is not None and not is_reader():
             with st.container(key="new_analysis"):
                 st.page_link(START, label="New analysis")
@@ -285,6 +285,20 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
         report(analysis)
 
 
+BRAND = """
+<p class="jp-brand">judgepanel</p>
+<script>
+if (!window.jpMenuCloses) {
+  window.jpMenuCloses = true;
+  document.addEventListener("click", (event) => {
+    const menu = event.target.closest('[data-testid="stSidebar"]');
+    if (window.innerWidth < 768 && menu && event.target.closest("a"))
+      menu.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
+  });
+}
+</script>
+"""
+"""The name above the menu. On a phone, where it covers the page, the menu closes after a choice."""
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32">'
     '<rect width="32" height="32" rx="4" fill="#4C78A8"/>'

@@ -12,6 +12,7 @@ from judgepanel.service import NotFound, default_home, default_url
 from judgepanel.service.database import VARIABLE
 from judgepanel.studies.settings import Settings
 from judgepanel.ui import spaces
+from judgepanel.ui.frame import BRAND
 from judgepanel.ui.pages.home import FIRST_ROWS
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
@@ -148,7 +149,9 @@ def test_hostile_names_stay_text(name: str) -> None:
         assert rows(app)[1] == ESCAPED
     opened(app, "delete", key)
     app = compared(key, other)
-    bodies = [element.proto.body for element in app.get("html")]
+    pieces = [element.proto for element in app.get("html")]
+    assert {piece.body for piece in pieces if piece.unsafe_allow_javascript} == {BRAND.strip()}
+    bodies = [piece.body for piece in pieces if not piece.unsafe_allow_javascript]
     assert not [body for body in bodies if "<script" in body or "n" * 100 in body]
     assert not [text.value for text in app.markdown if "https://evil" in text.value]
     assert name in text_of(app)
