@@ -60,10 +60,9 @@ def one_more_error(losses: Floats, units: NDArray[np.int64]) -> Floats:
 
 def _n_wrong(losses: Floats, codes: NDArray[np.intp], n_units: int) -> NDArray[np.intp]:
     """Number of units with a wrong decision, (n,); a tie is none, however its loss is rounded."""
-    panels, items = np.nonzero(losses > np.log(2.0) + _ROUNDING)
-    wrong = np.zeros((len(losses), n_units), dtype=bool)
-    wrong[panels, codes[items]] = True
-    return np.asarray(np.count_nonzero(wrong, axis=1))
+    by_panel = (codes[np.flatnonzero(row > np.log(2.0) + _ROUNDING)] for row in losses)
+    counts = [np.count_nonzero(np.bincount(wrong, minlength=n_units)) for wrong in by_panel]
+    return np.array(counts, dtype=np.intp)
 
 
 def between(left: Floats, right: Floats) -> Floats:
