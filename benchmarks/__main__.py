@@ -10,7 +10,8 @@ from benchmarks.report import Report, publish
 USAGE = "./run bench [NAME ...] [--SIZE N ...]: run these benches, or all of them."
 BENCHES = {
     "reading": "large files: preview of an upload, loading of one row per vote; time and memory",
-    "engine": "the panel curve against the loop a user would write; growth, workers, memory",
+    "engine": "the panel curve against the loop a user would write; workers, memory",
+    "growth": "curve and recommendation as items, judges and splits grow: time, memory",
     "curators": "searches among panels against loops that refit one candidate at a time",
     "cost": "what a panel costs: the frontier and escalation on real votes, and their time",
     "fuzz": "readers of untrusted files: any bytes are read, or refused in one line",

@@ -21,12 +21,6 @@ TARGET_MIB = 1024.0
 PEERS = ("betacal", "L-BFGS-B")
 SAME_WORK = Job(real="rewardbench", splits=SPLITS, jobs=2, whole=False)
 OURS = replace(SAME_WORK, whole=True)
-GROWTH = {
-    "items N": [Job(n_items=n, splits=20) for n in (1000, 2000, 4000, 8000, 16000)],
-    "judges K": [Job(n_judges=k, splits=20) for k in (25, 50, 100, 200, 400)],
-    "splits S": [Job(splits=s) for s in (20, 40, 80, 160)],
-}
-SIZE = {"items N": "n_items", "judges K": "n_judges", "splits S": "splits"}
 
 
 def run() -> Report:
@@ -40,7 +34,7 @@ def run() -> Report:
         "folds inside the calibration rows, own labels removed from the scores that calibrate; 2 "
         "workers. The plain route: a loop over splits and k, beta "
         "alone, same metrics, no intervals, own labels left in.",
-        [compared, *_growth(), _workers()],
+        [compared, _workers()],
         lines,
     )
 
@@ -141,25 +135,6 @@ def _round_row(number: int, same: Cost, ours: Cost, laps: list[Lap], fits: int) 
         row += [f"{fits * value:.1f}" for value in (lap.whole, lap.cpu, lap.fit)]
         row.append(f"{fits * lap.whole / same.seconds:.1f}")
     return tuple(row)
-
-
-def _growth() -> list[Table]:
-    tables = []
-    for name, jobs in GROWTH.items():
-        sizes = [getattr(job, SIZE[name]) for job in jobs]
-        costs = [min((measure(job) for _ in range(2)), key=lambda c: c.seconds) for job in jobs]
-        say(f"growth in {name}: {[round(cost.seconds, 2) for cost in costs]} s")
-        rows = [
-            (str(size), f"{cost.seconds:.2f}", f"{cost.peak:.0f}")
-            for size, cost in zip(sizes, costs, strict=True)
-        ]
-        exponent = np.polyfit(np.log(sizes), np.log([cost.seconds for cost in costs]), 1)[0]
-        base = jobs[0]
-        fixed = {"items N": base.n_items, "judges K": base.n_judges, "splits S": base.splits}
-        rest = ", ".join(f"{key} = {value}" for key, value in fixed.items() if key != name)
-        note = f"Time grows as the power {exponent:.2f} of {name} (least squares on logs); {rest}."
-        tables.append(Table(f"Growth in {name}", (name, "seconds", "MiB"), rows, note))
-    return tables
 
 
 def _workers() -> Table:

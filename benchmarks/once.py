@@ -1,4 +1,4 @@
-"""One panel curve in its own process: time and peak memory, as JSON on stdout."""
+"""One study in its own process: time and peak memory, as JSON on stdout."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.process import MIB, answer, job_text, measured, peak_bytes
 from benchmarks.real import real_votes
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.evaluation import evaluate_split
 from judgepanel.scoring.splits import split
@@ -25,10 +26,11 @@ from judgepanel.votes.simulate import SimulationSpec, simulate
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """``real`` names a real matrix; without it, N x K votes are simulated. Every k is scored.
+    """``real`` names a real matrix; without it, N x K votes are simulated.
 
-    ``whole`` runs the study. Otherwise only the work of a plain loop is done: every k of every
-    split is ranked, weighted, calibrated and scored, without inner choice of k, intervals or tests.
+    ``study`` is ``panel_curve``, at every k, or ``recommend``. ``whole`` runs the study. Otherwise
+    only the work of a plain loop is done: every k of every split is ranked, weighted, calibrated
+    and scored, without inner choice of k, intervals or tests.
     """
 
     real: str | None = None
@@ -38,6 +40,7 @@ class Job:
     jobs: int = 1
     backend: str = "threading"
     whole: bool = True
+    study: str = "panel_curve"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +66,15 @@ def here(job: Job) -> Cost:
         votes = simulate(simulated)
     else:
         votes = real_votes(job.real)
-    spec = PanelCurveSpec(Settings(splits=job.splits), ks=())
+    settings = Settings(splits=job.splits)
+    spec = PanelCurveSpec(settings, ks=())
     started, cpu = time.perf_counter(), time.process_time()
-    if job.whole:
+    if job.study == RECOMMEND.name:
+        run(RECOMMEND, votes, RecommendSpec(settings), jobs=job.jobs, backend=job.backend)
+    elif job.whole:
         run(PANEL_CURVE, votes, spec, jobs=job.jobs, backend=job.backend)
     else:
-        ballots = prepare(votes, spec.settings).ballots
+        ballots = prepare(votes, settings).ballots
         chunks = PANEL_CURVE.plan(spec)
         workers = Parallel(n_jobs=job.jobs, backend=job.backend)
         workers(delayed(_scores)(ballots, spec, chunk) for chunk in chunks)
