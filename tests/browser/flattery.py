@@ -33,7 +33,7 @@ PARTS = re.compile(
     re.I,
 )
 _NUMBER = r"(\d[\d,]*\.?\d*|\.\d+)"
-_SAID = {
+_IN_TEXT = {
     "nll": re.compile(rf"\bNLLs?(?: of| is| =|:)? {_NUMBER}(?!\d| %)"),
     "accuracy": re.compile(rf"\baccura(?:cy|te)\b\D{{0,12}}?{_NUMBER} %", re.I),
     "skill": re.compile(rf"\bskill\b\D{{0,12}}?{_NUMBER} %", re.I),
@@ -77,7 +77,7 @@ _READ = """() => {
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class QualityFigure:
     """A figure of a panel's quality: ``nll``, ``accuracy`` or ``skill``, and where it stands."""
 
     kind: str
@@ -93,7 +93,7 @@ class Found:
         return self.value > (ACCURACY if self.kind == "accuracy" else SKILL)
 
 
-def figures_of(page: Page) -> list[Found]:
+def figures_of(page: Page) -> list[QualityFigure]:
     """Every figure of a panel's quality that the page shows now."""
     seen = page.evaluate(_READ)
     outcomes = [
@@ -108,24 +108,24 @@ def figures_of(page: Page) -> list[Found]:
     return outcomes
 
 
-def flattering(outcomes: list[Found]) -> list[Found]:
+def flattering(outcomes: list[QualityFigure]) -> list[QualityFigure]:
     """Those that flatter and do not say what they measure."""
     return [outcome for outcome in outcomes if outcome.flatters and not outcome.marked]
 
 
-def in_sentence(text: str, marked: bool = False) -> list[Found]:
+def in_sentence(text: str, marked: bool = False) -> list[QualityFigure]:
     """Figures of a sentence; one about a part of the items has none."""
     outcomes = []
     for sentence in re.split(r"(?<=[.;:!?]) (?=[A-Z])", text):
         if not PARTS.search(sentence):
-            for kind, pattern in _SAID.items():
+            for kind, pattern in _IN_TEXT.items():
                 for value in pattern.findall(sentence):
                     scale = 1.0 if kind == "nll" else 100.0
-                    outcomes.append(Found(kind, _number(value) / scale, sentence, marked))
+                    outcomes.append(QualityFigure(kind, _number(value) / scale, sentence, marked))
     return outcomes
 
 
-def in_table(rows: list[list[str]], marked: bool = False) -> list[Found]:
+def in_table(rows: list[list[str]], marked: bool = False) -> list[QualityFigure]:
     """Figures of a table's cells; the first row holds the heads."""
     if not rows or any(PARTS.search(head) for head in rows[0]):
         return []
@@ -138,11 +138,13 @@ def in_table(rows: list[list[str]], marked: bool = False) -> list[Found]:
             value = re.match(_NUMBER, cell.strip())
             if kind is not None and value:
                 own = marked or MARK in " ".join(row)
-                outcomes.append(Found(kind, _share(kind, value[1], cell), f"{head}: {row}", own))
+                outcomes.append(
+                    QualityFigure(kind, _share(kind, value[1], cell), f"{head}: {row}", own)
+                )
     return outcomes
 
 
-def in_trace(trace: dict[str, Any], marked: bool = False) -> list[Found]:
+def in_trace(trace: dict[str, Any], marked: bool = False) -> list[QualityFigure]:
     """Figures that a trace draws on an axis of NLL or accuracy."""
     outcomes = []
     axes = [(trace[f"{axis}title"], trace[axis]) for axis in ("x", "y", "z")]
@@ -153,7 +155,9 @@ def in_trace(trace: dict[str, Any], marked: bool = False) -> list[Found]:
         if kind is None or _CHANGE.search(title):
             continue
         numbers = [value for value in values if isinstance(value, int | float)]
-        outcomes += [Found(kind, float(value), f"figure, {title}", marked) for value in numbers]
+        outcomes += [
+            QualityFigure(kind, float(value), f"figure, {title}", marked) for value in numbers
+        ]
     return outcomes
 
 
