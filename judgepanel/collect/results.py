@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,8 @@ _OUTPUT = ("item_id", "judge", "order", "text")
 def votes_of(journal: Journal, pairs: Pairs) -> Loaded:
     """Votes read from a journal; an output that cannot be read is a missing vote with a reason.
 
-    Labels, groups and features are those of the pairs as they are now.
+    Labels, groups and features are those of the pairs as they are now. Items stand in the order of
+    the pairs and judges in that of their names, whichever call ended first.
 
     Unlike an upload, a journal may have any length: a verbose judge must not prevent the others'
     votes from being read. Peak memory is a few times the size of the outputs.
@@ -41,7 +42,12 @@ def votes_of(journal: Journal, pairs: Pairs) -> Loaded:
         _line(entry, pairs, place.get(unshield(entry["item_id"]))) for entry in journal.entries()
     )
     table = transcribed(read_jsonl(data, FILE))
-    return build_votes(table, guess_mapping(table, need_label=False), need_labels=False)
+    loaded = build_votes(table, guess_mapping(table, need_label=False), need_labels=False)
+    votes = loaded.votes
+    places = [place.get(unshield(name), len(place)) for name in votes.item_ids]
+    order = sorted(range(votes.n_items), key=lambda row: (places[row], votes.item_ids[row]))
+    sorted_votes = votes.with_items(np.array(order)).with_judges(sorted(votes.judges))
+    return replace(loaded, votes=sorted_votes)
 
 
 def _line(entry: dict[str, Any], pairs: Pairs, item: int | None) -> bytes:

@@ -162,8 +162,12 @@ def pick(page: Page, label: str, option: str) -> None:
 
 
 def downloaded(page: Page, label: str, *, nth: int = 0) -> bytes:
-    """The bytes behind a download button; a click is lost if its button is just drawn again."""
+    """The bytes behind a download button; a click is lost if its button is just drawn again.
+
+    Streamlit forgets a file made on demand when any redraw ends before the browser has fetched it.
+    """
     for _ in range(6):
+        settled(page)
         try:
             with page.expect_download(timeout=30_000) as started:
                 page.get_by_role("button", name=label).nth(nth).click()
