@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.report import Report, Table, say
-from judgepanel.votes.verdicts import LEVELS, read_verdict
+from judgepanel.votes.verdict_text import read_verdict
+from judgepanel.votes.verdicts import LEVELS
 
 N_OUTPUTS = 100_000
 LENGTH = 2_000

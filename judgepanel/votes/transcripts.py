@@ -34,7 +34,6 @@ from judgepanel.votes.verdicts import (
     REASONS,
     Reading,
     read_scores,
-    read_verdict,
     vote_of,
 )
 from judgepanel.votes.words import MISSING_WORDS, UNKNOWN, distinct, is_missing, verdicts_of
@@ -223,6 +222,9 @@ def _readings(table: RawTable, columns: Columns, rows: Ints) -> NDArray[np.objec
     """Return the reading of each of these rows; each distinct text is parsed once, scores first."""
     readings = np.full(len(rows), None, dtype=object)
     if columns.text is not None:
+        # Imported here because its expressions take long to compile, and most files hold votes.
+        from judgepanel.votes.verdict_text import read_verdict  # noqa: PLC0415
+
         codes, texts = distinct(table.frame[columns.text])
         known = np.full(len(texts), None, dtype=object)
         for code in np.unique(codes[rows]):

@@ -32,7 +32,7 @@ from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.answer import BadAnswer, packed, unpacked
 from judgepanel.votes.files import unzip
 from judgepanel.votes.load import open_table
-from judgepanel.votes.verdicts import read_verdict
+from judgepanel.votes.verdict_text import read_verdict
 from tests.helpers import make_votes
 from tests.hostile import attacks
 

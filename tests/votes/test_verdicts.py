@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.votes.verdicts import LEVELS, REASONS, read_verdict, vote_of
+from judgepanel.votes.verdict_text import read_verdict
+from judgepanel.votes.verdicts import LEVELS, REASONS, vote_of
 
 READ = [
     ("[[A]]", "A", "bracket"),

@@ -16,7 +16,8 @@ import numpy as np
 from judgepanel.cli import main
 from judgepanel.votes import load_votes
 from judgepanel.votes.imports import read_kind, source_of
-from judgepanel.votes.verdicts import read_scores, read_verdict, vote_of
+from judgepanel.votes.verdict_text import read_verdict
+from judgepanel.votes.verdicts import read_scores, vote_of
 
 FOLDER = os.environ.get("JUDGEPANEL_REAL_VOTES")
 
