@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from judgepanel.api.votes import inspect
+from judgepanel.api.votes import Votes, inspect
 from judgepanel.cli.reading import grouping_option, load, reading_options
 from judgepanel.votes import InputError
 from judgepanel.votes.orientation import POLICIES
@@ -24,9 +24,9 @@ def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
 def run_inspect(options: argparse.Namespace) -> None:
     """Run the command: read, check, and print."""
     try:
-        votes, lacking = load(options), None
+        votes, lacking = Votes.of(load(options)), None
     except InputError as error:
-        votes, lacking = load(options, need_labels=False), error
+        votes, lacking = Votes.of(load(options, need_labels=False)), error
         if votes.coverage is None:
             raise error from None
     if lacking is None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from judgepanel.api.votes import Votes
-from judgepanel.votes import TASKS, InputError, load_votes
+from judgepanel.votes import TASKS, InputError, Loaded, load_votes
 from judgepanel.votes.grades import NOTHING_KNOWN, KnownThresholds, Thresholds
 from judgepanel.votes.name_list import split_names
 from judgepanel.votes.role_file import with_roles
@@ -113,7 +112,7 @@ def load(
     *,
     need_labels: bool = True,
     known_thresholds: KnownThresholds = NOTHING_KNOWN,
-) -> Votes:
+) -> Loaded:
     """Return the votes selected by the options; warnings become notes.
 
     ``known_thresholds`` are those of the panel that is to score the votes.
@@ -138,7 +137,7 @@ def load(
         known_thresholds=known_thresholds,
     )
     options.notes += loaded.warnings
-    return Votes.of(loaded)
+    return loaded
 
 
 def check_out(options: argparse.Namespace, *kinds: str, option: str = "out") -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from judgepanel.api.panels import DOCUMENTS
 from judgepanel.api.reports import report_studies, write_report
+from judgepanel.api.votes import Votes
 from judgepanel.cli.reading import check_out, load
 from judgepanel.cli.studying import one_line, settings_of, settings_options, workers_of
 from judgepanel.words.text import printable
@@ -27,7 +28,7 @@ def run_report(options: argparse.Namespace) -> None:
     check_out(options, *DOCUMENTS)
     settings = settings_of(options)
     names, workers = report_studies(options.studies), workers_of(options)
-    votes = load(options)
+    votes = Votes.of(load(options))
     with one_line():
         options.notes += write_report(
             votes,

@@ -27,7 +27,7 @@ def run_score(options: argparse.Namespace) -> None:
     """Run the command: read panel and votes, score, write, and print."""
     check_out(options, ".csv")
     panel = load_panel(text_of(options.panel), name=options.panel.name)
-    votes = load(options, need_labels=False, known_thresholds=panel.thresholds).matrix
+    votes = load(options, need_labels=False, known_thresholds=panel.thresholds).votes
     scored = score(panel, votes)
     options.notes += scored.warnings
     write_whole(options.out, csv_text(scored.frame()).encode())

@@ -202,7 +202,7 @@ def workers_of(options: argparse.Namespace) -> Workers:
 
 def _run(options: argparse.Namespace, spec: Any) -> tuple[Any, Any, Votes, StudyRun]:
     workers = workers_of(options)
-    votes = load(options)
+    votes = Votes.of(load(options))
     with one_line():
         run = run_study(options.study, votes.matrix, spec, workers=workers)
     options.notes += run.notes

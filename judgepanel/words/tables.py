@@ -9,14 +9,13 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.votes.cells import csv_quoted, csv_safe
 from judgepanel.words.numbers import (
     compared,
@@ -31,6 +30,9 @@ from judgepanel.words.numbers import (
     with_interval,
 )
 from judgepanel.words.text import one_line
+
+if TYPE_CHECKING:
+    from judgepanel.studies.judges.judge_table import JudgeTable
 
 Floats = NDArray[np.float64]
 Form = Literal[
