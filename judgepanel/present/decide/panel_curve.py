@@ -77,7 +77,7 @@ def curve_decision(
     rows = tuple(row for row in rows if row != recommendation.chosen)
     if rows:
         best = min(rows, key=lambda row: float(row.nll.value))
-        parts.append(f"The best of these panels: {against_sentence(best)}")
+        parts.append(f"The best candidate on this curve: {against_sentence(best)}")
     return " ".join(part for part in parts if part)
 
 
