@@ -44,7 +44,7 @@ def votes_of(journal: Journal, pairs: Pairs) -> Loaded:
     table = transcribed(read_jsonl(data, FILE))
     loaded = build_votes(table, guess_mapping(table, need_label=False), need_labels=False)
     votes = loaded.votes
-    places = [place.get(unshield(name), len(place)) for name in votes.item_ids]
+    places = [place.get(name, len(place)) for name in votes.item_ids]
     order = sorted(range(votes.n_items), key=lambda row: (places[row], votes.item_ids[row]))
     sorted_votes = votes.with_items(np.array(order)).with_judges(sorted(votes.judges))
     return replace(loaded, votes=sorted_votes)

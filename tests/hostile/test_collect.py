@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from judgepanel.cli import main
@@ -49,7 +50,9 @@ def test_an_output_that_no_file_of_votes_holds_is_kept_escaped_and_is_no_vote(
     loaded = votes_in(tmp_path)
     assert (n_votes(loaded, "fine"), n_votes(loaded, attack)) == (ITEMS, 0)
     uploaded = load_votes(tmp_path / "out" / "outputs.jsonl", need_labels=False)
-    assert (uploaded.votes.votes == loaded.votes.votes).all()
+    rows = np.array([uploaded.votes.item_ids.index(name) for name in loaded.votes.item_ids])
+    as_written = uploaded.votes.with_items(rows).with_judges(loaded.votes.judges)
+    assert (as_written.votes == loaded.votes.votes).all()
     assert uploaded.coverage is not None
     reasons = {coverage.judge: coverage.reasons[-1] for coverage in uploaded.coverage.judges}
     assert reasons == {"fine": 0, attack: ITEMS}
