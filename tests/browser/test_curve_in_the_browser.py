@@ -10,7 +10,16 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Guard, Server, ServerFactory
-from tests.browser.driver import CURVE, address, analysis_in, answer, finished_curve, unfold, upload
+from tests.browser.driver import (
+    CURVE,
+    address,
+    analysis_in,
+    answer,
+    finished_curve,
+    idle,
+    unfold,
+    upload,
+)
 from tests.browser.service import prepared, prepared_votes
 
 pytestmark = pytest.mark.browser
@@ -104,12 +113,12 @@ def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
 
 @pytest.mark.real_votes
 def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
-    page: Page, server: Server, real_votes: Callable[[str], Path], guard: Guard
+    page: Page, fresh_server: Server, real_votes: Callable[[str], Path], guard: Guard
 ) -> None:
     votes = real_votes("rewardbench_votes.csv")
     # More splits than are ever awaited: the work goes on until it is called off.
-    analysis = prepared_votes(server.home, votes.read_bytes(), votes.name, splits=1_000)
-    page.goto(address(server, CURVE, analysis))
+    analysis = prepared_votes(fresh_server.home, votes.read_bytes(), votes.name, splits=1_000)
+    page.goto(address(fresh_server, CURVE, analysis))
     drawn(page).wait_for()
     bar = page.get_by_role("progressbar")
     stopped = page.get_by_text("only those are used")
@@ -122,9 +131,10 @@ def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
     assert page.evaluate("window.flicker") == []
 
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_text("Stopping after the current parts").or_(stopped).wait_for()
+    page.get_by_text("Stopping after the current parts").or_(stopped).first.wait_for()
     again = page.get_by_role("button", name="Run again")
     again.wait_for()
+    idle(page)  # Until then the page may show the figure twice, as it was and as it is.
     expect(stopped).to_be_visible()
     expect(drawn(page)).to_be_visible()
     assert page.get_by_role("button", name="Download CSV").count() == 0
