@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from statistics import mode
 
@@ -17,8 +17,15 @@ from judgepanel.decision.preference import Preference, choose
 from judgepanel.decision.recommend import REFERENCE
 from judgepanel.scoring.inference import sampling_variance
 from judgepanel.scoring.splits import Split, split
-from judgepanel.studies.contest.average import average_losses
-from judgepanel.studies.contest.candidates import Candidate, Candidates, candidates_of
+from judgepanel.studies.contest.average import average_losses, average_weights
+from judgepanel.studies.contest.candidates import (
+    EVERYONE,
+    FAVOURITES,
+    FEW,
+    Candidate,
+    Candidates,
+    candidates_of,
+)
 from judgepanel.studies.contest.compete import Terms, compete
 from judgepanel.studies.panel.curator import Rules, known_judges
 from judgepanel.studies.settings import Settings, prepare
@@ -29,11 +36,11 @@ from judgepanel.votes.simulation_spec import SimulationSpec
 Floats = NDArray[np.float64]
 
 MATRICES = ("llmbar", "rewardbench", "sentpop", "mozafari")
-SEEDS = range(5)
-FEW, FEW_SEEDS = 60, range(8)
+SEEDS = range(10)
+FEW_LABELS, FEW_SEEDS = 60, range(8)
 PREFERENCES: tuple[Preference, ...] = ("nll", "single", "everyone", "simplest", "fewest")
 MEAN_REGRET, MOST_REGRET, MOST_EXCESS = 0.01, 0.03, 0.02
-WORLD_SEEDS, WORLD_ITEMS = range(3), 400
+WORLD_SEEDS, WORLD_ITEMS = range(20), 400
 NEW_ITEMS = 4_000
 
 _BASE = SimulationSpec(n_judges=15, n_items=WORLD_ITEMS + NEW_ITEMS, costs=False)
@@ -54,6 +61,24 @@ WORLDS: dict[str, tuple[SimulationSpec, int]] = {
 """Simulated panels, and the number of labels available to choose and fit with."""
 
 
+def _leads(candidate: Candidate) -> bool:
+    return (candidate.name, candidate.aggregator, candidate.calibrator) in FAVOURITES
+
+
+KINDS: dict[str, Callable[[Candidate], bool]] = {
+    "joint on all": _leads,
+    "joint, others": lambda panel: panel.aggregator == "joint" and not _leads(panel),
+    "accuracy-weighted": lambda panel: panel.aggregator == "accuracy_weighted",
+    "one-coin, all and half": lambda panel: panel.aggregator == "one_coin" and panel.k not in FEW,
+    "one-coin, top 3, 5, 10": lambda panel: panel.aggregator == "one_coin" and panel.k in FEW,
+    "majority": lambda panel: panel.aggregator == "majority",
+    "stacking": lambda panel: panel.aggregator == "stacking",
+    "Dawid-Skene": lambda panel: panel.aggregator == "dawid_skene_semi",
+    "judges left out": lambda panel: panel.name != EVERYONE,
+}
+"""Kinds of candidates that are members of the average, to see what each adds."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Halves:
     """Candidates on rows that nothing was fitted to, with one set of rows per seed.
@@ -61,7 +86,8 @@ class Halves:
     The first ``n_default`` candidates are the default list. ``nll`` (n_seeds, n_candidates) is on
     these rows, ``items`` (n_candidates, n) the mean per item over the seeds that hold it out.
     ``chosen[prefer]`` (n_seeds,) has the NLL of the choices, ``items_of[prefer]`` (n,) their mean
-    losses, and ``names[prefer]`` their names.
+    losses, and ``names[prefer]`` their names. ``without[kind]`` (n_seeds,) is the NLL of the
+    average if no candidate of a kind is a member.
     """
 
     candidates: tuple[Candidate, ...]
@@ -71,6 +97,7 @@ class Halves:
     chosen: dict[str, Floats]
     items_of: dict[str, Floats]
     names: dict[str, list[str]]
+    without: dict[str, Floats]
     units: NDArray[np.int64]
     seconds: float
 
@@ -78,7 +105,7 @@ class Halves:
 def run() -> Report:
     with threadpool_limits(1):
         wide = {name: _real(name, SEEDS, "wide", None) for name in MATRICES}
-        few = {name: _real(name, FEW_SEEDS, "default", FEW) for name in MATRICES}
+        few = {name: _real(name, FEW_SEEDS, "default", FEW_LABELS) for name in MATRICES}
         worlds = {name: _world(*world) for name, world in WORLDS.items()}
     rows = {name: _row(name, halves, "nll") for name, halves in wide.items()}
     regrets = [row.regret for row in rows.values()]
@@ -104,7 +131,21 @@ def run() -> Report:
                 _RATIOS,
             ),
             Table(
-                f"{FEW} labels to choose and fit with, held against the best of the default list",
+                "What each kind of member adds to the average",
+                ("votes", *KINDS),
+                [
+                    *(_added(name, halves) for name, halves in wide.items()),
+                    *(
+                        _added(f"{name}, {FEW_LABELS} labels", halves)
+                        for name, halves in few.items()
+                    ),
+                    *(_added(name, halves) for name, halves in worlds.items()),
+                ],
+                "By how much the NLL of the average rises if no candidate of the kind is a member.",
+            ),
+            Table(
+                f"{FEW_LABELS} labels to choose and fit with, held against the best of the default "
+                "list",
                 _HEADINGS,
                 [_row(name, halves, "nll").cells for name, halves in few.items()],
             ),
@@ -192,6 +233,7 @@ def _halves(
     nll, sums, sums_of, times = [], [], [], []
     chosen: dict[str, list[float]] = {prefer: [] for prefer in PREFERENCES}
     names: dict[str, list[str]] = {prefer: [] for prefer in PREFERENCES}
+    without: dict[str, list[float]] = {kind: [] for kind in KINDS}
     started = time.process_time()
     for votes, seed in drawn:
         prepared = prepare(votes, Settings())
@@ -216,6 +258,22 @@ def _halves(
             default,
             np.random.default_rng(seed),
         ).by_preference
+        members = default.all()
+        priors = np.stack(
+            [
+                default.prior(np.array([not is_kind(candidate) for candidate in members]))
+                for is_kind in KINDS.values()
+            ]
+        )
+        weights = average_weights(
+            results.standing.losses[:n_default],
+            ballots.units[rows.calibration],
+            priors,
+            np.random.default_rng(seed),
+        )
+        for kind, of_others in zip(KINDS, weights, strict=True):
+            outcome = average_losses(results.items.nll[:n_default], of_others)
+            without[kind].append(float(outcome.mean()))
         for place, prefer in enumerate(PREFERENCES):
             choice = choices_made[prefer]
             outcome = average_losses(results.items.nll[:n_default], choice.used)
@@ -227,7 +285,14 @@ def _halves(
         times.append(held)
     seconds = (time.process_time() - started) / len(nll)
     return _joined(
-        choices, n_default, (nll, sums, sums_of, times), chosen, names, ballots.units, seconds
+        choices,
+        n_default,
+        (nll, sums, sums_of, times),
+        chosen,
+        names,
+        without,
+        ballots.units,
+        seconds,
     )
 
 
@@ -237,6 +302,7 @@ def _joined(
     parts: tuple[list[Floats], list[Floats], list[Floats], list[Floats]],
     chosen: dict[str, list[float]],
     names: dict[str, list[str]],
+    without: dict[str, list[float]],
     units: NDArray[np.int64],
     seconds: float,
 ) -> Halves:
@@ -252,6 +318,7 @@ def _joined(
         {prefer: np.array(values) for prefer, values in chosen.items()},
         dict(zip(PREFERENCES, items_of, strict=True)),
         names,
+        {kind: np.array(values) for kind, values in without.items()},
         units[seen],
         seconds,
     )
@@ -263,6 +330,11 @@ def _described(choices: Candidates, weights: Floats) -> str:
     candidate = choices.all()[heaviest]
     name = f"{candidate.name}, {candidate.aggregator}, {candidate.calibrator}"
     return name if weights[heaviest] == 1.0 else f"{name} among others"
+
+
+def _added(name: str, halves: Halves) -> tuple[str, ...]:
+    ours = float(halves.chosen["nll"].mean())
+    return (name, *(f"{halves.without[kind].mean() / ours - 1.0:+.1%}" for kind in KINDS))
 
 
 @dataclass(frozen=True, slots=True)

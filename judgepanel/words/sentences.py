@@ -57,6 +57,8 @@ AGGREGATOR_NAMES = {
     "joint_graded": "joint on grades",
     "average": "the recommended panel",
 }
+_LOGISTIC = frozenset({"stacking", "joint", "stacking_monotone", "joint_monotone", "joint_graded"})
+"""Aggregators that fit log-odds to labels: without a calibrator they are no raw score."""
 EVEN_SHARE = 0.4
 """Minority share from which labels count as balanced in the sentence on votes."""
 CODING = "These figures measure the coding, not the judges."
@@ -123,16 +125,23 @@ def tie_words(k_lo: int, n_judges: int) -> str:
 
 
 def pipeline_name(aggregator: str, calibrator: str) -> str:
-    """``one-coin + beta``, ``uncalibrated joint``."""
-    if aggregator == "average":
+    """``one-coin + beta``, ``uncalibrated one-coin``, or ``joint`` without a calibrator."""
+    if aggregator == "average" or (calibrator == "none" and aggregator in _LOGISTIC):
         return AGGREGATOR_NAMES[aggregator]
     if calibrator == "none":
         return f"{CALIBRATOR_NAMES[calibrator]} {AGGREGATOR_NAMES[aggregator]}"
     return f"{AGGREGATOR_NAMES[aggregator]} + {CALIBRATOR_NAMES[calibrator]}"
 
 
+def calibrator_name(aggregator: str, calibrator: str) -> str:
+    """Name the calibrator of a pipeline where its aggregator is named beside it."""
+    return (
+        "none" if aggregator in _LOGISTIC and calibrator == "none" else CALIBRATOR_NAMES[calibrator]
+    )
+
+
 def panel_pipelines(panel: Mixture) -> str:
-    """``uncalibrated joint``, or ``an average of 4 pipelines (93 % uncalibrated joint)``."""
+    """``joint``, or ``an average of 4 pipelines (93 % joint)``."""
     main = panel.members[0]
     name = _member_name(main, len(panel.judges))
     if len(panel.members) == 1:

@@ -32,7 +32,7 @@ ASKED, NOT_ASKED = 41, 43
 DEFAULT = "This page shows one-coin + beta."
 OTHER = "This page shows one-coin + beta, which is not the recommended pipeline. "
 AVERAGE = "This page shows the recommended panel. Keep all 24 judges with an average of "
-MAIN = r"This page shows uncalibrated joint, the main pipeline of the recommended average \(\d+ %"
+MAIN = r"This page shows joint, the main pipeline of the recommended average \(\d+ %"
 
 
 def analysis_of(seed: int, protocol: Protocol = "honest", splits: int = 2) -> str:
@@ -100,7 +100,7 @@ def test_the_curve_says_how_its_pipeline_relates_to_the_decision() -> None:
     (answer,) = htmls(app, "jp-answer")
     assert answer.startswith("Under one-coin + beta, ")
     (decision,) = (text for text in htmls(app, "jp-text") if text.startswith("Recommended panel: "))
-    assert "Under uncalibrated joint, all 24 judges have NLL " in decision
+    assert "Under joint, all 24 judges have NLL " in decision
     assert "against the recommended panel." in decision
 
 

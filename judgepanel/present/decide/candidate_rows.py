@@ -15,7 +15,12 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.candidates import EVERYONE, LEAD
 from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.words.numbers import all_judges, counted, sig
-from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES, pipeline_name
+from judgepanel.words.sentences import (
+    AGGREGATOR_NAMES,
+    CALIBRATOR_NAMES,
+    calibrator_name,
+    pipeline_name,
+)
 from judgepanel.words.tables import Column, differences, ends, numbers, text
 
 _AVERAGED = "average of pipelines"
@@ -175,9 +180,7 @@ def candidate_table(result: Recommendation) -> dict[str, Column]:
         "aggregator": text(
             ["" if row.panel == AVERAGE else AGGREGATOR_NAMES[row.aggregator] for row in rows]
         ),
-        "calibrator": text(
-            ["" if row.panel == AVERAGE else CALIBRATOR_NAMES[row.calibrator] for row in rows]
-        ),
+        "calibrator": text(["" if row.panel == AVERAGE else _calibrator(row) for row in rows]),
         "NLL": numbers(nll.value),
         "NLL 95 %": ends(nll, 3, of="nll"),
         "against the recommended": differences(behind, taken, of="behind"),
@@ -192,6 +195,10 @@ def candidate_table(result: Recommendation) -> dict[str, Column]:
     }
 
 
+def _calibrator(row: CandidateFigures) -> str:
+    return calibrator_name(row.aggregator, row.calibrator)
+
+
 def members_table(result: Recommendation) -> dict[str, Column]:
     """Return the pipelines of the average, heaviest first."""
     rows = result.members
@@ -201,7 +208,7 @@ def members_table(result: Recommendation) -> dict[str, Column]:
         "judges": numbers([row.k for row in rows], "whole"),
         "panel": text([row.panel for row in rows]),
         "aggregator": text([AGGREGATOR_NAMES[row.aggregator] for row in rows]),
-        "calibrator": text([CALIBRATOR_NAMES[row.calibrator] for row in rows]),
+        "calibrator": text([_calibrator(row) for row in rows]),
         "NLL alone": numbers(nll.value),
         "NLL 95 %": ends(nll, 3),
     }

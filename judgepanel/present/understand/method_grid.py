@@ -29,6 +29,7 @@ from judgepanel.words.sentences import (
     CALIBRATED,
     CALIBRATOR_NAMES,
     CODING,
+    calibrator_name,
     pipeline_name,
 )
 from judgepanel.words.tables import Column, levels, numbers, text
@@ -54,7 +55,7 @@ class MethodGridView:
 
 
 def pair_name(aggregator: str, calibrator: str) -> str:
-    """``uncalibrated joint`` or ``one-coin with temperature scaling``."""
+    """``uncalibrated one-coin`` or ``one-coin with temperature scaling``."""
     if calibrator == "none":
         return pipeline_name(aggregator, calibrator)
     return f"{AGGREGATOR_NAMES[aggregator]} with {CALIBRATED[calibrator]}"
@@ -176,7 +177,12 @@ def grid_table(result: MethodGrid) -> dict[str, Column]:
     nll = result.nll[cells]
     return {
         "aggregator": text([AGGREGATOR_NAMES[result.aggregators[i]] for i in rows]),
-        "calibrator": text([CALIBRATOR_NAMES[result.calibrators[i]] for i in columns]),
+        "calibrator": text(
+            [
+                calibrator_name(result.aggregators[a], result.calibrators[c])
+                for a, c in zip(rows, columns, strict=True)
+            ]
+        ),
         "NLL": levels(nll),
         "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
         "against the lowest": Column(result.delta[cells], "compared", {0: "lowest"}),
