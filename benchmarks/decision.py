@@ -36,7 +36,7 @@ from judgepanel.votes.simulation_spec import SimulationSpec
 Floats = NDArray[np.float64]
 
 MATRICES = ("llmbar", "rewardbench", "sentpop", "mozafari")
-SEEDS = range(10)
+SEEDS = range(20)
 FEW_LABELS, FEW_SEEDS = 60, range(8)
 PREFERENCES: tuple[Preference, ...] = ("nll", "single", "everyone", "simplest", "fewest")
 MEAN_REGRET, MOST_REGRET, MOST_EXCESS = 0.01, 0.03, 0.02

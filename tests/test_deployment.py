@@ -400,8 +400,8 @@ def test_the_proxy_of_team_mode_passes_on_to_the_app_and_has_no_more_rights_than
 
 def test_limits_of_memory_and_cores_are_right_once_they_are_let_in() -> None:
     text = (ROOT / "compose.yaml").read_text("utf-8")
-    lines = re.sub(r"^( *)# (?=mem_limit|cpuset)", r"\1", text, flags=re.MULTILINE)
-    assert {"mem_limit", "cpuset"} <= set(yaml.safe_load(lines)["services"]["app"])
+    lines = re.sub(r"^( *)# (?=mem_limit|cpus)", r"\1", text, flags=re.MULTILINE)
+    assert {"mem_limit", "cpus"} <= set(yaml.safe_load(lines)["services"]["app"])
 
 
 def test_the_example_of_secrets_has_what_signing_in_needs() -> None:

@@ -23,7 +23,7 @@ from itertools import takewhile
 from types import FrameType, MappingProxyType
 from typing import Any, Generic
 
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed
 from joblib.externals.loky.backend import resource_tracker as loky_tracker
 from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
@@ -88,8 +88,8 @@ class Progress(Generic[SpecT, PartialT, ResultT]):
 
 
 def default_jobs() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Cores this process may use: its affinity, a container's quota, ``LOKY_MAX_CPU_COUNT``."""
+    return int(cpu_count())
 
 
 def steps(

@@ -64,4 +64,10 @@ def test_a_resumed_run_skips_what_is_kept_and_ends_in_the_same_bits(votes):
     part = merged(study, votes, spec, {n: collected[n] for n in (0, 1)})
     same_bits(part, study.merge(votes, spec, combine(collected[0], collected[1])))
     assert merged(study, votes, spec, {}) is None
-    assert default_jobs() >= 1
+
+
+def test_there_are_no_more_workers_than_a_limit_allows(monkeypatch):
+    available = default_jobs()
+    assert available >= 1
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    assert default_jobs() == 1
