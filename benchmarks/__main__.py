@@ -15,10 +15,11 @@ BENCHES = {
     "curators": "searches among panels against loops that refit one candidate at a time",
     "cost": "what a panel costs: the frontier and escalation on real votes, and their time",
     "fuzz": "readers of untrusted files: any bytes are read, or refused in one line",
-    "load": "many readers of one shared analysis: errors, seconds a page, memory of the server",
+    "load": "many readers of one shared analysis: errors, seconds per page, memory of the server",
     "faults": "many readers while server, workers and database are killed: errors, lost results; "
     "--sessions 40 --views 2000 --kills 9",
     "decision": "the recommendation on held-out halves against the best candidate in hindsight",
+    "expected": "the expected NLL and its interval against the NLL on new items; --seeds 10",
     "dawid_skene": "Dawid-Skene against crowd-kit; sparse panels",
     "grades": "grades against the votes cut from them on held-out halves; --splits 20",
     "joint": "joint against the best one-coin cell in hindsight; its time",

@@ -104,7 +104,7 @@ def _elimination(ballots: Ballots) -> tuple[Table, list[str]]:
             f"target {TARGET_RATIO:.0f}: {met}); NLLs of the sampled panels agree to {worst:.0e}."
         )
     headings = (
-        *("calibrator", "peer", "round", "ours, s", "peer, ms a panel", "peer, s in all"),
+        *("calibrator", "peer", "round", "ours, s", "peer, ms per panel", "peer, s in all"),
         *("ratio", "judges kept"),
     )
     note = (
@@ -230,7 +230,7 @@ def _unions() -> tuple[Table, list[str]]:
                 f"Every union of {GROUPS} groups on {name}, {SPLITS} splits, {calibrator}: "
                 f"{seconds:.1f} s (target {TARGET_SECONDS:.0f} s: {met})."
             )
-    headings = ("votes", "calibrator", "panels a split", "seconds", "target", "judges kept, mean")
+    headings = ("votes", "calibrator", "panels per split", "seconds", "target", "judges kept, mean")
     note = (
         f"Groups are found from the calibration rows of each split; every panel is refitted in "
         f"{FOLDS} inner folds."

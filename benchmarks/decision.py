@@ -195,7 +195,7 @@ _HEADINGS = (
     "to one-coin",
     "ratio",
     "what was chosen",
-    "CPU s a seed",
+    "CPU s per seed",
 )
 _RATIOS = (
     "To one-coin: against one-coin + temperature on all judges or on the best k, whichever is "

@@ -246,7 +246,7 @@ def _coverage() -> Table:
         rows.append((name, *(f"{value:.3f}" for value in means)))
         say(f"coverage {name}: {means[0]:.2f}")
     note = (
-        f"{COVERED} panels a row, nominal .95 (the share's coverage has a standard error of "
+        f"{COVERED} panels per row, nominal .95 (the share's coverage has a standard error of "
         ".02). The share's interval is for the population of judges and items."
     )
     headings = (

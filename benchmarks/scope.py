@@ -134,7 +134,7 @@ def hard_table() -> Table:
 def missing_table() -> tuple[Table, float]:
     flat = {
         "no relation: 5 % of all votes": replace(GAPPY, difficulty_noise=0.7),
-        "no relation: 5 votes an item of 24": replace(CLEAN, votes_per_item=5, activity_sd=0.8),
+        "no relation: 5 votes per item of 24": replace(CLEAN, votes_per_item=5, activity_sd=0.8),
         "no relation: groups of 2, 5 % of votes": replace(GAPPY, items_per_group=2),
         "no relation: one judge at 54 %": replace(
             GAPPY, parse_rate=(0.54, *([1.0] * (CLEAN.n_judges - 1)))

@@ -90,7 +90,7 @@ def _refits() -> tuple[Table, list[str]]:
         "rms error",
         "mean error",
         "correlation",
-        "ms a judge",
+        "ms per judge",
         "exact, ms",
         "ratio",
     )

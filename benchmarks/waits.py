@@ -175,7 +175,7 @@ def _recommendations(folder: Path) -> tuple[list[Wait], str]:
         Wait(f"{work}, LLMBar", both, 12.0),
         Wait(f"{work}, LLMBar: 1 worker over {cores()}", alone / both, 1.8, "times", at_least=True),
         Wait(f"{work}, rewardbench", command("recommend", rewardbench).seconds, 55.0),
-        Wait(f"{work}, 4,157 x 176, 4 votes an item", command("recommend", crowd).seconds, 90.0),
+        Wait(f"{work}, 4,157 x 176, 4 votes per item", command("recommend", crowd).seconds, 90.0),
     ]
     return waits, (
         f"{cores()} such commands at once on LLMBar, each with 1 worker, did "
