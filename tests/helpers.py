@@ -112,7 +112,7 @@ def signed(verdicts):
 
 def same_values(left, right):
     """Assert that two values are alike to the bit and in every type; NaN is like NaN."""
-    assert type(left) is type(right)
+    assert type(left) is type(right), f"{left!r} and {right!r} are of two types"
     if isinstance(left, np.ndarray):
         assert (left.dtype, left.shape) == (right.dtype, right.shape)
         np.testing.assert_array_equal(left, right, strict=True)

@@ -108,7 +108,8 @@ def test_the_option_table_says_which_commands_take_an_option():
 
 
 def test_the_page_of_studies_is_what_the_studies_say():
-    assert (ROOT / "docs" / "studies.md").read_text("utf-8") == reference()
+    page = (ROOT / "docs" / "studies.md").read_text("utf-8")
+    assert page == reference(), "docs/studies.md is out of date: write it with ./run reference"
 
 
 def test_the_page_of_the_panel_file_shows_the_snippet_that_is_handed_out():

@@ -79,7 +79,7 @@ def settings_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--orientation", choices=POLICIES, default="auto")
     grouping_option(parser)
     parser.add_argument("--protocol", choices=PROTOCOLS, default="honest")
-    parser.add_argument("--judges", type=Path, metavar="FILE", help="judges to use, one a line")
+    parser.add_argument("--judges", type=Path, metavar="FILE", help="judges to use, one per line")
     parser.add_argument(
         "--judge", action="append", metavar="NAME", help="a judge to use; can be given repeatedly"
     )
@@ -187,7 +187,9 @@ def _judges(options: argparse.Namespace) -> tuple[str, ...] | None:
         lines = text_of(options.judges).split("\n")
         names = [line.strip() for line in lines if line.strip()] + names
         if not names:
-            raise InputError("names no judge", file=options.judges.name, allowed="one judge a line")
+            raise InputError(
+                "names no judge", file=options.judges.name, allowed="one judge per line"
+            )
     return tuple(names)
 
 

@@ -309,5 +309,5 @@ def _column(logits: ArrayLike) -> Floats:
 def _weights(given: ArrayLike, n: int) -> Floats:
     values = np.asarray(given, dtype=np.float64)
     if values.shape != (n,) or not (np.isfinite(values) & (values >= 0.0)).all():
-        raise InputError("weights of a calibrator must be finite and at least 0, one an item")
+        raise InputError("weights of a calibrator must be finite and at least 0, one per item")
     return values

@@ -69,15 +69,15 @@ def panel_spec(kind: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
     They use the recommended average if there is one.
     """
 
-    def specs(votes: VoteMatrix, settings: Settings, shown: Pipeline) -> tuple[Any, ...]:
-        if shown.recommended:
+    def specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> tuple[Any, ...]:
+        if pipeline.recommended:
             return (kind(settings=settings, aggregator=AVERAGE),)
         return (
             kind(
                 settings=settings,
-                aggregator=shown.aggregator,
-                calibrator=shown.calibrator,
-                panel=shown.panel,
+                aggregator=pipeline.aggregator,
+                calibrator=pipeline.calibrator,
+                panel=pipeline.panel,
             ),
         )
 

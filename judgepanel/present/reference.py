@@ -1,12 +1,13 @@
 """Generator of the pages that list every study's options and columns.
 
-``python -m judgepanel.present.reference`` prints docs/studies.md, with ``columns`` docs/columns.md.
+``./run reference`` writes them to ``docs/``.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from judgepanel.present.pages import PAGES
@@ -21,7 +22,7 @@ _HEAD = """# Studies and their options
 `--protocol`, `--judges`, `--out` and the options for reading a file
 ([command_line](command_line.md#commands-and-options)). The options below are a study's own; one
 that it does not take is refused. Lists have commas between their parts. This page is printed by
-`python -m judgepanel.present.reference`.
+`./run reference`.
 
 In Python it is `jp.study(NAME, votes, ...)` with the same options ([python](python.md)). Below
 that, a study is its spec, and one function runs it:
@@ -48,7 +49,7 @@ columns below. NLLs are in nats per item, shares from 0 to 1. `X_lo` and `X_hi` 
 over splits. `weight_X` is what a vote of a judge weighs under the aggregator `X`, `feat_X` the
 value of an item feature, and a number such as `_80` in a name is the level of conformal sets in per
 cent. `--dictionary FILE` writes the columns of one table with their descriptions. This page is
-printed by `python -m judgepanel.present.reference columns`.
+written by `./run reference`.
 
 ```python
 from judgepanel.studies.columns import describe
@@ -103,5 +104,10 @@ def _row(option: SpecOption) -> str:
     return f"| `{option.flag}` | {text} | {default} |".replace("  |", " |")
 
 
+GENERATED = {"studies.md": reference, "columns.md": columns_reference}
+"""What writes each page, by its name in ``docs/``."""
+
+
 if __name__ == "__main__":
-    sys.stdout.write(columns_reference() if sys.argv[1:] == ["columns"] else reference())
+    for name, text in GENERATED.items():
+        Path(sys.argv[1], name).write_text(text(), encoding="utf-8")

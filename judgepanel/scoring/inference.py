@@ -60,6 +60,12 @@ class Estimate:
     p: Floats
     covariance: Floats
 
+    @classmethod
+    def of_one_split(cls, value: Floats) -> Estimate:
+        """Values (n,) whose spread is unknown: a single split has none, so all else is NaN."""
+        none = np.full(value.shape, np.nan)
+        return cls(value, none, none, none, none, none, np.zeros((0, 0)))
+
 
 def estimate(  # noqa: PLR0913 - each is a term of the variance
     item_means: Floats,

@@ -103,7 +103,7 @@ class Ticket:
 
 
 class Places:
-    """A queue of users for ``most`` places; who comes first goes first, one place a user."""
+    """A queue of users for ``most`` places; who comes first goes first, one place per user."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -43,7 +43,7 @@ class ClusterLost(Exception):
 
 
 def is_address(backend: str) -> bool:
-    """Whether a backend is the address of a scheduler, and none of joblib's."""
+    """Whether a backend is the address of a scheduler, and not one of joblib's."""
     return "://" in backend
 
 
@@ -63,7 +63,7 @@ def backend_of(name: str, scheduler: str | None, known: Sequence[str]) -> str:
             )
         if scheduler:
             raise InputError(
-                "a scheduler is for the backend dask alone",
+                "a scheduler is only for the backend dask",
                 value=scheduler,
                 remedy="leave it out, or take the backend dask",
             )

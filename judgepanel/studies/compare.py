@@ -250,8 +250,7 @@ def contrasts(
     drawn = per_split.reshape(len(per_split), draws, -1) @ weights.T
     splits = drawn.mean(axis=1)
     if len(splits) < 2:
-        none = np.full(len(items), np.nan)
-        return Estimate(items.mean(axis=1), none, none, none, none, none, np.zeros((0, 0)))
+        return Estimate.of_one_split(items.mean(axis=1))
     within = drawn.var(axis=1, ddof=1).mean(axis=0) / draws if draws > 1 else np.zeros(len(items))
     both = 0.0 if evaluated is None else coupling(items, splits, evaluated[:, seen])
     return estimate(items, splits, units[seen], *mean_sizes(tally), redrawn=within, coupled=both)

@@ -200,7 +200,7 @@ def check_mapping(table: RawTable, mapping: Mapping, *, need_label: bool) -> Non
                 "this column has two roles",
                 file=table.name,
                 column=column,
-                allowed="one role a column",
+                allowed="one role per column",
                 remedy=ONE_ROLE_EACH,
             )
         seen.add(column)

@@ -86,7 +86,7 @@ def read_jsonl(data: bytes, name: str, numbers: Sequence[int] | None = None) -> 
     names = column_names(list(columns), None)
     if not names:
         raise InputError(
-            "objects without keys", row=1, allowed="one key a column", remedy=EXPORT_AGAIN
+            "objects without keys", row=1, allowed="one key per column", remedy=EXPORT_AGAIN
         )
     frame = pd.DataFrame(
         {

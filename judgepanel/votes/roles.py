@@ -248,7 +248,7 @@ def check_chosen(
                     "this column has two roles",
                     file=table.name,
                     column=column,
-                    allowed="one role a column",
+                    allowed="one role per column",
                     remedy=f"name it once, {COLUMN_LISTS[option]}",
                 )
             seen.add(column)

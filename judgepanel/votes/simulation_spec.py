@@ -178,7 +178,7 @@ def _check_accuracies(spec: SimulationSpec) -> None:
         return
     if not isinstance(spec.accuracies, tuple) or len(spec.accuracies) != spec.n_independent:
         raise _refuse(
-            "accuracies", spec.accuracies, f"a tuple of {spec.n_independent}, one a judge"
+            "accuracies", spec.accuracies, f"a tuple of {spec.n_independent}, one per judge"
         )
     for value in spec.accuracies:
         _check_number("accuracies", value, 0, 1, inside=True)

@@ -77,7 +77,7 @@ def test_a_dashboard_without_the_address_of_its_scheduler_says_so(tmp_path, monk
         ),
         (
             ["--backend", "loky", "--scheduler", "tcp://host:1"],
-            "a scheduler is for the backend dask alone (found 'tcp://host:1'); leave it out",
+            "a scheduler is only for the backend dask (found 'tcp://host:1'); leave it out",
         ),
         (
             ["--scheduler", "tcp://127.0.0.1:9"],

@@ -135,7 +135,7 @@ class TestEveryCalibrator:
             ([1.0, 2.0], [1, 0], {"fold": [1, 2, 3]}, r"folds.*int \(2,\)"),
             ([1.0, 2.0], [1, 0], {"fold": [0.5, 1.0]}, "folds.*whole numbers"),
             ([1.0, 2.0], [1, 0], {"sample_weight": [1.0, -1.0]}, "weights.*at least 0"),
-            ([1.0, 2.0], [1, 0], {"sample_weight": [1.0]}, "weights.*one an item"),
+            ([1.0, 2.0], [1, 0], {"sample_weight": [1.0]}, "weights.*one per item"),
         ],
     )
     def test_bad_input_is_refused_in_words(self, name, symmetric, logits, labels, options, why):

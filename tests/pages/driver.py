@@ -51,6 +51,16 @@ def turn_to(app: AppTest, page: str) -> AppTest:
     return checked(app.switch_page(page).run())
 
 
+def contents(app: AppTest) -> str:
+    """What a page shows at the moment, for the message of a test that waits for something else."""
+    names = {
+        "headers": [header.value for header in app.header],
+        "downloads": len(app.get("download_button")),
+        "errors": [error.value for error in app.error],
+    }
+    return ", ".join(f"{name}: {values}" for name, values in names.items())
+
+
 def until(app: AppTest, reached: Callable[[], object]) -> AppTest:
     """Run again and again, as the polling fragment does, until the page is so far.
 
@@ -59,7 +69,7 @@ def until(app: AppTest, reached: Callable[[], object]) -> AppTest:
     """
     deadline, pause = time.monotonic() + DEADLINE, 0.02
     while not reached():
-        assert time.monotonic() < deadline, "the page does not get there"
+        assert time.monotonic() < deadline, f"this is not reached; {contents(app)}"
         time.sleep(pause)
         pause = min(1.5 * pause, POLL_SECONDS)
         checked(app.run())

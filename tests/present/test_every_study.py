@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -25,7 +26,9 @@ from judgepanel.present.study import caveats, study_blocks
 from judgepanel.render.html import html_text
 from judgepanel.render.markdown import markdown_text
 from judgepanel.render.terminal import terminal_text
+from judgepanel.studies.claim.claim import CLAIM
 from judgepanel.studies.columns import describe
+from judgepanel.words.sentences import CODING
 from tests.present.results import result_of, spec_of
 
 NAMES = tuple(ENTRIES)
@@ -66,6 +69,16 @@ def test_a_study_answers_shows_and_says_how_it_was_computed(name):
     assert Table in kinds or Figure in kinds
     assert all(block.alt for block in blocks if isinstance(block, Figure))
     assert all(block.level > 2 for block in blocks if isinstance(block, Heading))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != CLAIM.name])
+def test_an_answer_from_labels_of_one_class_says_that_it_measures_the_coding(name):
+    """All but the study that is about such labels."""
+    result = result_of(name)
+    if hasattr(result, "measures_coding"):
+        result = replace(result, measures_coding=True)
+        answer = study_blocks(ENTRIES[name], result, spec_of(name))[0]
+        assert CODING in answer.text
 
 
 @EVERY

@@ -161,7 +161,7 @@ def test_a_worker_of_another_engine_that_came_later_computes_nothing():
         ("dask", None, "needs the address of a scheduler; allowed: tcp://host:port or tls://"),
         ("dask", "host:8786", "needs the address of a scheduler (found 'host:8786')"),
         ("dask", "http://host:8786", "needs the address of a scheduler (found 'http://"),
-        ("loky", "tcp://host:8786", "a scheduler is for the backend dask alone"),
+        ("loky", "tcp://host:8786", "a scheduler is only for the backend dask"),
         ("clouds", None, "there is no such backend (found 'clouds'); allowed: auto, loky"),
     ],
 )

@@ -140,7 +140,7 @@ def _checked(fold: ArrayLike | None, n: int) -> Index | None:
     given = np.asarray(fold)
     if given.shape != (n,) or not np.issubdtype(given.dtype, np.integer):
         raise InputError(
-            "the folds of a calibrator must be whole numbers, one an item",
+            "the folds of a calibrator must be whole numbers, one per item",
             value=f"{given.dtype} {given.shape}",
             allowed=f"int ({n},)",
         )

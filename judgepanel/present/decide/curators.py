@@ -285,7 +285,7 @@ def _method(result: Curators) -> str:
 
 
 def default_specs(
-    votes: VoteMatrix, settings: Settings, shown: Pipeline
+    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
 ) -> tuple[CuratorsSpec, ...]:
     """Return curators under the paper's default; none under its protocol."""
     return (CuratorsSpec(settings=settings),) if settings.protocol == "honest" else ()

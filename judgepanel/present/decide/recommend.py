@@ -398,7 +398,7 @@ def _method(result: Recommendation, spec: RecommendSpec) -> Method:
 
 
 def default_specs(
-    votes: VoteMatrix, settings: Settings, shown: Pipeline
+    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
 ) -> tuple[RecommendSpec, ...]:
     """Return the recommendation that all pages show; none under the paper's protocol."""
     return (RecommendSpec(settings=settings),) if settings.protocol == "honest" else ()

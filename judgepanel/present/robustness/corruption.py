@@ -230,14 +230,14 @@ def _method(result: Corruption) -> Method:
 
 
 def default_specs(
-    votes: VoteMatrix, settings: Settings, shown: Pipeline
+    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
 ) -> tuple[CorruptionSpec, ...]:
     """Return the spec that damages votes under the default pipeline."""
     return (
         CorruptionSpec(
-            settings=affordable_splits(settings, shown.of_panel),
-            aggregator=shown.of_panel,
-            calibrator=shown.calibrator,
+            settings=affordable_splits(settings, pipeline.of_panel),
+            aggregator=pipeline.of_panel,
+            calibrator=pipeline.calibrator,
         ),
     )
 

@@ -336,14 +336,14 @@ def _method(result: DifficultyTransfer) -> Method:
 
 
 def default_specs(
-    votes: VoteMatrix, settings: Settings, shown: Pipeline
+    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
 ) -> tuple[DifficultyTransferSpec, ...]:
     """Return the spec with the default pipeline's calibrator and those of the paper."""
     return (
         DifficultyTransferSpec(
-            settings=affordable_splits(settings, shown.of_panel),
-            aggregator=shown.of_panel,
-            calibrators=carried(shown.calibrator),
+            settings=affordable_splits(settings, pipeline.of_panel),
+            aggregator=pipeline.of_panel,
+            calibrators=carried(pipeline.calibrator),
         ),
     )
 

@@ -148,10 +148,10 @@ def present(
 
 
 def default_specs(
-    votes: VoteMatrix, settings: Settings, shown: Pipeline
+    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
 ) -> tuple[DistortionSpec, ...]:
     """Return the spec that distorts the default aggregator's score, with all calibrators."""
-    return (DistortionSpec(settings=settings, aggregator=shown.aggregator),)
+    return (DistortionSpec(settings=settings, aggregator=pipeline.aggregator),)
 
 
 ENTRY = Entry(

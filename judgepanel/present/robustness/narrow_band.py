@@ -130,7 +130,7 @@ def present(
         Paragraph(f"{placed_sentence(result)} The dashed line is this panel's spread.", quiet=True),
         Table(band_table(result), height=320),
         Method(
-            f"{result.n_replicates} panels a cell are simulated (seed {result.seed}) with this "
+            f"{result.n_replicates} panels per cell are simulated (seed {result.seed}) with this "
             f"panel's mean accuracy ({percent(result.mean_accuracy, 3)}), its share of votes that "
             f"are there ({percent(result.coverage, 3)}) and {result.n_calibration:,} labels; "
             f"{result.n_evaluation:,} new items evaluate. Accuracies are uniform in the band, "

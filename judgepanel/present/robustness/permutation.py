@@ -123,14 +123,14 @@ def present(result: Permutation, spec: PermutationSpec) -> list[Block]:
 
 
 def default_specs(
-    votes: VoteMatrix, settings: Settings, shown: Pipeline
+    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
 ) -> tuple[PermutationSpec, ...]:
     """Return the default pipeline, or the paper's if thousands of fits would take too long."""
-    if cross_fits(shown.aggregator):
+    if cross_fits(pipeline.aggregator):
         return (PermutationSpec(settings=settings),)
     return (
         PermutationSpec(
-            settings=settings, aggregator=shown.aggregator, calibrator=shown.calibrator
+            settings=settings, aggregator=pipeline.aggregator, calibrator=pipeline.calibrator
         ),
     )
 

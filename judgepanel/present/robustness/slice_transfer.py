@@ -176,19 +176,19 @@ def present(result: SliceTransfer, spec: SliceTransferSpec) -> list[Block]:
 
 
 def default_specs(
-    votes: VoteMatrix, settings: Settings, shown: Pipeline
+    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
 ) -> tuple[SliceTransferSpec, ...]:
     """Return slices by the first feature that has several."""
-    return (slice_spec(settings, shown, first_feature(votes, settings)),)
+    return (slice_spec(settings, pipeline, first_feature(votes, settings)),)
 
 
-def slice_spec(settings: Settings, shown: Pipeline, feature: str | None) -> SliceTransferSpec:
+def slice_spec(settings: Settings, pipeline: Pipeline, feature: str | None) -> SliceTransferSpec:
     """Return slices by a feature, under the default pipeline."""
     return SliceTransferSpec(
-        settings=affordable_splits(settings, shown.of_panel),
+        settings=affordable_splits(settings, pipeline.of_panel),
         feature=feature,
-        aggregator=shown.of_panel,
-        calibrator=shown.calibrator,
+        aggregator=pipeline.of_panel,
+        calibrator=pipeline.calibrator,
     )
 
 

@@ -219,11 +219,11 @@ def _method(result: FractionSweep) -> Method:
 
 
 def default_specs(
-    votes: VoteMatrix, settings: Settings, shown: Pipeline
+    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
 ) -> tuple[FractionSweepSpec, ...]:
     """Return calibration shares for the panels of the label budget."""
     return tuple(
-        sweep_spec(budget) for budget in label_budget.default_specs(votes, settings, shown)
+        sweep_spec(budget) for budget in label_budget.default_specs(votes, settings, pipeline)
     )
 
 

@@ -125,10 +125,10 @@ def present(result: GroupChange, spec: GroupChangeSpec) -> list[Block]:
 
 
 def default_specs(
-    votes: VoteMatrix, settings: Settings, shown: Pipeline
+    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
 ) -> tuple[GroupChangeSpec, ...]:
     """Return the panel with and without what the filter drops, by the pipelines of the checks."""
-    checks = scope.default_specs(votes, settings, shown)
+    checks = scope.default_specs(votes, settings, pipeline)
     return tuple(group_spec(spec, "filter") for spec in checks)
 
 

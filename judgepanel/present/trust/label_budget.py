@@ -249,10 +249,10 @@ def _method(result: LabelBudget) -> Method:
 
 
 def default_specs(
-    votes: VoteMatrix, settings: Settings, shown: Pipeline
+    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
 ) -> tuple[LabelBudgetSpec, ...]:
     """Return the calibrators and panels that the page offers."""
-    return (budget_spec(settings, shown.of_panel),)
+    return (budget_spec(settings, pipeline.of_panel),)
 
 
 def budget_spec(

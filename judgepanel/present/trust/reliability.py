@@ -35,13 +35,13 @@ from judgepanel.studies.compare import arm_name
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
 from judgepanel.studies.confidence.reliability import (
-    FEW_ITEMS,
     RELIABILITY,
     STATED_BINS,
     Bins,
     Reliability,
     ReliabilitySpec,
 )
+from judgepanel.studies.confidence.repeats import FEW_ITEMS
 from judgepanel.words.numbers import (
     capital,
     fixed,
@@ -344,7 +344,7 @@ def present(
         drawing(shows + ", with counts of items beneath", reliability_figure, result, str(bins)),
         Paragraph(
             "On the dotted line stated and right agree; below it the panel is too sure. Open "
-            f"marks: fewer than {FEW_ITEMS:g} items. Every item counts once.",
+            f"marks: fewer than {FEW_ITEMS} items. Every item counts once.",
             quiet=True,
         ),
         *paragraphs(error_sentence(result, bins), slope_sentence(result)),

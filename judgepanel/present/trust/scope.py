@@ -365,15 +365,21 @@ def _method(result: Scope) -> Method:
     )
 
 
-def default_specs(votes: VoteMatrix, settings: Settings, shown: Pipeline) -> tuple[ScopeSpec, ...]:
+def default_specs(
+    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
+) -> tuple[ScopeSpec, ...]:
     """Return the spec of the recommended average if there is one, else of the default pipeline.
 
     The alternatives to the average are calibrated as its members that keep a few judges.
     """
-    if shown.recommended:
+    if pipeline.recommended:
         few = affordable_splits(settings, AVERAGE)
         return (ScopeSpec(settings=few, aggregator=AVERAGE, calibrator=FEW_MEMBER[1]),)
-    return (ScopeSpec(settings=settings, aggregator=shown.aggregator, calibrator=shown.calibrator),)
+    return (
+        ScopeSpec(
+            settings=settings, aggregator=pipeline.aggregator, calibrator=pipeline.calibrator
+        ),
+    )
 
 
 ENTRY = Entry(SCOPE, present, default_specs)

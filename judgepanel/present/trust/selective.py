@@ -20,7 +20,7 @@ from judgepanel.present.trust.shares import (
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
-from judgepanel.studies.confidence.reliability import FEW_ITEMS
+from judgepanel.studies.confidence.repeats import FEW_ITEMS
 from judgepanel.studies.confidence.selective import SELECTIVE, Selective, SelectiveSpec
 from judgepanel.words.numbers import capital, fixed, percent, share_level, with_interval
 from judgepanel.words.sentences import CODING

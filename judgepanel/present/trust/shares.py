@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from judgepanel.studies.confidence.conformal_result import Conformal
 from judgepanel.studies.confidence.items_result import Items
-from judgepanel.studies.confidence.reliability import FEW_ITEMS, Reliability
+from judgepanel.studies.confidence.reliability import Reliability
+from judgepanel.studies.confidence.repeats import FEW_ITEMS
 from judgepanel.studies.confidence.selective import Selective
 from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.words.numbers import all_judges

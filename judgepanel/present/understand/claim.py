@@ -266,7 +266,9 @@ def _method() -> Method:
     )
 
 
-def default_specs(votes: VoteMatrix, settings: Settings, shown: Pipeline) -> tuple[ClaimSpec, ...]:
+def default_specs(
+    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
+) -> tuple[ClaimSpec, ...]:
     """Return the spec with joint, then the one without it, if only that has been computed."""
     return ClaimSpec(settings=settings), ClaimSpec(settings=settings, joint=False)
 

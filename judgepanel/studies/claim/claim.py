@@ -5,8 +5,8 @@ all beat the few. The study evaluates the same panels on the same splits under o
 with the paper's recipe, and then changes one thing at a time until the recipe is honest
 (docs/claim.md). The variants are pinned here; settings give judges, splits, share and seed.
 
-Cost per split: one cumulative pass a coding and a batch of three-parameter fits a calibrator,
-some 30 ms for 2985 items and 149 judges; ``joint`` adds six fits a panel, over a second there.
+Cost per split: one cumulative pass per coding and a batch of three-parameter fits a calibrator,
+some 30 ms for 2985 items and 149 judges; ``joint`` adds six fits per panel, over a second there.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import ECE_BINS, item_scores
 from judgepanel.studies.common import run_fields
 from judgepanel.studies.compare import RANGES
-from judgepanel.studies.confidence.items_result import FEW_ITEMS, Items, StratumGrouping
+from judgepanel.studies.confidence.items_result import Items, StratumGrouping
 from judgepanel.studies.confidence.probabilities import (
     CALIBRATED,
     RAW,
@@ -33,7 +33,14 @@ from judgepanel.studies.confidence.probabilities import (
     recall,
     run_chunk,
 )
-from judgepanel.studies.confidence.repeats import binned_sums, joined, ratios, shares, stacked
+from judgepanel.studies.confidence.repeats import (
+    FEW_ITEMS,
+    binned_sums,
+    joined,
+    ratios,
+    shares,
+    stacked,
+)
 from judgepanel.studies.confidence.strata import (
     Strata,
     by_difficulty,

@@ -19,9 +19,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 StratumGrouping = Literal["difficulty", "errors", "feature"]
 
-FEW_ITEMS = 10
-"""Number of items below which a stratum's figures are uninformative."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Items(SplitResult):

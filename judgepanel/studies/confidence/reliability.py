@@ -45,6 +45,7 @@ from judgepanel.studies.confidence.probabilities import (
     run_chunk,
 )
 from judgepanel.studies.confidence.repeats import (
+    FEW_ITEMS,
     binned_sums,
     item_errors,
     ratios,
@@ -60,8 +61,6 @@ Floats = NDArray[np.float64]
 
 STATED_BINS = "stated"
 """Name of the bins centred on commonly stated confidences: 60 %, 70 %, 80 %, 90 %."""
-FEW_ITEMS = 10.0
-"""Number of items below which a bin's share is uninformative."""
 ECE_BINS = (10, 15)
 _DRAW_CELLS = 10_000_000
 _DRAWS = (40, 400)
@@ -336,7 +335,7 @@ def _thin(bins: Bins) -> list[str]:
         for b in np.flatnonzero(thin)
     )
     return [
-        f"After calibration fewer than {FEW_ITEMS:.0f} items fall into the bins {names}: their "
+        f"After calibration fewer than {FEW_ITEMS} items fall into the bins {names}: their "
         "shares say little; only more labelled items would help."
     ]
 

@@ -25,6 +25,9 @@ from judgepanel.studies.judges.judge_table import wilson
 from judgepanel.studies.settings import Prepared
 
 Floats = NDArray[np.float64]
+
+FEW_ITEMS = 10
+"""Number of items below which figures of a bin or a stratum are uninformative."""
 Ints = NDArray[np.int64]
 
 
@@ -82,9 +85,7 @@ class Repeats:
         With a single split the spread is unknown and ends are NaN.
         """
         if self.n_splits < 2:
-            value = items.mean(axis=1)
-            blank = np.full_like(value, np.nan)
-            return Estimate(value, blank, blank, blank, blank, blank, np.zeros((0, 0)))
+            return Estimate.of_one_split(items.mean(axis=1))
         return estimate(
             items,
             splits.T,

@@ -106,7 +106,7 @@ class Curation:
     calibrators: tuple[Calibrator, ...]
 
     def candidates(self) -> tuple[Candidate, ...]:
-        """Its candidates, one a calibrator."""
+        """Its candidates, one per calibrator."""
         name = CURATORS[self.curator].title
         return tuple(
             Candidate(name, 0, self.aggregator, calibrator, curator=self.curator)

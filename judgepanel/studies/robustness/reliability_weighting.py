@@ -5,7 +5,7 @@ judges' counts and for the calibrator; scores of evaluation items are what that 
 effect is held against the unweighted panel by two one-sided tests: a difference that is not
 significant is not yet none.
 
-Cost per split: one one-coin fit of all judges and one calibration a signal.
+Cost per split: one one-coin fit of all judges and one calibration per signal.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class ReliabilityWeightingSpec:
 
 
 def run_chunk(votes: VoteMatrix, spec: ReliabilityWeightingSpec, chunk: Chunk) -> Tally:
-    """The unweighted panel and one a signal, on the splits of one chunk."""
+    """The unweighted panel and one per signal, on the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
     result, _ = _signals(prepared, spec)
@@ -231,7 +231,7 @@ def _panel(
 
 
 def _arms(panels: Sequence[SplitScores]) -> Arms:
-    """One arm a panel."""
+    """One arm per panel."""
     ((name, _),) = panels[0].evaluation.items()
 
     def stacked(score: str) -> Floats:

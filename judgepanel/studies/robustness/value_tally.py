@@ -55,8 +55,7 @@ class ValueTally:
         items = weights @ self.item_means()
         splits = self.split_means @ weights.T
         if len(splits) < 2:
-            none = np.full(len(items), np.nan)
-            return Estimate(items.mean(axis=1), none, none, none, none, none, np.zeros((0, 0)))
+            return Estimate.of_one_split(items.mean(axis=1))
         n_calibration, n_evaluation = self.n_calibration.mean(), self.n_evaluation.mean()
         return estimate(
             items,

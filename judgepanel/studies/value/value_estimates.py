@@ -89,8 +89,7 @@ class Gathered:
         """Estimates from values (n, N) of items and (S, n) of splits; NaN ends from one split."""
         tally = self.tally
         if len(tally.numbers) < 2 or not len(items):
-            none = np.full(len(items), np.nan)
-            return Estimate(items.mean(axis=1), none, none, none, none, none, np.zeros((0, 0)))
+            return Estimate.of_one_split(items.mean(axis=1))
         seen = tally.seen > 0
         sizes = float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())
         return estimate(items, splits, self.units[seen], *sizes, redrawn=redrawn, joint=joint)

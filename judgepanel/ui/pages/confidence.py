@@ -92,9 +92,13 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         ended = False
     else:
         ended = show_result(RELIABILITY, context, spec, draw)
-    sections = (_selective, sets_section, items_section)
-    if ended and all(section(context, options, caveats) for section in sections):
-        drawn = {study.name for study in (RELIABILITY, SELECTIVE, CONFORMAL, ITEMS)}
+    sections = {
+        SELECTIVE.name: _selective,
+        CONFORMAL.name: sets_section,
+        ITEMS.name: items_section,
+    }
+    if ended and all(section(context, options, caveats) for section in sections.values()):
+        drawn = {RELIABILITY.name, *sections}
         show_others(context, CONFIDENCE_PAGE, drawn, caveats=caveats)
 
 

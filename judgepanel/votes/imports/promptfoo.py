@@ -1,7 +1,7 @@
 """Results of promptfoo: the providers are judges of pairs, or the assertions are judges of them.
 
 ``promptfoo eval --output`` writes a JSON object (``results`` with a list ``results``; versions 2
-and 3 of it are read) or JSON Lines with one result a line. Where the label of every test is A or B
+and 3 of it are read) or JSON Lines with one result per line. Where the label of each test is A or B
 each test is a pair and a provider's output is read for its verdict. Elsewhere a test, its prompt
 and its provider are an item, and each assertion passes it or does not.
 """

@@ -94,7 +94,7 @@ class ImportedRows:
     """``rows`` come one at a time; ``left_out`` is whole once they all have.
 
     A row is an output (item_id, judge, order, label, features, and a text or two scores), or an
-    item with the votes of all its judges (item_id, label, group_id, features, a key a judge); the
+    item with the votes of all its judges (item_id, label, group_id, features, a key per judge); the
     ``task`` is pointwise where judges pass an item or do not.
     """
 

@@ -16,7 +16,8 @@ from judgepanel.present.trust.selective import present, selective_figure
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
 from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
-from judgepanel.studies.confidence.reliability import FEW_ITEMS, RELIABILITY, ReliabilitySpec
+from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
+from judgepanel.studies.confidence.repeats import FEW_ITEMS
 from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
 from judgepanel.studies.contract import split_chunks
 from judgepanel.studies.runner import run

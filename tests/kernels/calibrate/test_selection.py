@@ -221,7 +221,7 @@ def test_of_equal_calibrators_the_first_is_taken():
 
 @pytest.mark.parametrize("fold", [[0, 1], [[0, 1, 0, 1]], [0.0, 1.0, 0.0, 1.0], list("abab")])
 def test_folds_are_whole_numbers_one_an_item(fold):
-    with pytest.raises(InputError, match=r"whole numbers, one an item.*int \(4,\)"):
+    with pytest.raises(InputError, match=r"whole numbers, one per item.*int \(4,\)"):
         fit(("temperature",), np.zeros((1, 4)), np.ones(4), fold=fold)
 
 
