@@ -12,6 +12,7 @@ from judgepanel.render.html import html_text
 from judgepanel.render.markdown import markdown_text
 from judgepanel.service import Analysis, Decision, Workspace
 from judgepanel.ui.access import is_team, signed_in, user
+from judgepanel.ui.download import download_button
 from judgepanel.ui.session import SHARE, is_reader, workspace
 from judgepanel.words.numbers import minute
 from judgepanel.words.text import csv_name, in_html
@@ -94,12 +95,12 @@ def _downloads(space: Workspace, analysis: Analysis, decisions: Decisions) -> No
 
     st.write("What has been computed so far, with figures, tables and commands:")
     for place, (label, form, end, mime, what) in zip(st.columns(2), _FILES, strict=True):
-        place.download_button(
+        download_button(
+            place,
             label,
-            data=partial(made, form),
-            file_name=csv_name(analysis.name, f"report.{end}"),
-            mime=mime,
-            on_click="ignore",
+            partial(made, form),
+            csv_name(analysis.name, f"report.{end}"),
+            mime,
             key=f"report-{end}",
             width="stretch",
             help=what,

@@ -20,6 +20,7 @@ from judgepanel.present.blocks import Table
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.studies.result_file import result_content
+from judgepanel.ui.download import download_button
 from judgepanel.ui.frame import PageContext
 from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.reporting import image_format
@@ -245,23 +246,21 @@ def downloads(
     """Offer a result's table as CSV and all of it as JSON; the files are named ``stem``."""
     left, right, _ = st.columns([1, 1, 3])
     name = stem or study.name.replace("_", "-")
-    left.download_button(
+    download_button(
+        left,
         label,
-        data=lambda: csv_text(result.frame()),
-        file_name=csv_name(context.analysis.name, f"{name}.csv"),
-        mime="text/csv",
-        on_click="ignore",
+        lambda: csv_text(result.frame()),
+        csv_name(context.analysis.name, f"{name}.csv"),
+        "text/csv",
         key=f"csv-{study.name}",
         width="stretch",
     )
-    right.download_button(
+    download_button(
+        right,
         "Download JSON",
-        data=lambda: json.dumps(
-            result_content(study, context.votes, spec, result), allow_nan=False
-        ),
-        file_name=csv_name(context.analysis.name, f"{name}.json"),
-        mime="application/json",
-        on_click="ignore",
+        lambda: json.dumps(result_content(study, context.votes, spec, result), allow_nan=False),
+        csv_name(context.analysis.name, f"{name}.json"),
+        "application/json",
         key=f"json-{study.name}",
         width="stretch",
     )

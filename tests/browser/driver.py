@@ -162,10 +162,7 @@ def pick(page: Page, label: str, option: str) -> None:
 
 
 def downloaded(page: Page, label: str, *, nth: int = 0) -> bytes:
-    """The bytes behind a download button; a click is lost if its button is just drawn again.
-
-    Streamlit forgets a file made on demand when any redraw ends before the browser has fetched it.
-    """
+    """The bytes behind a download button; a click is lost if its button is just drawn again."""
     for _ in range(6):
         settled(page)
         try:

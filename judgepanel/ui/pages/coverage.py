@@ -7,6 +7,7 @@ import streamlit as st
 from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import parse_levels
 from judgepanel.studies.outputs import check_outputs
+from judgepanel.ui.download import download_button
 from judgepanel.ui.frame import PageContext, answer, notes
 from judgepanel.ui.widgets import chart, check_card, how, table
 from judgepanel.votes.coverage import Coverage, Unread
@@ -54,12 +55,12 @@ def _draw(context: PageContext, coverage: Coverage) -> None:
     check_card(check)
     st.header("All judges")
     table(Table(coverage_table(coverage), height=380), key="coverage")
-    st.download_button(
+    download_button(
+        st.container(),
         "Download CSV",
-        data=lambda: csv_text(coverage.frame()),
-        file_name=csv_name(context.analysis.name, "coverage.csv"),
-        mime="text/csv",
-        on_click="ignore",
+        lambda: csv_text(coverage.frame()),
+        csv_name(context.analysis.name, "coverage.csv"),
+        "text/csv",
         key="csv-coverage",
     )
     _examples(coverage)

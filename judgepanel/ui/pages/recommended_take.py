@@ -22,6 +22,7 @@ from judgepanel.render.html import html_text
 from judgepanel.studies.scope.scope import SCOPE
 from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.studies.value.value_result import Value
+from judgepanel.ui.download import download_button
 from judgepanel.ui.frame import PageContext, caption, notes, problem
 from judgepanel.ui.pages.recommended_worth import known_statuses, known_value
 from judgepanel.ui.pipeline import known_recommendation
@@ -58,39 +59,39 @@ def exports(context: PageContext, spec: RecommendSpec, result: Recommendation) -
     st.header("Download")
     _scope(context)
     left, middle, right, last = st.columns([1, 1, 1, 1])
-    left.download_button(
+    download_button(
+        left,
         "Download panel.json",
-        data=lambda: panel_text(context, spec, result),
-        file_name="panel.json",
-        mime="application/json",
-        on_click="ignore",
+        lambda: panel_text(context, spec, result),
+        "panel.json",
+        "application/json",
         type="primary",
         width="stretch",
     )
-    middle.download_button(
+    download_button(
+        middle,
         "Download Python scorer",
-        data=script,
-        file_name="score_panel.py",
-        mime="text/x-python",
-        on_click="ignore",
+        script,
+        "score_panel.py",
+        "text/x-python",
         width="stretch",
         help="Needs panel.json beside it and no packages; agrees with the library to the last bit "
         "on the same machine, with the same wheels.",
     )
-    right.download_button(
+    download_button(
+        right,
         "Download weights (CSV)",
-        data=lambda: csv_text(weights_frame(result)),
-        file_name=csv_name(context.analysis.name, "panel-judges.csv"),
-        mime="text/csv",
-        on_click="ignore",
+        lambda: csv_text(weights_frame(result)),
+        csv_name(context.analysis.name, "panel-judges.csv"),
+        "text/csv",
         width="stretch",
     )
-    last.download_button(
+    download_button(
+        last,
         "Download report (HTML)",
-        data=lambda: html_text(_report(context, spec, result, value, statuses)),
-        file_name=csv_name(context.analysis.name, "report.html"),
-        mime="text/html",
-        on_click="ignore",
+        lambda: html_text(_report(context, spec, result, value, statuses)),
+        csv_name(context.analysis.name, "report.html"),
+        "text/html",
         width="stretch",
         help="One file with figures that opens anywhere, without a network.",
     )
@@ -166,10 +167,10 @@ def scoring(context: PageContext, spec: RecommendSpec, result: Recommendation) -
     preview = preview.drop(columns=blank)
     preview["item_id"] = [plain(name, 120) for name in preview["item_id"]]
     table(Table(as_columns(preview), height=260), key="scored")
-    st.download_button(
+    download_button(
+        st.container(),
         f"Download all {len(frame):,} scores (scored.csv)",
-        data=lambda: csv_text(frame),
-        file_name="scored.csv",
-        mime="text/csv",
-        on_click="ignore",
+        lambda: csv_text(frame),
+        "scored.csv",
+        "text/csv",
     )

@@ -24,6 +24,7 @@ from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.panel.curator import known_judges
 from judgepanel.studies.panel.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.studies.settings import prepare
+from judgepanel.ui.download import download_button
 from judgepanel.ui.frame import PageContext, show_errors
 from judgepanel.ui.pages.judges import labels_of
 from judgepanel.ui.pages.recommended_options import known_of
@@ -118,12 +119,12 @@ def _export(context: PageContext, spec: RecommendSpec, measured: WhatIfSpec) -> 
         if result.partial:
             st.caption("The panel can be exported when all splits are done.")
             return
-        st.download_button(
+        download_button(
+            st.container(),
             "Download this panel (panel.json)",
-            data=lambda: panel_text(context, asked, result),
-            file_name="panel.json",
-            mime="application/json",
-            on_click="ignore",
+            lambda: panel_text(context, asked, result),
+            "panel.json",
+            "application/json",
             type="primary",
         )
         analysis, task = context.analysis, context.votes.task
