@@ -394,7 +394,12 @@ def test_every_pipeline_is_explained(recommendation, aggregator, calibrator):
     model = alone(recommendation.model.main, rule=rule, calibrator=calibrator)
     text = way_sentence(replace(recommendation, model=model))
     assert text.startswith(f"How: {AGGREGATOR_NAMES[aggregator]} ")
-    assert ("used without calibration" in text) == (calibrator == "none")
+    if calibrator == "beta":
+        assert text.endswith("beta turns that into probabilities.")
+    elif aggregator.startswith(("joint", "stacking")):
+        assert text.endswith("it is fitted to labels, so no calibrator follows.")
+    else:
+        assert text.endswith("its probabilities are used without calibration.")
 
 
 def test_candidates_come_best_first_and_the_reference_is_marked_once():

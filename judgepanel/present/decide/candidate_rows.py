@@ -218,7 +218,12 @@ def way_sentence(result: Recommendation) -> str:
     """Explain the recommended pipelines to readers who do not know their names."""
     main = result.model.main
     if main.calibrator == "none":
-        then = "its probabilities are used without calibration"
+        raw = calibrator_name(main.aggregator, "none") != "none"
+        then = (
+            "its probabilities are used without calibration"
+            if raw
+            else "it is fitted to labels, so no calibrator follows"
+        )
     else:
         then = f"{CALIBRATOR_NAMES[main.calibrator]} turns that into probabilities"
     how = f"{AGGREGATOR_NAMES[main.aggregator]} {_WAYS[main.aggregator]}; {then}."
