@@ -28,7 +28,7 @@ def run_score(options: argparse.Namespace) -> None:
     check_out(options, ".csv")
     panel = load_panel(text_of(options.panel), name=options.panel.name)
     votes = load(options, need_labels=False, known_thresholds=panel.thresholds).votes
-    scored = score(panel, votes)
-    options.notes += scored.warnings
-    write_whole(options.out, csv_text(scored.frame()).encode())
-    print(scored_text(scored, printable(options.out.name)))
+    scores = score(panel, votes)
+    options.notes += scores.warnings
+    write_whole(options.out, csv_text(scores.frame()).encode())
+    print(scored_text(scores, printable(options.out.name)))

@@ -209,14 +209,14 @@ def _losses(
     most = max(_CELLS // len(arms.absent), 50)
     rows = _some(drawn.evaluation, most, rng)
     shared = _some(np.arange(ballots.n_items), most, _stream(0, FOLDS))
-    scored = np.concatenate([rows, shared])
+    all_rows = np.concatenate([rows, shared])
     place = {name: column for column, name in enumerate(fitted.judges)}
     columns = np.array([names.index(name) for name in fitted.judges])
-    cells = np.ix_(scored, columns)
+    cells = np.ix_(all_rows, columns)
     margins = None if ballots.margins is None else ballots.margins[cells]
     codes = fitted.codes(_unsigned(ballots.votes[cells]), margins)
     absent = [[place[names[j]] for j in positions] for positions in arms.absent]
-    right = ballots.signs[scored] > 0
+    right = ballots.signs[all_rows] > 0
     own = replace(fitted, fallback=None)
     main = _nll(scores_without(own, codes, absent), right)
     other, missing = main, np.zeros_like(main)

@@ -92,8 +92,8 @@ def run_chunk(
     """
     contest = contest_of(votes, spec)
     ballots, candidates = contest.prepared.ballots, contest.choices.all()
-    taken, averages = [], []
-    shown = _is_default(spec) and fits_memory(ballots.n_items, spec.settings)
+    positions, averages = [], []
+    has_averages = _is_default(spec) and fits_memory(ballots.n_items, spec.settings)
 
     def arms(drawn: Split) -> tuple[Split, Arms]:
         n_choices = len(contest.offered)
@@ -106,9 +106,9 @@ def run_chunk(
             scores = average_scores(held.items, choice.used, signs, symmetric=ballots.symmetric)
             end = held.arms.put(end, scores)
         inner = [average_losses(losses, choice.used).mean() for choice in choices.values()]
-        if shown:
+        if has_averages:
             averages.append(averaged_of(held, choices["nll"].weights, signs))
-        taken.append(
+        positions.append(
             [n + i if c.taken is None else c.taken for i, c in enumerate(choices.values())]
         )
         return drawn, Arms(
@@ -130,7 +130,7 @@ def run_chunk(
         seed=spec.settings.seed,
         into=None if into is None else into.tally,
     )
-    scores = Scores(totals, np.array(taken, dtype=np.int64), tuple(averages))
+    scores = Scores(totals, np.array(positions, dtype=np.int64), tuple(averages))
     return scores if into is None else _joined(totals, into, scores)
 
 
@@ -156,8 +156,8 @@ def absorb_scores(left: Scores, right: Scores) -> Scores:
 
 
 def _joined(totals: Tally, left: Scores, right: Scores) -> Scores:
-    taken = np.concatenate([left.taken, right.taken])
-    return Scores(totals, taken, left.averages + right.averages)
+    positions = np.concatenate([left.taken, right.taken])
+    return Scores(totals, positions, left.averages + right.averages)
 
 
 def large(votes: VoteMatrix, spec: RecommendSpec) -> bool:

@@ -162,10 +162,10 @@ def _low(figure: Figure) -> Figure:
     """Return the figure at the smallest height its labels allow."""
 
     def draw() -> go.Figure:
-        drawn = go.Figure(figure.figure)
-        drawn.update_layout(height=_FIGURE_SHARE * drawn.layout.height, font_size=_FIGURE_FONT)
-        drawn.update_xaxes(title_font_size=_FIGURE_FONT)
-        return drawn.update_yaxes(tickfont_size=_FIGURE_FONT)
+        plot = go.Figure(figure.figure)
+        plot.update_layout(height=_FIGURE_SHARE * plot.layout.height, font_size=_FIGURE_FONT)
+        plot.update_xaxes(title_font_size=_FIGURE_FONT)
+        return plot.update_yaxes(tickfont_size=_FIGURE_FONT)
 
     return replace(figure, draw=draw)
 

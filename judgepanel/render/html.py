@@ -43,8 +43,10 @@ _CONTENTS = 4
 
 def html_text(document: Document) -> str:
     """Return one HTML file that needs no network, with interactive figures."""
-    drawn = any(isinstance(block, Figure) for block in flat((*document.sheet, *document.blocks)))
-    scripts = [_one_newline(get_plotlyjs()), DRAW] if drawn else []
+    has_figures = any(
+        isinstance(block, Figure) for block in flat((*document.sheet, *document.blocks))
+    )
+    scripts = [_one_newline(get_plotlyjs()), DRAW] if has_figures else []
     title = in_html(document.title, 200)
     parts = [block_html(block, f"s{i}") for i, block in enumerate(document.blocks)]
     first = next((i for i, block in enumerate(document.blocks) if _in_contents(block)), 0)
@@ -186,10 +188,10 @@ def _table(block: Table) -> str:
     heads = "".join(_head(str(name), block.help.get(name, "")) for name in block.columns)
     rows = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in block.rows())
     caption = f"<caption>{in_html(block.caption)}</caption>" if block.caption else ""
-    left = f'<p class="note">{in_html(block.rows_left())}</p>' if block.rows_left() else ""
+    note = f'<p class="note">{in_html(block.rows_left())}</p>' if block.rows_left() else ""
     return (
         f'<div class="wide" tabindex="0"><table>{caption}<thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>{left}"
+        f"<tbody>{rows}</tbody></table></div>{note}"
     )
 
 

@@ -71,8 +71,8 @@ def _table(block: Table) -> str:
     names = [str(name) for name in block.columns]
     lines = [_row(names), "|" + "---|" * len(names), *map(_row, block.rows())]
     lines = [*([markdown(block.caption), ""] if block.caption else []), *lines]
-    left = block.rows_left()
-    return "\n".join([*lines, *(["", markdown(left)] if left else [])])
+    note = block.rows_left()
+    return "\n".join([*lines, *(["", markdown(note)] if note else [])])
 
 
 def _row(texts: Iterable[str]) -> str:

@@ -69,8 +69,8 @@ def sign_flip(differences: Floats, *, seed: int, flips: int = FLIPS) -> tuple[Fl
     hits = np.where(always, float(flips), 0.0)
     undecided = np.flatnonzero(~(never | always))
     if len(undecided):
-        drawn = _flipped_sums(differences[undecided], observed[undecided], seed, flips)
-        hits[undecided] = sum((np.abs(sums) >= reach[undecided]).sum(axis=0) for sums in drawn)
+        batches = _flipped_sums(differences[undecided], observed[undecided], seed, flips)
+        hits[undecided] = sum((np.abs(sums) >= reach[undecided]).sum(axis=0) for sums in batches)
     return t, (1.0 + hits) / (flips + 1.0)
 
 
@@ -81,11 +81,11 @@ def _flipped_sums(differences: Floats, observed: Floats, seed: int, flips: int) 
     # A sum with flipped signs is (total) - 2 (total of the flipped values), so bits suffice.
     values = differences.T.astype(np.float32)
     step = max(1, _SIGN_CELLS // max(m, 1))
-    drawn = (
+    bits = (
         rng.integers(0, 256, (min(step, flips - start), (m + 7) // 8), np.uint8)
         for start in range(0, flips, step)
     )
-    while batch := list(islice(drawn, max(1, _FLIPS_TOGETHER // step))):
+    while batch := list(islice(bits, max(1, _FLIPS_TOGETHER // step))):
         yield observed - 2.0 * _sums_of_chosen(np.concatenate(batch), values)
 
 
@@ -143,8 +143,8 @@ def paper_joint(differences: Floats, *, seed: int) -> PaperJoint:
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 4)))
     # Sums of centred splits with Gaussian multipliers have the correlation of the splits.
     multipliers = rng.standard_normal((JOINT_DRAWS, n_splits)) / np.sqrt(n_splits - 1)
-    drawn = np.abs(multipliers @ centred).max(axis=1)
-    hits = int(np.count_nonzero(drawn >= largest))
+    maxima = np.abs(multipliers @ centred).max(axis=1)
+    hits = int(np.count_nonzero(maxima >= largest))
     return PaperJoint(
-        float(largest), float(np.quantile(drawn, 0.95)), (1.0 + hits) / (1.0 + JOINT_DRAWS)
+        float(largest), float(np.quantile(maxima, 0.95)), (1.0 + hits) / (1.0 + JOINT_DRAWS)
     )

@@ -191,11 +191,11 @@ class Archive:
             now = connection.execute(select(DatabaseNow())).scalar_one()
             # Clocks have a resolution of milliseconds and may be set back, but time determines the
             # order.
-            made = max(now, latest + 1e-6)
-            row = {"id": new_id(), "analysis_id": analysis_id, "made": made}
+            moment = max(now, latest + 1e-6)
+            row = {"id": new_id(), "analysis_id": analysis_id, "made": moment}
             row |= {"what": decision.what, "by": decision.by, "why": decision.why}
             connection.execute(insert(DECISIONS).values(**row))
-            return replace(decision, made=stamp(made))
+            return replace(decision, made=stamp(moment))
 
     def decisions(self, analysis_id: str, owner: str) -> tuple[Decision, ...]:
         """Return the decisions on an analysis of this owner in order, or raise NotFound."""

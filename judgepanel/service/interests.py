@@ -61,8 +61,8 @@ class Interests:
         """Register interest in work with a row; a last party that is leaving is released."""
         row = _locked(connection, key)
         others = update(INTERESTS).where(key.of(INTERESTS), INTERESTS.c.party != party)
-        left = {"state": "cancelled", "done": row.done, "elapsed": row.elapsed}
-        connection.execute(others.where(INTERESTS.c.state == "leaving").values(**left))
+        cancellation = {"state": "cancelled", "done": row.done, "elapsed": row.elapsed}
+        connection.execute(others.where(INTERESTS.c.state == "leaving").values(**cancellation))
         mine = {"party": party, "state": "active", "done": 0, "elapsed": 0.0, "message": ""}
         values = {**key.columns(), **mine, "seen": DatabaseNow()}
         changed = ("state", "done", "elapsed", "message", "seen")

@@ -237,8 +237,8 @@ class Ledger:
                 statement = update(INTERESTS).where(
                     key.of(INTERESTS), INTERESTS.c.state.in_(states)
                 )
-                left = {"state": state, "message": message, "done": row.done}
-                connection.execute(statement.values(**left, elapsed=row.elapsed))
+                outcome = {"state": state, "message": message, "done": row.done}
+                connection.execute(statement.values(**outcome, elapsed=row.elapsed))
                 wanted = select(INTERESTS.c.party).where(
                     key.of(INTERESTS), INTERESTS.c.state == "active"
                 )

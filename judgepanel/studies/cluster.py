@@ -119,10 +119,10 @@ class Cluster:
             client = self._client
             shared = client.scatter(list(work), broadcast=True, hash=False)
             places = _AHEAD * sum(client.nthreads().values())
-            left = iter(chunks)
+            remaining = iter(chunks)
             while True:
                 free = places - len(under_way) if gate.is_open() else 0
-                for chunk in islice(left, free):
+                for chunk in islice(remaining, free):
                     future = client.submit(_checked, ENGINE, run_one, *shared, chunk, pure=False)
                     under_way.add(future)
                 if not under_way:

@@ -51,8 +51,8 @@ def evaluated_by(
     units = prepared.ballots.units
     sides = np.zeros((len(numbers), len(units)), dtype=bool)
     for row, number in zip(sides, numbers.tolist(), strict=True):
-        drawn = split(units, number, fraction=settings.fraction, seed=settings.seed)
-        row[drawn.evaluation] = True
+        one_split = split(units, number, fraction=settings.fraction, seed=settings.seed)
+        row[one_split.evaluation] = True
     return sides
 
 

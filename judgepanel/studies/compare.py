@@ -247,11 +247,13 @@ def contrasts(
     item_means, seen = tally.item_means()
     items = np.tile(weights / draws, draws) @ item_means[m, pipeline, :-1]
     per_split = tally.split_means[:, m, pipeline, :-1]
-    drawn = per_split.reshape(len(per_split), draws, -1) @ weights.T
-    splits = drawn.mean(axis=1)
+    per_draw = per_split.reshape(len(per_split), draws, -1) @ weights.T
+    splits = per_draw.mean(axis=1)
     if len(splits) < 2:
         return Estimate.of_one_split(items.mean(axis=1))
-    within = drawn.var(axis=1, ddof=1).mean(axis=0) / draws if draws > 1 else np.zeros(len(items))
+    within = (
+        per_draw.var(axis=1, ddof=1).mean(axis=0) / draws if draws > 1 else np.zeros(len(items))
+    )
     both = 0.0 if evaluated is None else coupling(items, splits, evaluated[:, seen])
     return estimate(items, splits, units[seen], *mean_sizes(tally), redrawn=within, coupled=both)
 

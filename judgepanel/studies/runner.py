@@ -282,7 +282,7 @@ def _pieces(
     with one_thread():
         began = time.monotonic()
         first = [_run_one(study, votes, spec, chunks[0])]
-        left = (time.monotonic() - began) * (len(chunks) - 1)
+        seconds = (time.monotonic() - began) * (len(chunks) - 1)
         yield first.pop()
         rest = chunks[1:]
         if jobs == 1 or len(rest) < 2:
@@ -290,7 +290,7 @@ def _pieces(
                 _pass(gate)
                 yield _run_one(study, votes, spec, chunk)
             return
-        chosen = _chosen(backend, left)
+        chosen = _chosen(backend, seconds)
         yield from _again(
             rest, lambda left: _spread(study, votes, spec, left, jobs, chosen, gate), gate
         )

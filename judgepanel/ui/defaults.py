@@ -21,12 +21,12 @@ def forget_defaults(page: str) -> None:
     if state.get(_PAGE, page) != page:
         chosen: dict[str, str] = state.setdefault(_CHOSEN, {})
         for key in _PIPELINE:
-            shown = state.get(key)
-            if shown is not None and shown != chosen.get(key):
-                if shown == state.get(_of(key)):
+            value = state.get(key)
+            if value is not None and value != chosen.get(key):
+                if value == state.get(_of(key)):
                     chosen.pop(key, None)
                 else:
-                    chosen[key] = shown
+                    chosen[key] = value
             if key in chosen:
                 state[key] = chosen[key]
             else:

@@ -20,7 +20,7 @@ def report_document(space: Workspace, analysis: Analysis, decisions: Decisions) 
 
 def collected(space: Workspace, analysis: Analysis, decisions: Decisions) -> AnalysisReport:
     """The report's content; ``space`` and ``decisions`` are bound to the current visitor."""
-    made = decisions()
+    all_decisions = decisions()
     votes = space.votes(analysis.votes_sha256)
     settings = analysis.settings
     findings: dict[str, Finding] = {}
@@ -54,7 +54,7 @@ def collected(space: Workspace, analysis: Analysis, decisions: Decisions) -> Ana
         findings=tuple(findings[name] for name in STUDIES if name in findings),
         outdated=old,
         missing=tuple(name for name in STUDIES if name not in gone),
-        decisions=made,
+        decisions=all_decisions,
         written=datetime.now(UTC).isoformat(),
         coverage=analysis.coverage,
     )

@@ -137,8 +137,8 @@ def table(block: Table, *, key: str) -> None:
             texts_only.append(name)
             widths[name] = min(widths[name], _WIDEST_TEXT)
         elif styles:
-            shown = list(map(_Shown, column.numbers.tolist(), texts))
-            frame[name] = pd.Series(shown, dtype=object)
+            values = list(map(_Shown, column.numbers.tolist(), texts))
+            frame[name] = pd.Series(values, dtype=object)
             config[name] = st.column_config.NumberColumn(width=widths[name], help=about)
             styled.append(name)
         else:

@@ -142,8 +142,8 @@ def guess_mapping(
     named = {*judge_columns, *features, *ignore}
     rest = table
     if named:
-        kept = [column for column in table.columns if column not in named]
-        rest = replace(table, frame=table.frame[kept])
+        remaining = [column for column in table.columns if column not in named]
+        rest = replace(table, frame=table.frame[remaining])
     guesser = _Guesser(rest, set(given.values()))
     mapping = None if judge_columns else guesser.long(id_column, label_column, group_column)
     if mapping is None:
@@ -328,13 +328,13 @@ class _Guesser:
             return None
         label = truth
         group = group or self.group({item, judge, verdict, label})
-        taken = {item, judge, verdict, label, group}
+        role_columns = {item, judge, verdict, label, group}
         return Mapping(
             layout="long",
             id_column=item,
             label_column=label,
             group_column=group,
-            feature_columns=self.features(taken),
+            feature_columns=self.features(role_columns),
             item_column=item,
             judge_column=judge,
             verdict_column=verdict,
@@ -398,9 +398,9 @@ class _Guesser:
         label = label or self.find(*LABEL_NAMES) or self.outcome({item, group})
         group = group or self.group({item, label})
         features = self.features({item, label, group})
-        taken = {item, label, group, *features}
+        role_columns = {item, label, group, *features}
         if chosen:
-            rest = [name for name in self.table.columns if name not in taken]
+            rest = [name for name in self.table.columns if name not in role_columns]
             roles = tuple(
                 ColumnRole(name, "ignore", "not a judge that was chosen") for name in rest
             )
@@ -408,14 +408,14 @@ class _Guesser:
         unused: set[str] = set()
         judges = self.judges({item, label, group})
         if len(judges) > 1 or (judges and not _bracketed(self.table.frame[judges[0]])):
-            unused = self.named_as_long(taken)
+            unused = self.named_as_long(role_columns)
         else:
-            self.refuse_half_a_long_file(taken)
+            self.refuse_half_a_long_file(role_columns)
         named = [name for name in self.free if plain_name(name) in _LABEL_NAMES_ONLY]
-        named = [name for name in named if name not in taken and self.readable(name)]
+        named = [name for name in named if name not in role_columns and self.readable(name)]
         spare = second_labels(self.table, label, named, is_given=is_given)
-        taken |= {role.column for role in spare}
-        columns = [name for name in self.table.columns if name not in {*taken, *unused}]
+        role_columns |= {role.column for role in spare}
+        columns = [name for name in self.table.columns if name not in {*role_columns, *unused}]
         readable = {name: self.readable(name) for name in columns}
         roles = (*roles_of(self.table, columns, readable), *spare)
         roles += tuple(

@@ -65,17 +65,19 @@ def role_warnings(
     """
     unused = [role for role in mapping.roles if role.role in ("ignore", "text")]
     unused = [role for role in unused if role.reason != CHOSEN]
-    told = [role for role in unused if mapping.layout == "wide" and _has_reason(role)]
-    plain = [role.column for role in unused if role not in told]
+    non_judges = [role for role in unused if mapping.layout == "wide" and _has_reason(role)]
+    plain = [role.column for role in unused if role not in non_judges]
     if not mapping.roles:
         used = set(mapping.used)
         plain = [column for column in table.columns if column not in used]
     warnings = []
     if plain:
         warnings.append(f"Columns that are not used: {listed(plain)}.")
-    if told:
-        named = ", ".join(f"{quote_value(role.column)} ({role.reason})" for role in told[:_SHOWN])
-        more = f" and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
+    if non_judges:
+        named = ", ".join(
+            f"{quote_value(role.column)} ({role.reason})" for role in non_judges[:_SHOWN]
+        )
+        more = f" and {len(non_judges) - _SHOWN} more" if len(non_judges) > _SHOWN else ""
         warnings.append(
             f"Not read as judges: {named}{more}. If one of them is a judge, name all judges "
             f"{JUDGE_COLUMNS}."

@@ -65,10 +65,10 @@ def group_hint(
     """
     if mapping.group_column is not None:
         return []
-    taken = {*mapping.used} - {*mapping.feature_columns}
+    exclusions = {*mapping.used} - {*mapping.feature_columns}
     for column in table.columns:
         if (
-            column in taken
+            column in exclusions
             or plain_name(column.strip().lower().removeprefix("feat_")) not in _NAMES
         ):
             continue

@@ -187,8 +187,8 @@ def orient(
     remaining = sorted(name for name in asked if name not in aside)
     if aside and not remaining:
         raise _no_judge_left(aside)
-    kept = votes.with_judges(remaining)
-    labelled, unlabelled = kept.with_items(votes.labelled), kept.votes[~votes.labelled]
+    selection = votes.with_judges(remaining)
+    labelled, unlabelled = selection.with_items(votes.labelled), selection.votes[~votes.labelled]
     if policy == "randomized":
         labelled = _flipped(labelled, seed)
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 5)))

@@ -119,20 +119,20 @@ def roles_text(loaded: Loaded) -> str:
     """Return the content of a role file that makes these votes load the same way again."""
     mapping = loaded.mapping
     label = mapping.label_column if loaded.labels is None else loaded.labels.column
-    one = {
+    scalars = {
         "task": loaded.votes.task,
         "records": loaded.records,
         "item_id": mapping.item_column or mapping.id_column,
         "label": label,
         "groups": mapping.group_column,
     }
-    several = {
+    lists = {
         "judges": mapping.judge_columns,
         "features": mapping.feature_columns,
         "ignore": tuple(role.column for role in mapping.roles if role.role == "ignore"),
     }
-    lines = [f"{key} = {_quoted(value)}" for key, value in one.items() if value is not None]
-    for key, names in several.items():
+    lines = [f"{key} = {_quoted(value)}" for key, value in scalars.items() if value is not None]
+    for key, names in lists.items():
         if names:
             lines += [f"{key} = [", *(f"    {_quoted(name)}," for name in names), "]"]
     return "\n".join((*lines, *_threshold_lines(loaded.thresholds), ""))

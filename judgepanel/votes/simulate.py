@@ -186,8 +186,8 @@ def _numbered(word: str, n: int) -> tuple[str, ...]:
 
 def _draw_panel(spec: SimulationSpec, rng: np.random.Generator) -> _Panel:
     n_free = spec.n_independent
-    drawn = rng.uniform(spec.accuracy_low, spec.accuracy_high, n_free)
-    free = drawn if spec.accuracies is None else np.array(spec.accuracies, dtype=float)
+    draws = rng.uniform(spec.accuracy_low, spec.accuracy_high, n_free)
+    free = draws if spec.accuracies is None else np.array(spec.accuracies, dtype=float)
     # The ability of a broken judge has no effect: .5 is a placeholder.
     targets = np.concatenate(
         [

@@ -359,14 +359,14 @@ def _unread(
     table: RawTable, outputs: _Outputs, ids: list[str], column: str | None
 ) -> tuple[Unread, ...]:
     """Return examples of outputs without a verdict: the first few non-empty ones of each judge."""
-    taken = np.zeros(len(outputs.judges), dtype=int)
+    n_examples = np.zeros(len(outputs.judges), dtype=int)
     unreads: list[Unread] = []
     for k in range(len(outputs.row)):
         reading, j = outputs.reading[k], outputs.judge[k]
         silent = reading.reason == "empty" or reading.level == "score"
-        if reading.side is not None or silent or taken[j] == EXAMPLES_A_JUDGE:
+        if reading.side is not None or silent or n_examples[j] == EXAMPLES_A_JUDGE:
             continue
-        taken[j] += 1
+        n_examples[j] += 1
         row = int(outputs.row[k])
         text = "" if column is None else _excerpt(str(table.frame[column].iloc[row]))
         unreads.append(

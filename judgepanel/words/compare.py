@@ -190,9 +190,9 @@ def _on(overlap: Relation) -> str:
 def paired_sentence(result: WhatIf) -> str:
     """Return the difference on the same items; better or worse only if its interval excludes 0."""
     change = with_interval(*result.delta, sign=True)
-    kept = all_judges(len(result.kept.judges))
+    judges = all_judges(len(result.kept.judges))
     text = (
-        f"NLL changes by {change} with what is recommended from {kept} "
+        f"NLL changes by {change} with what is recommended from {judges} "
         f"after in place of {len(result.against.judges):,} before."
     )
     if result.verdict == "tie":

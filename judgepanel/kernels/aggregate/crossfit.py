@@ -73,11 +73,11 @@ def cross_fitted(
             Fit(inner.calibration, inner.evaluation, fold[inner.calibration])
             for inner in inner_splits
         ]
-    scored = kernel(ballots, fits, ks, ranking)
+    scores_by_fit = kernel(ballots, fits, ks, ranking)
     orders = [rank(ballots, fit.learn, ranking) for fit in fits]
     logits = np.empty((len(ks), ballots.n_items))
     empty = np.empty((len(ks), ballots.n_items), dtype=bool)
-    for fit, order, scores in reversed(list(zip(fits, orders, scored, strict=True))):
+    for fit, order, scores in reversed(list(zip(fits, orders, scores_by_fit, strict=True))):
         logits[:, fit.score] = scores
         empty[:, fit.score] = without_votes(ballots, fit.score, order, ks)
     return PrefixScores(

@@ -326,13 +326,13 @@ def _fit(
             _model(example, path, centre, scale=scale, intercept=intercept)
             for example, path, (_, centre) in zip(batch, optima, taught, strict=True)
         ]
-    made = design(batch, scale=scale, intercept=intercept)
+    signed_features = design(batch, scale=scale, intercept=intercept)
     prior = Prior(
         n_weights=len(batch[0].judges) + batch[0].span.shape[1],
         rate=np.array([example.rate for example in batch]) if scale else None,
         level=np.array([example.level for example in batch]) if intercept else None,
     )
-    paths = solve_path(made, prior, Cs, _floor(batch, prior), problems=len(batch))
+    paths = solve_path(signed_features, prior, Cs, _floor(batch, prior), problems=len(batch))
     return [
         _model(example, paths[:, b], example.centre(scale=scale), scale=scale, intercept=intercept)
         for b, example in enumerate(batch)

@@ -114,9 +114,9 @@ class HeldJoint:
         judges may be left out. Cost: one model at c ridges.
         """
         one_features = features(self.ballots, self.learn, judges, one_coin=True, agreement=True)
-        made = design([one_features], scale=True, intercept=not self.ballots.symmetric)
+        signed_features = design([one_features], scale=True, intercept=not self.ballots.symmetric)
         prior = _prior([one_features], self.ballots.symmetric)
-        total = self.shares @ solve_path(made, prior, self.Cs.tolist())[:, 0]
+        total = self.shares @ solve_path(signed_features, prior, self.Cs.tolist())[:, 0]
         return _logits(
             one_features, total, self.ballots.votes[rows][:, judges], self.ballots.symmetric
         )
@@ -222,7 +222,7 @@ def _without(held: HeldJoint, judge: int, learnt: _Agreements, verdicts: Verdict
     total = float(shares.sum())
     alike = Agreement(shares / total if total > 0.0 else shares, learnt.prototypes)
     symmetric = held.ballots.symmetric
-    left = replace(
+    remaining = replace(
         whole,
         signs=signs,
         base=base,
@@ -233,7 +233,7 @@ def _without(held: HeldJoint, judge: int, learnt: _Agreements, verdicts: Verdict
         level=0.0 if symmetric else prior_level(signs),
         shrink=0.0 if symmetric else centring(score, signs),
     )
-    return replace(left, span=_similarity(left, judge, whole.dense, learnt) @ directions)
+    return replace(remaining, span=_similarity(remaining, judge, whole.dense, learnt) @ directions)
 
 
 def _similarity(left: Features, judge: int, votes: NDArray[np.int8], known: _Agreements) -> Floats:

@@ -301,9 +301,9 @@ def _auto(family: _Family) -> CalibrationFit:
     if enough.any() and _has_folds(family):
         nll, error = cross_validated(family.columns, family.fold, fits)
         which = np.where(enough, clearly_lowest(nll, error), which)
-    taken = tuple(family(name) for name in names)
-    replaced = np.stack([result.replaced for result in taken])[which, np.arange(len(which))]
-    return ChosenFit(names, taken, which, replaced)
+    all_fits = tuple(family(name) for name in names)
+    replaced = np.stack([result.replaced for result in all_fits])[which, np.arange(len(which))]
+    return ChosenFit(names, all_fits, which, replaced)
 
 
 def _penalised(

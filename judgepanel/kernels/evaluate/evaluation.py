@@ -110,15 +110,15 @@ def evaluate_each(
     """Run :func:`evaluate_split` for several splits, whose calibrators are fitted together."""
     # Splits of like size share a batch, which is padded to the largest.
     order = sorted(range(len(splits)), key=lambda i: len(splits[i].calibration))
-    scored = [
+    scores_by_split = [
         (split, _scores(ballots, split, ks, recipe, (split.number, 4), compared=False))
         for split in (splits[i] for i in order)
     ]
     nothing = np.zeros((0, len(ks)))
-    fits = calibrate_each(ballots, scored, recipe.calibrators, in_sample=recipe.in_sample)
+    fits = calibrate_each(ballots, scores_by_split, recipe.calibrators, in_sample=recipe.in_sample)
     results = {
         i: evaluate(ballots, split, fitted, scores.order, nothing)
-        for i, (split, scores), fitted in zip(order, scored, fits, strict=True)
+        for i, (split, scores), fitted in zip(order, scores_by_split, fits, strict=True)
     }
     return [results[i] for i in range(len(splits))]
 
@@ -160,10 +160,10 @@ def inner_losses(
     place = np.full(ballots.n_items, -1)
     place[rows] = np.arange(len(rows))
     splits = folds(ballots.units, rows, n_folds, seed=recipe.seed, key=key)
-    scored = (
+    scores_by_split = (
         (split, _scores(ballots, split, ks, recipe, (*key, split.number))) for split in splits
     )
-    fits = calibrate_each(ballots, scored, recipe.calibrators, in_sample=recipe.in_sample)
+    fits = calibrate_each(ballots, scores_by_split, recipe.calibrators, in_sample=recipe.in_sample)
     for split, fitted in zip(splits, fits, strict=True):
         losses[..., place[split.evaluation]] = item_losses(fitted)
     return losses

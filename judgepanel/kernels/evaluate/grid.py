@@ -93,8 +93,8 @@ def _chosen_on(
         part = replace(
             pipelines, aggregators=tuple(pipelines.aggregators[column] for column in again)
         )
-        scored = [(piece, _columns(ballots, piece, part, seen)) for piece in pieces]
-        fitted = calibrate_each(ballots, scored, offered, in_sample=pipelines.in_sample)
+        scores_by_piece = [(piece, _columns(ballots, piece, part, seen)) for piece in pieces]
+        fitted = calibrate_each(ballots, scores_by_piece, offered, in_sample=pipelines.in_sample)
         total = np.sum([summed_nll(maps) for maps in fitted], axis=0)
         values[np.ix_(place, again)] = total / len(split.calibration)
     return values

@@ -62,9 +62,9 @@ def balanced_orders(n_players: int, n_orders: int, rng: np.random.Generator) -> 
     steps = n_orders // 4
     result = []
     for _ in range(2):
-        drawn = rng.permutation(n_players)
+        permutation = rng.permutation(n_players)
         for step in range(steps):
-            order = np.roll(drawn, step * n_players // steps)
+            order = np.roll(permutation, step * n_players // steps)
             result += [order, order[::-1]]
     return np.array(result, dtype=np.int64)
 
@@ -81,7 +81,7 @@ def sampled_shapley(trial: SubsetTrial, groups: Bools, orders: Index) -> Sampled
     means = np.empty(orders.shape)
     near: Floats | None = None
     null = everyone = 0.0
-    made = replaced = 0
+    n_fits = replaced = 0
     for number, order in enumerate(orders):
         scores = PrefixScores(
             np.arange(1, len(order) + 1),
@@ -92,7 +92,7 @@ def sampled_shapley(trial: SubsetTrial, groups: Bools, orders: Index) -> Sampled
         fitted = calibrate(ballots, split, scores, (trial.calibrator,), near=near)
         map_ = fitted.maps[trial.calibrator]
         near = map_.params if isinstance(map_, MapFit) else None
-        made, replaced = made + len(order), replaced + int(map_.replaced.sum())
+        n_fits, replaced = n_fits + len(order), replaced + int(map_.replaced.sum())
         logits = fitted.logits_of(trial.calibrator, slice(0, len(order)))
         start = np.full((1, len(signs)), fitted.null)
         nll = item_nll(np.concatenate([start, logits]), signs)
@@ -101,7 +101,7 @@ def sampled_shapley(trial: SubsetTrial, groups: Bools, orders: Index) -> Sampled
         means[number, order] = gains.mean(axis=1)
         null, everyone = float(nll[0].mean()), float(nll[-1].mean())
     designs = means.reshape(2, -1, len(groups)).mean(axis=1)
-    return Sampled(items / len(orders), designs, null, everyone, made, replaced)
+    return Sampled(items / len(orders), designs, null, everyone, n_fits, replaced)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

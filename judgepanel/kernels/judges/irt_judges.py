@@ -168,10 +168,10 @@ def posterior_variances(items: ItemPosterior, judges: Judges, population: Popula
     mixed = bent.tt * lost.aa + bent.aa * lost.tt - 2.0 * bent.ta * lost.ta
     half = mixed / bent.determinant() / 2.0
     root = np.sqrt(np.maximum(half**2 - lost.determinant() / bent.determinant(), 0.0))
-    taken = np.minimum(1.0, _MOST_LOST / np.maximum(half + root, 1e-300))
-    left = _Curvature(*(b - taken * missing for b, missing in zip(bent, lost, strict=True)))
-    determinant = left.determinant()
-    return Spread(left.aa / determinant, left.tt / determinant)
+    share = np.minimum(1.0, _MOST_LOST / np.maximum(half + root, 1e-300))
+    remaining = _Curvature(*(b - share * missing for b, missing in zip(bent, lost, strict=True)))
+    determinant = remaining.determinant()
+    return Spread(remaining.aa / determinant, remaining.tt / determinant)
 
 
 def reliability(variance: Floats, sd: float) -> Floats:

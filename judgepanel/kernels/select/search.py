@@ -56,8 +56,8 @@ def exhaustive(objective: Objective, groups: Bools) -> SearchResult:
     if not 1 <= len(groups) <= MOST_GROUPS:
         raise ValueError(f"{len(groups)} groups; from 1 to {MOST_GROUPS} can be searched")
     codes = np.arange(1, 2 ** len(groups))
-    taken = (codes[:, None] >> np.arange(len(groups))) & 1
-    masks = taken @ groups.astype(np.int64) > 0
+    bits = (codes[:, None] >> np.arange(len(groups))) & 1
+    masks = bits @ groups.astype(np.int64) > 0
     return best_of(masks, objective(masks, None).nll)
 
 

@@ -169,7 +169,7 @@ def candidate_table(result: Recommendation) -> dict[str, Column]:
         if (row.panel, row.aggregator, row.calibrator) == REFERENCE
     }
     behind = Interval.stacked(row.behind for row in rows)
-    taken = {
+    recommendation = {
         place: "recommended"
         for place, row in enumerate(rows)
         if row.name == result.recommended.name
@@ -183,7 +183,7 @@ def candidate_table(result: Recommendation) -> dict[str, Column]:
         "calibrator": text(["" if row.panel == AVERAGE else _calibrator(row) for row in rows]),
         "NLL": numbers(nll.value),
         "NLL 95 %": ends(nll, 3, of="nll"),
-        "against the recommended": differences(behind, taken, of="behind"),
+        "against the recommended": differences(behind, recommendation, of="behind"),
         "skill": numbers([row.skill for row in rows], "share"),
         "difference": Column(delta.value, "signed", reference, "delta"),
         "difference 95 %": ends(delta, words=reference, sign=True, of="delta"),

@@ -124,14 +124,14 @@ def present(
     result: Distortion, spec: DistortionSpec, view: DistortionView = DistortionView()
 ) -> list[Block]:
     """Present NLL under each distortion, one mark per calibrator."""
-    drawn = result.calibrators if view.calibrators is None else view.calibrators
+    calibrators = result.calibrators if view.calibrators is None else view.calibrators
     return [
         Answer(distortion_sentence(result)),
         drawing(
             "NLL under each distortion of the raw score, one mark per calibrator",
             distortion_figure,
             result,
-            drawn,
+            calibrators,
         ),
         Table(distortion_table(result)),
         Method(

@@ -80,9 +80,9 @@ def groups_sentence(result: Conformal, level: int, grouping: Grouping) -> str:
         [share_level(*result.coverage[m, level, g]) for g in short] for m in (0, within)
     )
     names = [f"{one_line(result.groups[g])} ({held})" for g, held in zip(short, plain, strict=True)]
-    left = [g for g in short if result.kept(within, level, g) == "falls short"]
+    remaining = [g for g in short if result.kept(within, level, g) == "falls short"]
     mends = "Sets made within each group are no longer shown to fall short there"
-    if left:
+    if remaining:
         mends = "Sets made within each group still fall short there"
     sizes = [fixed(result.size.value[m, level, short[0]], 2) for m in (0, within)]
     return (

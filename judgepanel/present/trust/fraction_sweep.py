@@ -190,8 +190,8 @@ def present(
 def _shares(result: FractionSweep, calibrator: str, view: SweepView) -> list[Block]:
     arms: list[str | None] = [*result.arms[:-1]] or [None]
     size = label_budget.FIRST_PANEL if view.panel is None else view.panel
-    drawn = compared_name(size, result.aggregator)
-    chosen = drawn if drawn in arms else arms[0] if view.panel is None else None
+    panel_name = compared_name(size, result.aggregator)
+    chosen = panel_name if panel_name in arms else arms[0] if view.panel is None else None
     if view.panel is not None:
         arms = [chosen]
     reading = why_sentence(result, calibrator)

@@ -281,9 +281,9 @@ def _add_stage(
     full = bins.items[stage] > 0
     items, stated = bins.items[stage, full], bins.confidence[stage, full]
     right, few = bins.accuracy[stage, full], items < FEW_ITEMS
-    drawn = colour == INCLUDE
-    symbol = "circle" if drawn else "diamond"
-    line = {"width": 3, "dash": "solid"} if drawn else {"width": 1.5, "dash": "dash"}
+    emphasis = colour == INCLUDE
+    symbol = "circle" if emphasis else "diamond"
+    line = {"width": 3, "dash": "solid"} if emphasis else {"width": 1.5, "dash": "dash"}
     for some, bar in ((few, {"thickness": 0.5, "width": 0}), (~few, {"thickness": 1.4})):
         figure.add_scatter(
             x=stated[some] + shift,

@@ -44,9 +44,9 @@ def grade_sentence(curve: GradeCurve) -> str:
         )
     near, far = (share_level(*curve.accuracy[band]) for band in (0, -1))
     ends = _ends(curve)
-    shown = "Grades tell more than votes" if curve.tells else "Grades are not shown to tell more"
+    finding = "Grades tell more than votes" if curve.tells else "Grades are not shown to tell more"
     return (
-        f"{shown}: {judge} is right on {near} of {counted(int(curve.voted[0]), 'item')} with a "
+        f"{finding}: {judge} is right on {near} of {counted(int(curve.voted[0]), 'item')} with a "
         f"grade within {ends[0][-1]} of {at}, and on {far} of "
         f"{counted(int(curve.voted[-1]), 'item')} with a grade {ends[-1][0]} or more "
         "from it."

@@ -139,15 +139,15 @@ def _way(result: MethodGrid, row: int) -> str:
         name for name, in_tie in zip(result.calibrators, result.tied[row], strict=True) if in_tie
     ]
     used = [CALIBRATOR_NAMES[name] for name in ways if name in tied]
-    left = [CALIBRATOR_NAMES[name] for name in ways if name not in tied]
+    others = [CALIBRATOR_NAMES[name] for name in ways if name not in tied]
     raw = "none" in tied
     if not used:
         return ", not calibrated" if ways else ""
-    if not left:
+    if not others:
         known = "none" in result.calibrators
         return (", calibrated or not" if raw else ", however calibrated") if known else ""
-    if len(left) <= _NAMED and len(left) < len(used):
-        text = f", calibrated by any but {listed(left, 'or')}"
+    if len(others) <= _NAMED and len(others) < len(used):
+        text = f", calibrated by any but {listed(others, 'or')}"
     elif len(used) <= _NAMED:
         text = f", calibrated by {listed(used, 'or')}"
     else:

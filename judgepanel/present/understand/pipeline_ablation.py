@@ -91,8 +91,8 @@ def ablation_table(result: PipelineAblation) -> dict[str, Column]:
 def ablation_figure(result: PipelineAblation) -> go.Figure:
     """Draw NLL after each step, for all judges and the largest smaller panels."""
     steps = [f"{step.replace('-', '–')}: {STEP_WORDS[step]}" for step in result.steps]
-    drawn = list(reversed(range(len(result.k))))[:MOST_PANELS]
-    return dots(steps, {_panel_name(result, p): result.nll[p] for p in drawn}, result.null_nll)
+    panels = list(reversed(range(len(result.k))))[:MOST_PANELS]
+    return dots(steps, {_panel_name(result, p): result.nll[p] for p in panels}, result.null_nll)
 
 
 def _panel_name(result: PipelineAblation, p: int) -> str:

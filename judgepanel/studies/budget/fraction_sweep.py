@@ -241,8 +241,8 @@ def _enough(
     fitted: Estimate, shares: Floats, which: tuple[str, str], within: float, seed: int
 ) -> ShareNeeded:
     """The smallest share whose NLL is near that at the largest share."""
-    drawn = np.maximum(joint_draws(fitted, seed=seed, n_draws=_DRAWS), 0.0)
-    values = np.concatenate([fitted.value[None], drawn])
+    draws = np.maximum(joint_draws(fitted, seed=seed, n_draws=_DRAWS), 0.0)
+    values = np.concatenate([fitted.value[None], draws])
     goal = (1.0 + within) * values[:, -1]
     share = first_reached(shares, values, goal)
     lo, hi = np.quantile(share[1:], _ENDS, method="nearest")

@@ -116,8 +116,8 @@ def _levels(result: LabelBudget, c: int, p: int) -> tuple[Floats, LearningCurve 
         p=np.full(len(value), np.nan),
         covariance=result.level_covariance[c, p],
     )
-    drawn = joint_draws(fitted, seed=result.seed, n_draws=_DRAWS)
-    values = np.concatenate([value[None], np.maximum(drawn, 0.0)])
+    draws = joint_draws(fitted, seed=result.seed, n_draws=_DRAWS)
+    values = np.concatenate([value[None], np.maximum(draws, 0.0)])
     enough = len(result.labels) >= FEWEST_POINTS
     return values, fit_learning_curve(result.labels, values, se) if enough else None
 

@@ -80,9 +80,9 @@ def sizes_of(result: Codings, panels: tuple[int, ...]) -> Sizes:
     """
     n = min(result.one_class.n_judges, result.honest.ballots.n_judges)
     round_ones = [m * 10**e for e in range(5) for m in (1, 2, 5)]
-    drawn = sorted({k for k in (*round_ones, *panels) if k < n})
+    sizes = sorted({k for k in (*round_ones, *panels) if k < n})
     return Sizes(
-        np.array(drawn, dtype=np.int64),
+        np.array(sizes, dtype=np.int64),
         np.array(sorted({k for k in panels if k < n}), dtype=np.int64),
     )
 

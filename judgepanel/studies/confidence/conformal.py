@@ -170,15 +170,15 @@ def _of_split(
         key=(split.number, 13),
     )
     apart = Split(split.number, learn, np.concatenate([hold, split.evaluation]))
-    scored = score_split(votes, prepared, spec, apart, recommended_on)
-    p = np.clip(sigmoid(scored.logits[CALIBRATED]), CLIP, 1.0 - CLIP)
+    scores = score_split(votes, prepared, spec, apart, recommended_on)
+    p = np.clip(sigmoid(scores.logits[CALIBRATED]), CLIP, 1.0 - CLIP)
     own = nonconformity(p[: len(hold)], (ballots.signs[hold] > 0).astype(np.int64))
     new, items = p[len(hold) :], (hold, split.evaluation)
     kinds = [
         [sets_within(own, new, part, items, level, way) for level in spec.levels]
         for way, part in strata.items()
     ]
-    return np.array(kinds, dtype=np.int8), _counts(strata, hold), scored.replaced
+    return np.array(kinds, dtype=np.int8), _counts(strata, hold), scores.replaced
 
 
 def sets_within(

@@ -59,9 +59,9 @@ def average_weights(
         starts = np.log(priors[:, members])
     total = np.zeros_like(starts)
     for start in range(0, DRAWS, block):
-        drawn = rng.standard_exponential((min(block, DRAWS - start), n_clusters))
-        drawn *= n_clusters / drawn.sum(axis=1, keepdims=True)
-        logs = starts[:, None] - drawn @ sums.T
+        cluster_weights = rng.standard_exponential((min(block, DRAWS - start), n_clusters))
+        cluster_weights *= n_clusters / cluster_weights.sum(axis=1, keepdims=True)
+        logs = starts[:, None] - cluster_weights @ sums.T
         weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
         total += (weights / weights.sum(axis=-1, keepdims=True)).sum(axis=1)
     total[total < LEAST * DRAWS] = 0.0
@@ -72,10 +72,10 @@ def average_weights(
 
 def average_losses(losses: Floats, weights: Floats) -> Floats:
     """NLL (n,) of the average of candidates whose NLL is ``losses`` (A, n)."""
-    taken = np.flatnonzero(weights)
-    if len(taken) == 1:
-        return np.asarray(losses[taken[0]])
-    p = pooled(list(np.exp(-losses[taken])), weights[taken].tolist())
+    members = np.flatnonzero(weights)
+    if len(members) == 1:
+        return np.asarray(losses[members[0]])
+    p = pooled(list(np.exp(-losses[members])), weights[members].tolist())
     return np.asarray(-np.log(p))
 
 
@@ -90,7 +90,7 @@ def average_scores(
     items: ItemScores, weights: Floats, signs: Floats, *, symmetric: bool
 ) -> ItemScores:
     """Scores (1, n) of the average; ``items`` are those of the candidates."""
-    taken = np.flatnonzero(weights)
-    if len(taken) == 1:
-        return items.part(slice(taken[0], taken[0] + 1))
+    members = np.flatnonzero(weights)
+    if len(members) == 1:
+        return items.part(slice(members[0], members[0] + 1))
     return item_scores(average_logits(items.nll, weights, signs)[None], signs, symmetric=symmetric)

@@ -189,14 +189,14 @@ def final_members(
         return fit_panels(ballots, names, candidate.k, ranking=candidate.ranking, **pipeline)
     whole = whole_of(ballots)
     evidence = evidence_of(ballots, whole.calibration, terms.known, terms.rules, FINAL)
-    made = curated(
+    result = curated(
         ballots, whole, CURATORS[candidate.curator], evidence, of_votes(candidate.aggregator)
     )
-    judges = made.chosen.judges
-    if made.chosen.table:
+    judges = result.chosen.judges
+    if result.chosen.table:
         raise ValueError("a table of patterns is not a panel that can be taken away")
     panel = tuple(name for name, chosen in zip(names, judges, strict=True) if chosen)
-    return panels_of(ballots.of_judges(judges), panel, len(panel), made.scores, **pipeline)
+    return panels_of(ballots.of_judges(judges), panel, len(panel), result.scores, **pipeline)
 
 
 FINAL = (0, 2)
@@ -225,9 +225,9 @@ def _on_split(ballots: Ballots, split: Split, family: Family | Curation, terms: 
         if scores.inner is None:
             raise ValueError("candidates are compared on calibration rows")
         return _Part(scores, _standing(scores.inner, ballots, split.calibration, family))
-    made = _made(ballots, split, family, terms, key)
-    scores = _curated_scores(ballots, split, family, made)
-    return _Part(scores, _curated_standing(ballots, split, family, terms, made, key))
+    panel = _made(ballots, split, family, terms, key)
+    scores = _curated_scores(ballots, split, family, panel)
+    return _Part(scores, _curated_standing(ballots, split, family, terms, panel, key))
 
 
 def _scored(
@@ -279,8 +279,8 @@ def _family_standing(
     """Of one family on some rows, none of which is left to be scored."""
     if isinstance(family, Curation):
         whole = Split(0, rows, rows[:0])
-        made = _made(ballots, whole, family, terms, key)
-        return _curated_standing(ballots, whole, family, terms, made, key)
+        panel = _made(ballots, whole, family, terms, key)
+        return _curated_standing(ballots, whole, family, terms, panel, key)
     losses = inner_losses(
         ballots, rows, family.sizes, family.recipe(terms.seed), n_folds=terms.n_folds, key=key
     )
@@ -324,7 +324,7 @@ def _by_inner_folds(
     place = np.full(ballots.n_items, -1)
     place[rows] = np.arange(len(rows))
     for inner in folds(ballots.units, rows, terms.n_folds, seed=terms.seed, key=key):
-        made = _made(ballots, inner, family, terms, (*key, inner.number))
-        fitted: Calibrated = calibrate(ballots, inner, made.scores, family.calibrators)
+        panel = _made(ballots, inner, family, terms, (*key, inner.number))
+        fitted: Calibrated = calibrate(ballots, inner, panel.scores, family.calibrators)
         inner_folds[..., place[inner.evaluation]] = item_losses(fitted)
     return inner_folds

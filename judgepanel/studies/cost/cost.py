@@ -158,9 +158,9 @@ def run_chunk(votes: VoteMatrix, spec: CostSpec, chunk: Chunk) -> CostTally:
         for split in splits_of(prepared, spec.settings, chunk):
             plan.forget()
             evidence = evidence_in(ballots, split.calibration, known, spec.rules, split.number)
-            made = _scored(ballots, split, curators, evidence, spec)
-            chosen.append(np.array([result.chosen.judges for result in made]))
-            yield split, curator_arms(ballots, split, made, spec.calibrator)
+            panels = _scored(ballots, split, curators, evidence, spec)
+            chosen.append(np.array([panel.chosen.judges for panel in panels]))
+            yield split, curator_arms(ballots, split, panels, spec.calibrator)
 
     totals = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
     return CostTally(totals, np.array(chosen))

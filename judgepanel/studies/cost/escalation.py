@@ -193,13 +193,13 @@ def _of_split(
     rows, name = split.calibration, spec.calibrator
     pieces = folds(ballots.units, rows, N_FOLDS, seed=spec.settings.seed, key=(split.number, 4))
     fold = fold_of(pieces, ballots.n_items)[rows]
-    made = [curated(ballots, split, curator, evidence, spec.aggregator) for curator in curators]
+    panels = [curated(ballots, split, curator, evidence, spec.aggregator) for curator in curators]
     held, own = [], []
-    for result in made:
-        fitted = calibrate(ballots, split, result.scores, (name,))
-        held.append(evaluate(ballots, split, fitted, result.scores.order, np.zeros((0, 1))))
-        own.append(_own_logits(ballots, split, result.scores, name, fold))
-    if (made[0].chosen.judges == made[1].chosen.judges).all():
+    for panel in panels:
+        fitted = calibrate(ballots, split, panel.scores, (name,))
+        held.append(evaluate(ballots, split, fitted, panel.scores.order, np.zeros((0, 1))))
+        own.append(_own_logits(ballots, split, panel.scores, name, fold))
+    if (panels[0].chosen.judges == panels[1].chosen.judges).all():
         own[0], held[0] = own[1], held[1]
     signs = ballots.signs[rows].astype(np.float64)
     promised = escalated_nll(np.stack(own), signs, np.array(spec.limits)).mean(axis=1)
@@ -218,7 +218,7 @@ def _of_split(
         ),
         promised=promised[None],
         picked=np.array([int(np.argmax(within))]),
-        cheap=made[0].chosen.judges[None],
+        cheap=panels[0].chosen.judges[None],
     )
 
 

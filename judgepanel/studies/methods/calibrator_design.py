@@ -167,20 +167,20 @@ def run_chunk(votes: VoteMatrix, spec: CalibratorDesignSpec, chunk: Chunk) -> De
     prepared = prepare(votes, spec.settings)
     ballots, settings = prepared.ballots, spec.settings
     ks = spec.sizes(ballots.n_judges)
-    drawn = list(splits_of(prepared, settings, chunk))
-    fits = [fit_split(ballots, split, ks, spec.recipe) for split in drawn]
+    splits = list(splits_of(prepared, settings, chunk))
+    fits = [fit_split(ballots, split, ks, spec.recipe) for split in splits]
     unchosen = np.zeros((len(spec.calibrators), len(ks)))
     sums = tally(
         (
             (split, FittedArms.of(ballots, split, replace(fit, chosen_on=unchosen)))
-            for split, fit in zip(drawn, fits, strict=True)
+            for split, fit in zip(splits, fits, strict=True)
         ),
         n_items=ballots.n_items,
         seed=settings.seed,
     )
     return DesignTally(
         sums,
-        np.array([split.number for split in drawn]),
+        np.array([split.number for split in splits]),
         np.stack([_rank_kept(fit.fitted, symmetric=ballots.symmetric) for fit in fits]),
     )
 

@@ -146,16 +146,16 @@ def run_chunk(votes: VoteMatrix, spec: PipelineAblationSpec, chunk: Chunk) -> Ab
     prepared = prepare(votes, spec.settings)
     ballots, settings = prepared.ballots, spec.settings
     features, ks = features_of(prepared, spec.features), spec.sizes(ballots.n_judges)
-    scored = [
+    results = [
         (split, evaluate_pipeline(ballots, features, split, ks, spec.pipeline))
         for split in splits_of(prepared, settings, chunk)
     ]
     scores = tally(
-        ((entry, _arms(result, prepared, entry.evaluation)) for entry, result in scored),
+        ((entry, _arms(result, prepared, entry.evaluation)) for entry, result in results),
         n_items=ballots.n_items,
         seed=settings.seed,
     )
-    return AblationTally(scores, tally_sets(scored, ballots))
+    return AblationTally(scores, tally_sets(results, ballots))
 
 
 def _arms(pipeline_scores: PipelineScores, prepared: Prepared, evaluation: Ints) -> Arms:

@@ -125,14 +125,14 @@ def under_budgets(
     whole = affordable(total, float(budgets[-1]))
     levels = budgets if whole or not reference else np.append(budgets, total)
     nll = _recipe_nll(evidence, levels, compared)
-    made = filled(orders(evidence, float(levels[-1])), cost, levels)
+    masks = filled(orders(evidence, float(levels[-1])), cost, levels)
     everyone = np.ones(evidence.ballots.n_judges, dtype=bool)
     panels = []
     for b in range(len(budgets)):
         first = 0 if compared in CLOSED_FORMS else b
         seen = np.round(nll[first : b + 1], _DIGITS)
         level, order = np.unravel_index(int(np.argmin(seen)), seen.shape)
-        panels.append(Chosen(made[first + level, order], float(nll[first + level, order])))
+        panels.append(Chosen(masks[first + level, order], float(nll[first + level, order])))
     known = float(nll[-1, 0]) if whole or reference else float("nan")
     return UnderBudgets(tuple(panels), Chosen(everyone, known))
 
@@ -207,15 +207,15 @@ def _greedy(evidence: Evidence, cost: Floats, limit: float) -> Index:
     rate = float(np.mean(signs[trial.split.calibration] > 0))
     base = null_logit(rate, symmetric=evidence.ballots.symmetric)
     reached = float(mean_nll(np.full(len(held), base), signs[held]))
-    taken = np.zeros(n_judges, dtype=bool)
+    panel = np.zeros(n_judges, dtype=bool)
     near: Floats | None = None
     chosen_judges: list[int] = []
     for _ in range(min(evidence.rules.steps, n_judges)):
-        spent = float(cost[taken].sum())
-        others = np.flatnonzero(~taken & affordable(spent + cost, limit))
+        spent = float(cost[panel].sum())
+        others = np.flatnonzero(~panel & affordable(spent + cost, limit))
         if not len(others):
             break
-        trials = np.tile(taken, (len(others), 1))
+        trials = np.tile(panel, (len(others), 1))
         trials[np.arange(len(others)), others] = True
         starts = None if near is None else np.repeat(near, len(others), axis=0)
         compared = compare(trials, starts)
@@ -224,7 +224,7 @@ def _greedy(evidence: Evidence, cost: Floats, limit: float) -> Index:
             break
         pick = int(_sorted(-per_cost(gain, cost[others]), -gain, cost[others])[0])
         chosen_judges.append(int(others[pick]))
-        taken, reached = trials[pick], float(compared.nll[pick])
+        panel, reached = trials[pick], float(compared.nll[pick])
         near = compared.maps_of(np.array([pick]))
     return np.array(chosen_judges, dtype=np.int64)
 

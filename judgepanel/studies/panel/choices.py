@@ -79,9 +79,9 @@ def random_k(evidence: Evidence) -> Chosen:
     """``size`` judges drawn at random."""
     n_judges = evidence.ballots.n_judges
     stream = np.random.SeedSequence(evidence.rules.seed, spawn_key=(*evidence.key, 103))
-    drawn = np.random.default_rng(stream).permutation(n_judges)[: evidence.rules.size]
+    sample = np.random.default_rng(stream).permutation(n_judges)[: evidence.rules.size]
     judges = np.zeros(n_judges, dtype=bool)
-    judges[drawn] = True
+    judges[sample] = True
     return Chosen(judges)
 
 

@@ -174,13 +174,13 @@ def run_chunk(votes: VoteMatrix, spec: CuratorsSpec, chunk: Chunk) -> CuratorTal
     def scored() -> Iterator[tuple[Split, Arms]]:
         for split in splits_of(prepared, spec.settings, chunk):
             evidence = evidence_in(ballots, split.calibration, known, spec.rules, split.number)
-            made = [curated(ballots, split, c, evidence, spec.refitted) for c in curators]
-            arms = curator_arms(ballots, split, made, spec.calibrator)
-            masks = np.array([result.chosen.judges for result in made])
+            panels = [curated(ballots, split, c, evidence, spec.refitted) for c in curators]
+            arms = curator_arms(ballots, split, panels, spec.calibrator)
+            masks = np.array([panel.chosen.judges for panel in panels])
             picked[:-1] += masks
             picked[-1] += masks[int(arms.chosen_on[0].argmin())]
             sizes.append(masks.sum(axis=1).tolist())
-            looks.append(_look(ballots, split, curators, made))
+            looks.append(_look(ballots, split, curators, panels))
             yield split, arms
 
     totals = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)

@@ -192,11 +192,14 @@ def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> Corrupti
                     concentrated=spec.concentrated,
                     draw=draw,
                 )
-                hurt = [Hurt(condition, damage(ballots.votes, condition)) for condition in plan]
-                result.append(_panels(ballots, split, spec, hurt, damage))
+                votes_by_condition = [
+                    Hurt(condition, damage(ballots.votes, condition)) for condition in plan
+                ]
+                result.append(_panels(ballots, split, spec, votes_by_condition, damage))
                 cast += int(np.count_nonzero(before))
                 changed[:] += [
-                    np.count_nonzero(after.votes[split.evaluation] != before) for after in hurt
+                    np.count_nonzero(after.votes[split.evaluation] != before)
+                    for after in votes_by_condition
                 ]
             yield split, as_arms(result)
 
@@ -290,8 +293,8 @@ def _estimates(
     def measured(weights: Floats, metric: str, unit: Unit) -> Interval:
         clean = contrasts(tallies, units, weights[:, 0], metric=metric, draws=DRAWS)
         rows = weights[:, 1:].reshape(-1, n_p * n)
-        hurt = contrasts(tallies, units, rows, metric=metric, draws=DRAWS, evaluated=evaluated)
-        rest = Interval.of(hurt, unit).reshape(len(weights), n - 1)
+        estimates = contrasts(tallies, units, rows, metric=metric, draws=DRAWS, evaluated=evaluated)
+        rest = Interval.of(estimates, unit).reshape(len(weights), n - 1)
         return Interval.joined([Interval.of(clean, unit)[:, None], rest], axis=1)
 
     gaps = rise[:-1] - rise[-1:]

@@ -86,9 +86,9 @@ class Damage:
             return votes
         if condition.scenario == ABSENT:
             gone = min(max(1, round(condition.level * n_judges)), n_judges - 1)
-            left = votes.copy()
-            left[:, self.leaving[:gone]] = 0
-            return left
+            remaining = votes.copy()
+            remaining[:, self.leaving[:gone]] = 0
+            return remaining
         chance = np.full(n_judges, condition.level)
         if condition.scenario.startswith("concentrated"):
             n_struck = max(1, round(self.concentrated * n_judges))

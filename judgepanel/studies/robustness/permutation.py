@@ -122,7 +122,7 @@ def run_chunk(votes: VoteMatrix, spec: PermutationSpec, chunk: Chunk) -> Permuta
     numbers = np.arange(chunk.first, chunk.first + chunk.count)
     for number in numbers.tolist():
         turned = permuted(ballots, number, settings.seed)
-        scored = [
+        results = [
             (
                 one_split,
                 all_judges(turned, one_split, spec.aggregator, spec.calibrator, settings),
@@ -131,12 +131,12 @@ def run_chunk(votes: VoteMatrix, spec: PermutationSpec, chunk: Chunk) -> Permuta
         ]
         if number == 0:
             real = tally(
-                ((entry, _arms(result, spec.calibrator)) for entry, result in scored),
+                ((entry, _arms(result, spec.calibrator)) for entry, result in results),
                 n_items=ballots.n_items,
                 seed=settings.seed,
             )
-        rows.append(_levels(scored, ballots.n_items, spec.calibrator))
-        replaced += sum(result.replaced[spec.calibrator] for _, result in scored)
+        rows.append(_levels(results, ballots.n_items, spec.calibrator))
+        replaced += sum(result.replaced[spec.calibrator] for _, result in results)
     nll, null, accuracy = np.array(rows).T
     return PermutationTally(numbers, nll, null, accuracy, replaced, real)
 

@@ -163,12 +163,12 @@ def _compared(
     if can_leave_out(partly):
         panels.append(ballots.of_judges(~partly))
     for split in splits:
-        scored = [
+        scores = [
             all_judges(panel, split, name, spec.calibrator, spec.settings)
             for panel in panels
             for name in spec.compared
         ]
-        yield split, joined_arms(scored)
+        yield split, joined_arms(scores)
 
 
 def combine_tallies(left: ScopeTally, right: ScopeTally) -> ScopeTally:

@@ -113,9 +113,9 @@ def _copied(
         (MEDIAN, order[len(order) // 2 :]),
         (MOST_CORRELATED, alike),
     ):
-        left = [int(j) for j in ranked if int(j) not in picked]
-        if left:
-            picked[left[0]] = why
+        remaining = [int(j) for j in ranked if int(j) not in picked]
+        if remaining:
+            picked[remaining[0]] = why
     return tuple(picked.items())
 
 

@@ -98,8 +98,8 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         ITEMS.name: items_section,
     }
     if ended and all(section(context, options, caveats) for section in sections.values()):
-        drawn = {RELIABILITY.name, *sections}
-        show_others(context, CONFIDENCE_PAGE, drawn, caveats=caveats)
+        study_names = {RELIABILITY.name, *sections}
+        show_others(context, CONFIDENCE_PAGE, study_names, caveats=caveats)
 
 
 def _first_look(context: PageContext, spec: ReliabilitySpec) -> Reliability | None:

@@ -93,9 +93,9 @@ def home() -> None:
     n_rows = st.session_state.get(_ROWS, FIRST_ROWS)
     for analysis in analyses[:n_rows]:
         _row(analysis)
-    left = len(analyses) - n_rows
-    if left > 0:
-        st.button(f"Show more ({left:,})", key="home-more", on_click=_more)
+    n_more = len(analyses) - n_rows
+    if n_more > 0:
+        st.button(f"Show more ({n_more:,})", key="home-more", on_click=_more)
     if len(analyses) > 1:
         with st.expander("Compare two analyses"):
             choose_two(analyses, analyses[1].id, analyses[0].id)

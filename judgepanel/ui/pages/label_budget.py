@@ -89,8 +89,8 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         draw_study(entry, context, asked.whole, result, view, caveats=caveats, skip=(sentence,))
 
     if show_result(LABEL_BUDGET, context, asked.spec, draw) and _sweep(context, asked, caveats):
-        drawn = {LABEL_BUDGET.name, FRACTION_SWEEP.name}
-        show_others(context, BUDGET_PAGE, drawn, caveats=caveats)
+        study_names = {LABEL_BUDGET.name, FRACTION_SWEEP.name}
+        show_others(context, BUDGET_PAGE, study_names, caveats=caveats)
 
 
 def _controls(context: PageContext, default: Pipeline) -> _Asked:

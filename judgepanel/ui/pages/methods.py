@@ -91,7 +91,7 @@ def _shapes(context: PageContext) -> tuple[Spec, CalibratorDesignView]:
         help="The aggregator whose scores are calibrated.",
     )
     spec = CalibratorDesignSpec(settings=context.analysis.settings, aggregator=aggregator)
-    drawn = st.multiselect(
+    calibrators = st.multiselect(
         "Calibrators drawn",
         spec.calibrators,
         default=[name for name in _DRAWN if name in spec.calibrators],
@@ -99,4 +99,4 @@ def _shapes(context: PageContext) -> tuple[Spec, CalibratorDesignView]:
         bind="query-params",
         format_func=CALIBRATOR_NAMES.__getitem__,
     )
-    return spec, CalibratorDesignView(tuple(drawn))
+    return spec, CalibratorDesignView(tuple(calibrators))

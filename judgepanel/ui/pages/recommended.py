@@ -118,8 +118,8 @@ def _worth(
         and costs(context, spec, result, caveats)
         and curators(context, spec, result, caveats)
     ):
-        drawn = {RECOMMEND.name, WHAT_IF.name, *WORTH}
-        show_others(context, RECOMMENDED_PAGE, drawn, caveats=caveats)
+        study_names = {RECOMMEND.name, WHAT_IF.name, *WORTH}
+        show_others(context, RECOMMENDED_PAGE, study_names, caveats=caveats)
 
 
 def _tone(result: Recommendation) -> str:

@@ -48,7 +48,7 @@ def with_candidate(context: PageContext, spec: RecommendSpec) -> RecommendSpec:
         entry = listed[title]
         return f"{entry.name}, {pipeline_name(entry.aggregator, entry.calibrator)}"
 
-    taken = st.selectbox(
+    candidate = st.selectbox(
         "Use another candidate",
         ("", *listed),
         key="candidate",
@@ -57,7 +57,7 @@ def with_candidate(context: PageContext, spec: RecommendSpec) -> RecommendSpec:
         help="Downloads and scoring then use this candidate, fitted on all labelled items. Its "
         "figures are not corrected for picking it after seeing them.",
     )
-    return replace(spec, candidate=taken if taken in listed else "")
+    return replace(spec, candidate=candidate if candidate in listed else "")
 
 
 def recommend_spec(context: PageContext) -> RecommendSpec:

@@ -150,7 +150,7 @@ def scoring(context: PageContext, spec: RecommendSpec, result: Recommendation) -
             need_labels=False,
             known_thresholds=panel.thresholds,
         )
-        scored = score(panel, loaded.votes)
+        scores = score(panel, loaded.votes)
     except InputError as error:
         sentence = in_terminal(str(error))  # There are no controls for columns here.
         problem(sentence)
@@ -158,10 +158,10 @@ def scoring(context: PageContext, spec: RecommendSpec, result: Recommendation) -
             caption("On the command line columns can be named:")
             st.code(score_command(upload.name), language=None, wrap_lines=True)
         return
-    notes((*loaded.warnings, *scored.warnings))
-    if scored.labelled is not None:
-        section_answer(labelled_sentence(scored.labelled))
-    frame = scored.frame()
+    notes((*loaded.warnings, *scores.warnings))
+    if scores.labelled is not None:
+        section_answer(labelled_sentence(scores.labelled))
+    frame = scores.frame()
     preview = frame.head(_PREVIEW).copy()
     blank = [name for name in ("set_80", "set_90") if not preview[name].any()]
     preview = preview.drop(columns=blank)

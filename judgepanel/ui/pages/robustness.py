@@ -99,8 +99,8 @@ def sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None
             caption(f"This section shows {another}.")
         return spec, view
 
-    drawn = {DIFFICULTY_TRANSFER.name}
-    show_others(context, ROBUSTNESS_PAGE, drawn, caveats=caveats, ask=ask)
+    study_names = {DIFFICULTY_TRANSFER.name}
+    show_others(context, ROBUSTNESS_PAGE, study_names, caveats=caveats, ask=ask)
 
 
 def _calibrator(pipeline: Pipeline) -> Calibrator:
@@ -206,7 +206,7 @@ def _damage(context: PageContext, pipeline: Pipeline) -> tuple[Spec, CorruptionV
 
 def _distortions(context: PageContext, pipeline: Pipeline) -> tuple[Spec, DistortionView]:
     (spec,) = distortion.default_specs(context.votes, context.analysis.settings, pipeline)
-    drawn = st.multiselect(
+    calibrators = st.multiselect(
         "Calibrators drawn",
         spec.calibrators,
         default=list(_DRAWN),
@@ -214,7 +214,7 @@ def _distortions(context: PageContext, pipeline: Pipeline) -> tuple[Spec, Distor
         bind="query-params",
         format_func=CALIBRATOR_NAMES.__getitem__,
     )
-    return spec, DistortionView(tuple(drawn))
+    return spec, DistortionView(tuple(calibrators))
 
 
 def _bands(context: PageContext, pipeline: Pipeline) -> tuple[Spec, NarrowBandView]:

@@ -114,10 +114,10 @@ def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
     )
     calibrator = calibrator_control(right, default.calibrator, average=aggregator == AVERAGE)
     if aggregator == AVERAGE:
-        shown = Pipeline(recommended=True)
+        pipeline = Pipeline(recommended=True)
     else:
-        shown = Pipeline(aggregator, calibrator)
-    (spec,) = default_specs(context.votes, context.analysis.settings, shown)
+        pipeline = Pipeline(aggregator, calibrator)
+    (spec,) = default_specs(context.votes, context.analysis.settings, pipeline)
     return spec
 
 

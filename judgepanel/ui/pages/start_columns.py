@@ -129,7 +129,7 @@ def choose_columns(
                 st.columns(3), _SEVERAL.items(), strict=True
             )
         }
-        shown = st.container()
+        container = st.container()
     table, mapping = map_columns(
         raw,
         labels,
@@ -140,9 +140,9 @@ def choose_columns(
         features=several["feature"],
         ignore=several["ignore"],
     )
-    with shown:
+    with container:
         draw_table(Table(_preview(table, mapping)), key="roles")
-    return table, mapping, shown
+    return table, mapping, container
 
 
 def _preview(raw: RawTable, mapping: Mapping) -> dict[str, Column]:
