@@ -152,15 +152,19 @@ class Analyst:
             axis=2,
         )
         scored = ((one_split, _arms(values)) for one_split, values in zip(drawn, nll, strict=True))
-        labels = np.array([len(rows) for rows in sets[0]], dtype=np.float64)
+        calibrated = np.zeros((len(BUDGETS), len(sets), ballots.n_items), dtype=bool)
+        for s, rows in enumerate(sets):
+            for b, inside in enumerate(rows):
+                calibrated[b, s, inside] = True
         estimates = budget_estimates(
             tally(scored, n_items=ballots.n_items, seed=0),
             ballots.units,
-            labels,
+            calibrated,
             n_calibrators=1,
             n_panels=2,
             seed=0,
         )
+        labels = calibrated.sum(axis=2).mean(axis=1)
         return replace(self.blank, **estimates, labels=labels, n_splits=self.splits)
 
     def reading(self, world: Scenario, ballots: Ballots, target: float) -> LabelBudget:

@@ -37,6 +37,9 @@ TRUTH_ITEMS = 500
 RESAMPLES = 1_000
 _CHUNK = 50
 _TARGET = 0.93
+_WIDEST = 1.3
+_MARGINS = (5, 9)
+_SPREAD = "true spread"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +55,20 @@ class Cell:
 
 def ours(data: DataSet, n_calibration: int) -> Interval:
     """The interval on which decisions rest."""
+    fitted = estimate(
+        data.item_means[None],
+        data.split_means[:, None],
+        data.units,
+        n_calibration,
+        N_ITEMS - n_calibration,
+        sides=data.sides,
+        joint=False,
+    )
+    return float(fitted.lo[0]), float(fitted.hi[0])
+
+
+def roles_unknown(data: DataSet, n_calibration: int) -> Interval:
+    """The same if it were not known which items calibrated."""
     fitted = estimate(
         data.item_means[None],
         data.split_means[:, None],
@@ -89,10 +106,14 @@ def split_bootstrap(data: DataSet, _n_calibration: int) -> Interval:
 
 METHODS: dict[str, Callable[[DataSet, int], Interval]] = {
     "ours": ours,
+    "roles unknown": roles_unknown,
     "Nadeau-Bengio": nadeau_bengio,
     "items only": item_level,
     "split bootstrap (paper)": split_bootstrap,
 }
+
+
+POWER = ("ours", "roles unknown", _SPREAD)
 
 
 def run() -> Report:
@@ -139,17 +160,19 @@ def _chunk(
 
 def report(cells: Sequence[Cell], seconds: float) -> Report:
     rows, equal, shares = [], [], []
+    widths: dict[str, list[float]] = {name: [] for name in METHODS}
     for cell in cells:
         values = np.array([data.split_means.mean() for data in cell.data_sets])
         spread = float(values.std(ddof=1))
         for name, method in METHODS.items():
             result = np.array([method(data, cell.n_calibration) for data in cell.data_sets])
-            rows.append(_coverage_row(cell, name, result, spread))
+            widths[name].append(_width(result) / (2 * 1.96 * spread))
+            rows.append(_coverage_row(cell, name, result, widths[name][-1]))
             if name == "ours":
                 shares.append(_covered(result, cell.truth).mean())
             if cell.scenario.halves:
                 equal.append(_verdict_row(cell, name, result))
-    worst = min(shares)
+    worst, wide = min(shares), float(np.mean(widths["ours"]))
     most = max(float(row[3].rstrip("%")) for row in equal if row[2] == "ours")
     controlled, as_expected = controls()
     return Report(
@@ -175,11 +198,21 @@ def report(cells: Sequence[Cell], seconds: float) -> Report:
                 equal,
                 f"Verdicts against a margin of {MARGIN:.0%} of the NLL; at most 5 % may decide.",
             ),
+            Table(
+                "Power: how often is a true difference decided?",
+                ("interval", "width / ideal", *(f"{m} margins" for m in _MARGINS)),
+                [_power_row(cells, name, widths.get(name, [])) for name in POWER],
+                "Mean over all rows of the first table, with every interval moved so that the "
+                f"truth is that many margins of {MARGIN:.0%} of the NLL; decided is 'keep all'. "
+                "The last row has the spread of the estimate over data sets, which nobody knows.",
+            ),
             controlled,
         ],
         (
             f"Smallest coverage of ours over {len(cells)} cells: {worst:.1%} "
             f"(target at least {_TARGET:.0%}: {'met' if worst >= _TARGET else 'MISSED'}).",
+            f"Mean width of ours: {wide:.2f} x ideal "
+            f"(target at most {_WIDEST}: {'met' if wide <= _WIDEST else 'MISSED'}).",
             f"Most keep or curate verdicts of ours with equal arms: {most:.1f}% "
             f"(target at most 5%: {'met' if most <= 5 else 'MISSED'}).",
             f"Real controls: {'all as expected' if as_expected else 'NOT as expected'}.",
@@ -197,10 +230,13 @@ def _covered(result: Floats, truth: float) -> NDArray[np.bool_]:
     return np.asarray((result[:, 0] <= truth) & (truth <= result[:, 1]))
 
 
-def _coverage_row(cell: Cell, name: str, result: Floats, spread: float) -> tuple[str, ...]:
+def _width(result: Floats) -> float:
+    return float((result[:, 1] - result[:, 0]).mean())
+
+
+def _coverage_row(cell: Cell, name: str, result: Floats, width: float) -> tuple[str, ...]:
     covered = _covered(result, cell.truth)
     limits = stats.binomtest(int(covered.sum()), len(covered)).proportion_ci()
-    width = float((result[:, 1] - result[:, 0]).mean()) / (2 * 1.96 * spread)
     return (
         cell.scenario.name,
         str(cell.n_calibration),
@@ -211,6 +247,23 @@ def _coverage_row(cell: Cell, name: str, result: Floats, spread: float) -> tuple
         f"{cell.truth:+.4f}",
         f"{cell.truth_error:.4f}",
     )
+
+
+def _power_row(cells: Sequence[Cell], name: str, widths: Sequence[float]) -> tuple[str, ...]:
+    shares = [[_decided(cell, name, margins) for cell in cells] for margins in _MARGINS]
+    width = "1.00" if name == _SPREAD else f"{np.mean(widths):.2f}"
+    return (name, width, *(f"{np.mean(share):.0%}" for share in shares))
+
+
+def _decided(cell: Cell, name: str, margins: int) -> float:
+    """Share of data sets whose interval says 'keep all' if the truth is ``margins`` margins."""
+    nll = np.array([data.nll for data in cell.data_sets])
+    if name == _SPREAD:
+        values = np.array([data.split_means.mean() for data in cell.data_sets])
+        lo = values - 1.96 * values.std(ddof=1)
+    else:
+        lo = np.array([METHODS[name](data, cell.n_calibration)[0] for data in cell.data_sets])
+    return float((lo - cell.truth + margins * MARGIN * nll > MARGIN * nll).mean())
 
 
 def _verdict_row(cell: Cell, name: str, result: Floats) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.roles import Sides
 from judgepanel.scoring.splits import Split, split
 from judgepanel.votes.simulate import simulate
 from judgepanel.votes.simulation_spec import SimulationSpec
@@ -97,30 +98,42 @@ def difference(scenario: Scenario, ballots: Ballots, one_split: Split) -> tuple[
 class DataSet:
     """Repeated splits of one data set: the input of an analysis.
 
-    ``item_means`` (N,) and ``split_means`` (S,) are of the difference; ``units`` (N,) are groups.
+    ``item_means`` (N,) and ``split_means`` (S,) are of the difference; ``units`` (N,) are groups;
+    ``evaluated`` bool (S, n_items) are the items that each split scores, all others calibrate.
     """
 
     item_means: Floats
     split_means: Floats
     units: NDArray[np.int64]
+    evaluated: NDArray[np.bool_]
     nll: float
+
+    @property
+    def sides(self) -> Sides:
+        """Which items calibrate and which are scored."""
+        return Sides.of(~self.evaluated, self.evaluated[:, self.evaluated.any(axis=0)])
 
 
 def analyse(scenario: Scenario, ballots: Ballots, n_calibration: int) -> DataSet:
     """40 splits of one data set, as in the studies."""
-    sums, times = np.zeros(ballots.n_items), np.zeros(ballots.n_items)
+    sums, evaluated = np.zeros(ballots.n_items), np.zeros((N_SPLITS, ballots.n_items), dtype=bool)
     means, levels = [], []
     for number in range(N_SPLITS):
         fraction = (n_calibration + 0.5) / ballots.n_items
         one_split = split(ballots.units, number, fraction=fraction)
         values, level = difference(scenario, ballots, one_split)
         sums[one_split.evaluation] += values
-        times[one_split.evaluation] += 1
+        evaluated[number, one_split.evaluation] = True
         means.append(values.mean())
         levels.append(level)
+    times = evaluated.sum(axis=0)
     seen = times > 0
     return DataSet(
-        sums[seen] / times[seen], np.array(means), ballots.units[seen], float(np.mean(levels))
+        item_means=sums[seen] / times[seen],
+        split_means=np.array(means),
+        units=ballots.units[seen],
+        evaluated=evaluated,
+        nll=float(np.mean(levels)),
     )
 
 

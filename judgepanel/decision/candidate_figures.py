@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from judgepanel.decision.preference import Choices, Preference, cost_of
 from judgepanel.decision.recommend_result import CandidateFigures, Reading
-from judgepanel.scoring.inference import MARGIN, Estimate, Verdict, estimate, verdict
+from judgepanel.scoring.inference import MARGIN, Estimate, Verdict, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.rare_errors import allow_difference, between, one_more_error
 from judgepanel.studies.accumulate import Tally
-from judgepanel.studies.compare import grid_estimates, mean_sizes
+from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contest.average import average_losses
 from judgepanel.studies.contest.candidates import Candidate
 from judgepanel.studies.contest.compete import Standing
@@ -75,10 +75,11 @@ def readings_of(
     levels = {
         metric: level[0] for metric, level in grid_estimates(totals, units, rare=rare).items()
     }
-    to_reference = _against(totals, units, totals.reference, rare)
+    estimated = Estimator.of(totals, units)
+    to_reference = _against(totals, estimated, totals.reference, rare)
     delta, null = Interval.of(to_reference), float(totals.null_nll.mean())
     behind: Callable[[int], Interval] = cache(
-        lambda arm: Interval.of(_against(totals, units, arm, rare))
+        lambda arm: Interval.of(_against(totals, estimated, arm, rare))
     )
 
     def achieved(arm: int) -> dict[str, Any]:
@@ -150,15 +151,13 @@ def verdict_on(difference: Interval, margin: float) -> Verdict:
     return verdict(lo, hi, margin, identical=value == 0.0 and lo == hi)
 
 
-def _against(totals: Tally, units: Ints, arm: int, rare: bool) -> Estimate:
+def _against(totals: Tally, estimated: Estimator, arm: int, rare: bool) -> Estimate:
     """Every arm's NLL minus that of one arm; ``rare`` as in :func:`grid_estimates`."""
-    item_means, seen = totals.item_means()
+    item_means, _ = totals.item_means()
     nll, split_nll = item_means[0, 0], totals.split_means[:, 0, 0]
     differences = nll - nll[arm]
-    fitted = estimate(
-        differences, split_nll - split_nll[:, [arm]], units[seen], *mean_sizes(totals), joint=False
-    )
-    extra = one_more_error(nll, units[seen]) * rare
+    fitted = estimated(differences, split_nll - split_nll[:, [arm]])
+    extra = one_more_error(nll, estimated.units) * rare
     return allow_difference(fitted, between(extra, extra[arm]) * differences.any(axis=1))
 
 

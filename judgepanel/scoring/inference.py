@@ -3,34 +3,38 @@
 The estimand is the expected value, on *new* items, for panels fitted on n_cal labels. Items are a
 sample and so are calibration sets; repeated splits of one data set share both, so their spread
 alone is far too narrow. With v/N the sampling variance of the mean of the items' mean evaluation
-values (clustered on groups), s^2 the variance over splits and n_cal + n_eval = N,
+values (clustered on groups), s^2 the variance over splits, n_cal + n_eval = N and c = n_cal/N,
 
-    s_tr^2 = max(0, s^2 - (v/N) (N/n_eval - 1))
-    Var    = v/N + s_tr^2 (1/S + n_cal/n_eval).
+    s_tr^2 = max(0, s^2 - (v/N) (N/n_eval - 1) + 2 g)
+    Var    = v/N + s_tr^2/S + b + c^2/(1 - c^2) (s_tr^2 - b (1 - c)/c) + 2 g, at least v/N.
 
 The first line removes from the split variance the part due to drawing evaluation items; the rest is
-due to drawing calibration items, and it enters once for the finite number of splits and once
-because the available calibration sets overlap (compare Nadeau and Bengio 2003,
+due to drawing calibration items. It enters once for the finite number of splits, and once because
+the items that can calibrate are a sample themselves: b = Var(b)/N is the part of single items,
+which their sample mean keeps, and the rest is due to pairs of items, which average out faster.
+g = Cov(a, b)/N is the covariance of an item's roles. Both come from :mod:`scoring.roles`, with
+0 <= b <= s_tr^2 c/(1 - c). Where it is not known which items calibrated, g = 0 and b has its upper
+limit, so that Var = v/N + s_tr^2 (1/S + n_cal/n_eval) (compare Nadeau and Bengio 2003,
 doi:10.1023/A:1024068626366, whose correction over-covers here). Panels fitted on the first n labels
 of the calibration side use n / (N - n) instead of n_cal / n_eval: there are more sets of n labels
-to draw than of n_cal. If items that are costly to score also make panels worse, the two variances
-do not simply add (:func:`coupling`). Quantiles are Student's with Satterthwaite's
-degrees of freedom, which matters when there are few splits.
+to draw than of n_cal. Quantiles are Student's with Satterthwaite's degrees of freedom, which
+matters when there are few splits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from judgepanel.scoring.roles import Roles, Sides
 from judgepanel.scoring.splits import unit_codes
 from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 Verdict = Literal[
     "keep all", "curate", "no loss from keeping", "no loss from curating", "undecided", "tie"
@@ -40,7 +44,6 @@ LEVEL = 0.95
 MARGIN = 0.02
 _MAX_T_DRAWS = 20_000
 _CELLS = 4_000_000
-_SWEEPS = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +79,7 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
     *,
     n_others: float | Floats | None = None,
     redrawn: float | Floats = 0.0,
-    coupled: float | Floats = 0.0,
+    sides: Sides | Sequence[Sides] | None = None,
     joint: bool = True,
 ) -> Estimate:
     """Estimate means over new items from repeated splits.
@@ -95,9 +98,8 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
         evaluate; defaults to those that do.
     redrawn : part of the split means' variance, (n,), due to independent draws in every split
         (simulated damage, for example). It averages out over splits.
-    coupled : covariance (n,), divided by N, of an item's contributions when it is scored and when
-        it calibrates, from :func:`coupling`. The default 0 assumes
-        none.
+    sides : which items calibrated and which were scored, (S, N) as in ``item_means``; one for each
+        of the n values if they have their own calibration sets. None gives wider intervals.
     joint : whether the covariance between the n values is needed.
     """
     n_splits = len(split_means)
@@ -109,19 +111,24 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
         v = sampling_variance(item_means, units)
     s2 = split_means.var(axis=0, ddof=1)
     redraw = np.asarray(item_means.shape[1] / np.asarray(n_evaluation) - 1.0)
-    reuse = 1.0 / n_splits + n_calibration / (n_evaluation if n_others is None else n_others)
-    s_tr2 = s2 - redraw * v - redrawn + 2.0 * coupled
-    splits = np.maximum(s_tr2, 0.0) * reuse + redrawn / n_splits + 2.0 * coupled
-    variance = v + splits
+    odds = n_calibration / (n_evaluation if n_others is None else n_others)
+    roles = _roles(item_means, split_means, sides)
+    s_tr2 = np.maximum(s2 - redraw * v - redrawn + 2.0 * roles.covariance, 0.0)
+    single = np.clip(roles.single, 0.0, odds * s_tr2)
+    pairs = odds**2 / (1.0 + 2.0 * odds) * (s_tr2 - single / odds)
+    splits = (s_tr2 + redrawn) / n_splits + single + pairs + 2.0 * roles.covariance
+    variance = v + np.maximum(splits, 0.0)
     covariance = np.zeros((0, 0))
     if joint:
         items = (centred @ centred.T) * factor
         both = np.minimum.outer(redraw, redraw) if redraw.ndim else redraw
         training = np.atleast_2d(np.cov(split_means, rowvar=False, ddof=1)) - both * items
-        shared = np.sqrt(np.outer(reuse, reuse)) if isinstance(reuse, np.ndarray) else reuse
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reuse = 1.0 / n_splits + np.where(s_tr2 > 0.0, (single + pairs) / s_tr2, odds)
+        shared = np.sqrt(np.outer(reuse, reuse))
         covariance = _with_diagonal(items + _positive_part(training) * shared, variance)
     se = np.sqrt(variance)
-    df = satterthwaite((v, unit_codes(units)[1] - 1), (splits, n_splits - 1))
+    df = satterthwaite((v, unit_codes(units)[1] - 1), (variance - v, n_splits - 1))
     reach = np.asarray(distributions.t_ppf(0.5 + LEVEL / 2.0, df)) * se
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(se == 0, np.where(value == 0, 0.0, np.inf), np.abs(value) / se)
@@ -133,6 +140,22 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
         value + reach,
         np.asarray(2.0 * distributions.t_sf(t, df)),
         covariance,
+    )
+
+
+def _roles(item_means: Floats, split_means: Floats, sides: Sides | Sequence[Sides] | None) -> Roles:
+    if sides is None:
+        n = len(item_means)
+        return Roles(np.zeros(n), np.full(n, np.inf))
+    if isinstance(sides, Sides):
+        return sides.roles(item_means, split_means)
+    each = [
+        own.roles(item_means[[j]], split_means[:, [j]])
+        for j, own in zip(range(len(item_means)), sides, strict=True)
+    ]
+    return Roles(
+        np.concatenate([roles.covariance for roles in each]),
+        np.concatenate([roles.single for roles in each]),
     )
 
 
@@ -293,52 +316,3 @@ def bonferroni_reach(fitted: Estimate, m: int) -> Floats:
     """Half-widths (n,) of intervals that together cover m values with at least 95 %."""
     quantile = distributions.t_ppf(1.0 - (1.0 - LEVEL) / (2.0 * max(m, 1)), fitted.df)
     return np.asarray(quantile * fitted.se)
-
-
-def coupling(item_means: Floats, split_means: Floats, evaluated: Bools) -> Floats:
-    """Covariance of an item's two roles: how it scores, and what it does to panels fitted to it.
-
-    Returns Cov(a, b)/N (n,), never below 0, for :func:`estimate`. Write the score of an evaluation
-    set E of a panel fitted on the set C of all other items as
-
-        m(E, C) = mu + mean over E of a_i + mean over C of b_i,
-
-    with a_i the contribution of item i when it is scored and b_i its effect on panels fitted to it.
-    Splits use every item in both roles, and over samples of N items the mean of many splits has
-    variance
-
-        (Var a + Var b + 2 Cov(a, b)) / N.
-
-    :func:`estimate` alone assumes that the roles are uncorrelated. The variance over splits already
-    contains -2 Cov(a, b)/N, because an item that is scored cannot calibrate: with equal halves a
-    negative covariance makes the interval too wide by as much as a positive one makes it too
-    narrow. Easy items are a positive case. They make panels confident, and if votes go wrong only
-    at scoring time, confident panels lose most on them.
-
-    The score of item i in split s is fitted as a_i + B_s by least squares (only the means over
-    items and over splits are needed), with B_s the mean of b over C. With A_s the mean of a over E,
-    sampling without replacement gives Cov(A_s, B_s) = -Cov(a, b)/N.
-
-    S splits estimate the covariance with a standard error of sqrt(Var A Var B / (S - 1)). One
-    standard error is added, so few splits give wide intervals; negative values become 0.
-
-    Parameters
-    ----------
-    item_means : float (n, N), mean over its evaluations of each item's value.
-    split_means : float (S, n), mean over the evaluation items of each split; S >= 2.
-    evaluated : bool (S, N), which items each split evaluates; each item at least once.
-    """
-    sides = evaluated.astype(np.float64)
-    by_split, by_item = sides.sum(axis=1), sides.sum(axis=0)
-    panels = np.zeros(split_means.T.shape)
-    for _ in range(_SWEEPS):
-        items = item_means - panels @ sides / by_item
-        panels = split_means.T - items @ sides.T / by_split
-        panels -= panels.mean(axis=1, keepdims=True)
-    items = item_means - panels @ sides / by_item
-    draws = (items - items.mean(axis=1, keepdims=True)) @ sides.T / by_split
-    draws -= draws.mean(axis=1, keepdims=True)
-    df = len(split_means) - 1
-    covariance = -np.vecdot(draws, panels) / df
-    spread = np.sqrt(np.vecdot(draws, draws) * np.vecdot(panels, panels) / df) / df
-    return np.asarray(np.maximum(covariance + spread, 0.0))

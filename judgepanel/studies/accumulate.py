@@ -27,6 +27,7 @@ from judgepanel.scoring.splits import Split
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Halves = NDArray[np.uint16]
+Bits = NDArray[np.uint8]
 
 METRICS = ("nll", "brier", "accuracy", "ece")
 ITEM_METRICS = ("nll", "brier", "accuracy")
@@ -146,12 +147,13 @@ class FittedArms:
 class Tally:
     """Scores of S splits under C pipelines and A arms, followed by the chosen arm.
 
-    ``compared`` (M,) and ``reference`` are positions of arms; ``item_sums`` int64 (2, C, A + 1, N)
-    are of nll and brier in units of 2^-40, ``item_hits`` uint16 (C, A + 1, N) of hits in halves;
-    ``evaluated`` (N,) counts evaluations; ``split_means`` (S, 4, C, A + 1)
-    follows ``METRICS``; ``chosen_on`` (S, C, A) is the NLL for the choice and ``chosen`` (S, C) the
-    chosen position. ``flip_t`` and ``flip_p`` (S, C, M + 1) are sign-flip tests of the compared
-    arms and the chosen one against the reference, empty if not requested.
+    ``compared`` (M,) and ``reference`` are positions of arms; ``sides`` uint8 (S, 2, N / 8) are the
+    items that calibrate and those that evaluate, as packed bits; ``item_sums`` int64
+    (2, C, A + 1, N) are of nll and brier in units of 2^-40, ``item_hits`` uint16 (C, A + 1, N) of
+    hits in halves; ``evaluated`` (N,) counts evaluations; ``split_means`` (S, 4, C, A + 1) follows
+    ``METRICS``; ``chosen_on`` (S, C, A) is the NLL for the choice and ``chosen`` (S, C) the chosen
+    position. ``flip_t`` and ``flip_p`` (S, C, M + 1) are sign-flip tests of the compared arms and
+    the chosen one against the reference, empty if not requested.
     """
 
     compared: Ints
@@ -159,6 +161,7 @@ class Tally:
     numbers: Ints
     n_calibration: Ints
     n_evaluation: Ints
+    sides: Bits
     split_means: Floats
     chosen_on: Floats
     chosen: Ints
@@ -185,6 +188,14 @@ class Tally:
         """Mean score (3, C, A + 1, n) of every evaluated item, and the mask of these items."""
         seen = np.asarray(self.evaluated > 0)
         return ItemMeans(self.item_sums, self.item_hits, self.evaluated, seen), seen
+
+    def calibrated(self) -> NDArray[np.bool_]:
+        """Whether each item calibrates in each split, (S, N)."""
+        return unpacked(self.sides[:, 0], len(self.evaluated))
+
+    def scored(self) -> NDArray[np.bool_]:
+        """Whether each split evaluates each item of :meth:`item_means`, (S, n)."""
+        return unpacked(self.sides[:, 1], len(self.evaluated))[:, self.evaluated > 0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,10 +225,23 @@ class ItemMeans:
         return means
 
 
+def packed(rows: Ints, n_items: int) -> Bits:
+    """Return a set of items as bits, (n_items / 8,) rounded up."""
+    inside = np.zeros(n_items, dtype=bool)
+    inside[rows] = True
+    return np.packbits(inside)
+
+
+def unpacked(bits: Bits, n_items: int) -> NDArray[np.bool_]:
+    """Return sets of items (..., n_items) from their bits."""
+    return np.unpackbits(bits, axis=-1, count=n_items).view(np.bool_)
+
+
 _PER_SPLIT = (
     "numbers",
     "n_calibration",
     "n_evaluation",
+    "sides",
     "split_means",
     "chosen_on",
     "chosen",
@@ -283,6 +307,7 @@ def tally(
             ("numbers", split.number),
             ("n_calibration", len(split.calibration)),
             ("n_evaluation", len(split.evaluation)),
+            ("sides", [packed(rows, n_items) for rows in (split.calibration, split.evaluation)]),
             ("split_means", [_with_chosen(values, chosen) for values in means]),
             ("chosen_on", arms.chosen_on),
             ("chosen", chosen),

@@ -44,18 +44,6 @@ def splits_of(prepared: Prepared, settings: Settings, chunk: Chunk) -> Iterator[
         yield split(prepared.ballots.units, number, fraction=settings.fraction, seed=settings.seed)
 
 
-def evaluated_by(
-    prepared: Prepared, settings: Settings, numbers: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Return which items the splits with these numbers evaluate, (S, N)."""
-    units = prepared.ballots.units
-    sides = np.zeros((len(numbers), len(units)), dtype=bool)
-    for row, number in zip(sides, numbers.tolist(), strict=True):
-        one_split = split(units, number, fraction=settings.fraction, seed=settings.seed)
-        row[one_split.evaluation] = True
-    return sides
-
-
 class SplitCounts(Protocol):
     """Progress of a study: its splits, and how many items each evaluated."""
 

@@ -17,7 +17,6 @@ from judgepanel.scoring.inference import (
     MARGIN,
     Estimate,
     Verdict,
-    coupling,
     estimate,
     simultaneous_reach,
     verdict,
@@ -30,6 +29,7 @@ from judgepanel.scoring.rare_errors import (
     between,
     one_more_error,
 )
+from judgepanel.scoring.roles import Sides
 from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, Tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.results import flat_row
@@ -87,6 +87,39 @@ class Comparison:
         return {**row, "relative": row["delta"] / self.nll_all}
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimator:
+    """Estimates of means over the items and splits of a tally of two splits or more.
+
+    ``units`` (n,) are the groups of its evaluated items; ``sizes`` are the mean numbers of
+    calibration and evaluation items.
+    """
+
+    units: NDArray[np.int64]
+    sizes: tuple[float, float]
+    sides: Sides
+
+    @classmethod
+    def of(cls, tally: Tally, units: NDArray[np.int64]) -> Estimator:
+        """Return the estimator of a tally; ``units`` (N,) are the groups of all its items."""
+        sides = Sides.of(tally.calibrated(), tally.scored())
+        return cls(units[tally.evaluated > 0], mean_sizes(tally), sides)
+
+    def __call__(
+        self, items: Floats, splits: Floats, *, redrawn: float | Floats = 0.0, joint: bool = False
+    ) -> Estimate:
+        """Return estimates from values by item (m, n) and by split (S, m), as :func:`estimate`."""
+        return estimate(
+            items,
+            splits,
+            self.units,
+            *self.sizes,
+            redrawn=redrawn,
+            sides=self.sides,
+            joint=joint,
+        )
+
+
 def grid_estimates(
     tally: Tally, units: NDArray[np.int64], *, rare: bool = False
 ) -> dict[str, Interval]:
@@ -96,6 +129,7 @@ def grid_estimates(
     intervals of NLL allow for one more (:mod:`scoring.rare_errors`).
     """
     item_means, seen = tally.item_means()
+    estimated = Estimator.of(tally, units) if len(tally.numbers) > 1 else None
     estimates: dict[str, Interval] = {}
     for m, metric in enumerate(METRICS):
         split_means, unit = tally.split_means[:, m], UNITS[metric]
@@ -103,14 +137,14 @@ def grid_estimates(
             lo, hi = np.quantile(split_means, (0.025, 0.975), axis=0)
             estimates[metric] = Interval(split_means.mean(axis=0), lo, hi, unit=unit)
             continue
-        if len(split_means) < 2:
+        if estimated is None:
             means = [item_means[m, c].mean(axis=-1) for c in range(split_means.shape[1])]
             estimates[metric] = Interval.alone(np.array(means), unit)
             continue
         levels = []
         for c in range(split_means.shape[1]):
             items = item_means[m, c]
-            level = estimate(items, split_means[:, c], units[seen], *mean_sizes(tally), joint=False)
+            level = estimated(items, split_means[:, c])
             if rare and metric == "nll":
                 level = allow_level(level, one_more_error(items, units[seen]))
             levels.append(Interval.of(level, unit))
@@ -138,19 +172,20 @@ def comparisons(
     """
     if len(tally.numbers) < 2:
         return ()
-    item_means, seen = tally.item_means()
+    item_means, _ = tally.item_means()
+    estimated = Estimator.of(tally, units)
     results: list[Comparison] = []
     for c, calibrator in enumerate(calibrators):
         nll = item_means[0, c]
-        extra = one_more_error(nll, units[seen]) * rare
-        results += _of_calibrator(tally, nll, units[seen], c, calibrator, sizes, seed, extra)
+        extra = one_more_error(nll, estimated.units) * rare
+        results += _of_calibrator(tally, nll, estimated, c, calibrator, sizes, seed, extra)
     return tuple(results)
 
 
 def _of_calibrator(
     tally: Tally,
     nll: Floats,
-    units: NDArray[np.int64],
+    estimated: Estimator,
     c: int,
     calibrator: str,
     sizes: NDArray[np.int64],
@@ -161,17 +196,13 @@ def _of_calibrator(
     split_nll = tally.split_means[:, 0, c]
     item_differences = nll[arms] - nll[tally.reference]
     split_differences = split_nll[:, arms] - split_nll[:, [tally.reference]]
-    levels = allow_level(
-        estimate(nll[arms], split_nll[:, arms], units, *mean_sizes(tally), joint=False), extra[arms]
-    )
+    levels = allow_level(estimated(nll[arms], split_nll[:, arms]), extra[arms])
     # A choice that is always all judges is the same panel, and has no error of its own.
     other = np.append(
         tally.compared != tally.reference, (tally.chosen[:, c] != tally.reference).any()
     )
     doubt = between(extra[arms], extra[tally.reference]) * other
-    ours = allow_difference(
-        estimate(item_differences, split_differences, units, *mean_sizes(tally)), doubt
-    )
+    ours = allow_difference(estimated(item_differences, split_differences, joint=True), doubt)
     reach = simultaneous_reach(ours, seed=seed) * ours.se
     paper = paper_inference(split_differences, tally.flip_t[:, c], tally.flip_p[:, c], seed=seed)
     nll_all = float(nll[tally.reference].mean())
@@ -233,18 +264,16 @@ def contrasts(
     metric: str = "nll",
     pipeline: int = 0,
     draws: int = 1,
-    evaluated: NDArray[np.bool_] | None = None,
 ) -> Estimate:
     """Estimates of ``weights @ arms``; ``weights`` (n, A) are over the arms without the chosen one.
 
     With ``draws`` > 1 the arms are ``draws`` sets of A, each with its own random draw in that
     split: values are means over the sets, and their variation within splits gives the part of the
-    spread over splits that is due to the draws. ``evaluated`` (S, N), the items that each split
-    evaluates, allows for the covariance between an item's effects when it is scored and when it
-    calibrates. With a single split the spread is unknown: everything but the values is NaN.
+    spread over splits that is due to the draws. With a single split the spread is unknown:
+    everything but the values is NaN.
     """
     m = ITEM_METRICS.index(metric)
-    item_means, seen = tally.item_means()
+    item_means, _ = tally.item_means()
     items = np.tile(weights / draws, draws) @ item_means[m, pipeline, :-1]
     per_split = tally.split_means[:, m, pipeline, :-1]
     per_draw = per_split.reshape(len(per_split), draws, -1) @ weights.T
@@ -254,8 +283,7 @@ def contrasts(
     within = (
         per_draw.var(axis=1, ddof=1).mean(axis=0) / draws if draws > 1 else np.zeros(len(items))
     )
-    both = 0.0 if evaluated is None else coupling(items, splits, evaluated[:, seen])
-    return estimate(items, splits, units[seen], *mean_sizes(tally), redrawn=within, coupled=both)
+    return Estimator.of(tally, units)(items, splits, redrawn=within, joint=True)
 
 
 def band(fitted: Estimate, seed: int) -> tuple[Floats, Floats]:

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
 from judgepanel.studies.accumulate import Tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.compare import mean_sizes
+from judgepanel.studies.compare import Estimator
 from judgepanel.studies.settings import Prepared, Settings
 from judgepanel.votes.orientation import BALANCED_SHARE
 
@@ -78,12 +77,9 @@ def against_position(
     means, seen = tally.item_means()
     rows, columns = zip(*arms, strict=True)
     gap = Interval.of(
-        estimate(
+        Estimator.of(tally, units)(
             means[0][rows, columns] - loss[seen],
             tally.split_means[:, 0, rows, columns] - constant[:, None],
-            units[seen],
-            *mean_sizes(tally),
-            joint=False,
         )
     )
     label, nll = int(share > 0.5), float(loss.mean())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Position, expect
 
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
@@ -39,26 +39,30 @@ def rows(grid: Locator) -> list[list[str]]:
     return cells
 
 
-def sort_by(grid: Locator, heading: str) -> None:
-    """Click along the heads of the columns until this one sorts the rows upwards."""
+def sort_by(grid: Locator, heading: str) -> Position:
+    """Click along the heads of the columns until this one sorts the rows upwards.
+
+    Return where that is: another click there sorts them downwards.
+    """
     heads = grid.locator("table[role=grid] tr").first
     scroller = grid.locator(".dvn-scroller")
     box = scroller.bounding_box()
     assert box is not None
     for x in range(STEP // 2, int(box["width"]), STEP):
-        scroller.click(position={"x": x, "y": 15})
+        place: Position = {"x": x, "y": 15}
+        scroller.click(position=place)
         try:
             expect(heads).to_contain_text(f"↑ {heading}", timeout=1_000)
         except AssertionError:  # Another column, or the line between two.
             continue
-        return
+        return place
     raise AssertionError(f"no column {heading} in sight")
 
 
 def column(grid: Locator, heading: str) -> list[float]:
     """The numbers of a column from top to bottom, as far as rows are drawn."""
     heads, *body = rows(grid)
-    place = [head.removeprefix("↑ ") for head in heads].index(heading)
+    place = [head.lstrip("↑↓ ") for head in heads].index(heading)
     return [float(row[place].replace("Infinity", "inf")) for row in body]
 
 
@@ -79,10 +83,14 @@ def test_estimates_sort_by_number_and_there_is_no_raw_csv(
     idle(page)
     grid = page.get_by_test_id("stDataFrame").filter(has_text=heading).first
     grid.scroll_into_view_if_needed()
-    given = column(grid, heading)
-    assert given != sorted(given)
-    sort_by(grid, heading)
-    assert column(grid, heading) == sorted(column(grid, heading))
+    place = sort_by(grid, heading)
+    upwards = column(grid, heading)
+    assert upwards == sorted(upwards)
+    grid.locator(".dvn-scroller").click(position=place)
+    expect(grid.locator("table[role=grid] tr").first).to_contain_text(f"↓ {heading}")
+    downwards = column(grid, heading)
+    assert downwards == sorted(downwards, reverse=True)
+    assert downwards != upwards
     grid.hover()
     toolbar = page.get_by_test_id("stElementToolbar").filter(has=page.get_by_label("Search"))
     expect(toolbar.get_by_label("Fullscreen").first).to_be_visible()

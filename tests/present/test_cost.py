@@ -102,7 +102,7 @@ def test_nothing_is_claimed_where_nothing_can_be():
     early = replace(base, figures=replace(base.figures, nll=replace(base.figures.nll, lo=NONE)))
     assert cost_sentence(replace(frontier(), everyone=early)) == "Not enough splits yet to say."
     assert "No panel at any cost beats the base rate" in cost_sentence(
-        replace(frontier(), null_nll=0.01)
+        replace(frontier(), null_nll=0.001)
     )
     assert cost_sentence(replace(frontier(), measures_coding=True)).endswith(CODING)
 

@@ -37,7 +37,7 @@ from judgepanel.words.numbers import level
 from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
-SPEC = LabelBudgetSpec(Settings(splits=4), panels=(3,), budgets=(20, 30, 45), target=0.4)
+SPEC = LabelBudgetSpec(Settings(splits=12), panels=(3,), budgets=(20, 30, 45), target=0.4)
 
 
 @cache

@@ -212,8 +212,9 @@ def _method(result: FractionSweep) -> Method:
         "In each split the items are put in a random order, a share of them calibrates and all the "
         "others evaluate, so a larger share adds labels to those of a smaller one. Judges are "
         "ranked and weighted, and calibrators fitted, on the share alone. Intervals are for new "
-        "items and panels fitted on that many labels: Var = v/N + s_tr² (1/S + n_cal/n_eval), and "
-        "n_cal/n_eval is what widens them. An exported panel is fitted on all labels whatever the "
+        "items and panels fitted on that many labels. They widen at large shares: few items are "
+        "scored, and splits that share most of their labels say little of other labels. An "
+        "exported panel is fitted on all labels whatever the "
         f"share; the share decides how many labels the measured NLL refers to.{again}"
     )
 

@@ -36,7 +36,7 @@ from judgepanel.studies.budget.fraction_sweep_result import (
 )
 from judgepanel.studies.budget.readings import check_goals
 from judgepanel.studies.common import fields_of_run, splits_of
-from judgepanel.studies.compare import RANGES, mean_sizes
+from judgepanel.studies.compare import RANGES, Estimator, mean_sizes
 from judgepanel.studies.contest.compared import panel_names
 from judgepanel.studies.contest.recommended import AVERAGE, scored_average
 from judgepanel.studies.contract import Chunk, Study
@@ -181,9 +181,10 @@ def fraction_estimates(
     nll, against = (Interval.full((n_c, n_p, n_f), np.nan) for _ in range(2))
     delta = Interval.full((n_c, n_p - 1, n_f), np.nan)
     for f, scores in enumerate(tallies):
-        means, seen = scores.item_means()
+        means, _ = scores.item_means()
+        estimated = Estimator.of(scores, units)
         for c in range(n_c):
-            level, gap = _of_share(scores, means[0, c, :-1], units[seen], c)
+            level, gap = _of_share(scores, means[0, c, :-1], estimated, c)
             nll.put((c, slice(None), f), level)
             delta.put((c, slice(None), f), gap)
     needed: list[ShareNeeded] = []
@@ -197,18 +198,19 @@ def fraction_estimates(
     return {"nll": nll, "delta": delta, "against": against, "needed": tuple(needed)}
 
 
-def _of_share(scores: Tally, items: Floats, units: Ints, c: int) -> tuple[Interval, Interval]:
+def _of_share(
+    scores: Tally, items: Floats, estimated: Estimator, c: int
+) -> tuple[Interval, Interval]:
     """Levels (n_panels,) of all panels at one share, and their differences from all judges."""
     splits = scores.split_means[:, 0, c, :-1]
     gaps = items[:-1] - items[[-1]]
     nll, delta = Interval.alone(items.mean(axis=-1)), Interval.alone(gaps.mean(axis=-1))
     if len(splits) < 2:
         return nll, delta
-    sizes = mean_sizes(scores)
-    nll = Interval.of(estimate(items, splits, units, *sizes, joint=False)).clip(*RANGES["nll"])
+    nll = Interval.of(estimated(items, splits)).clip(*RANGES["nll"])
     if len(gaps):
         apart = splits[:, :-1] - splits[:, [-1]]
-        delta = Interval.of(estimate(gaps, apart, units, *sizes, joint=False))
+        delta = Interval.of(estimated(gaps, apart))
     return nll, delta
 
 

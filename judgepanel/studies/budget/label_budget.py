@@ -30,8 +30,9 @@ from judgepanel.kernels.evaluate.evaluation import evaluate_each
 from judgepanel.scoring.descriptive import paper_joint
 from judgepanel.scoring.inference import Estimate, estimate, joint_p, simultaneous_reach
 from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.roles import Sides
 from judgepanel.scoring.splits import Split, nested_rows
-from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.accumulate import Arms, Bits, Tally, combine, packed, tally, unpacked
 from judgepanel.studies.budget.budget_plan import PanelsSpec, Planned, budget_arms, planned_budgets
 from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.budget.readings import check_goals, read, unread
@@ -45,6 +46,7 @@ from judgepanel.votes import InputError, VoteMatrix
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 _CELLS = 2_000_000
 """Arms times items of the splits that are evaluated together."""
@@ -111,10 +113,12 @@ def planned(prepared: Prepared, spec: LabelBudgetSpec) -> Planned:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BudgetTally:
-    """Scores of the splits; ``labels`` (n_budgets,) is the total number of labels of the fits."""
+    """Scores of the splits; ``labels`` uint8 (S, n_budgets, n_items / 8) are the labelled items to
+    which panels of every budget were fitted, as packed bits.
+    """
 
     scores: Tally
-    labels: Ints
+    labels: Bits
 
 
 def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetTally:
@@ -122,7 +126,7 @@ def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetT
     prepared = prepare(votes, spec.settings)
     ballots, settings = prepared.ballots, spec.settings
     budgets = planned(prepared, spec).budgets
-    labels = np.zeros(len(budgets), dtype=np.int64)
+    labels: list[list[Bits]] = []
 
     def scored() -> Iterator[tuple[Split, Arms]]:
         arms = len(budgets) * len(spec.panel_sizes(ballots.n_judges)) * len(spec.calibrators)
@@ -130,7 +134,7 @@ def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetT
         splits = list(splits_of(prepared, settings, chunk))
         for together in (splits[start : start + step] for start in range(0, len(splits), step)):
             parts = [label_sets(split, ballots.units, budgets, settings.seed) for split in together]
-            labels[:] += [sum(map(len, rows)) for rows in zip(*parts, strict=True)]
+            labels.extend([packed(rows, ballots.n_items) for rows in nested] for nested in parts)
             pieces = [
                 Split(split.number, rows, split.evaluation)
                 for split, nested in zip(together, parts, strict=True)
@@ -141,7 +145,7 @@ def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetT
                 yield split, budget_arms(list(islice(panels, len(budgets))))
 
     totals = tally(scored(), n_items=ballots.n_items, seed=settings.seed)
-    return BudgetTally(totals, labels)
+    return BudgetTally(totals, np.array(labels))
 
 
 def _panels(
@@ -176,7 +180,9 @@ def label_sets(split: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints
 
 def combine_tallies(left: BudgetTally, right: BudgetTally) -> BudgetTally:
     """Combine two sets of splits; exact and independent of order."""
-    return BudgetTally(combine(left.scores, right.scores), left.labels + right.labels)
+    return BudgetTally(
+        combine(left.scores, right.scores), np.concatenate([left.labels, right.labels])
+    )
 
 
 def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> LabelBudget:
@@ -185,7 +191,8 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
     ballots, totals = prepared.ballots, partial.scores.in_order()
     plan = planned(prepared, spec)
     sizes = spec.panel_sizes(ballots.n_judges)
-    labels = partial.labels / len(totals.numbers)
+    calibrated = _calibrated(partial, ballots.n_items)
+    labels = calibrated.sum(axis=2).mean(axis=1)
     result = LabelBudget(
         budgets=plan.budgets,
         labels=labels,
@@ -196,7 +203,7 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
         **budget_estimates(
             totals,
             ballots.units,
-            labels,
+            calibrated,
             n_calibrators=len(spec.calibrators),
             n_panels=len(sizes),
             seed=spec.settings.seed,
@@ -211,10 +218,16 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
     return read(result, within=spec.within, target=spec.target, have=spec.have)
 
 
+def _calibrated(partial: BudgetTally, n_items: int) -> Bools:
+    """Return which items calibrate (n_budgets, S, n_items), in the order of the splits."""
+    order = np.argsort(partial.scores.numbers, kind="stable")
+    return unpacked(partial.labels[order].swapaxes(0, 1), n_items)
+
+
 def budget_estimates(
     tally: Tally,
     units: Ints,
-    labels: Floats,
+    calibrated: Bools,
     *,
     n_calibrators: int,
     n_panels: int,
@@ -222,9 +235,12 @@ def budget_estimates(
 ) -> dict[str, Any]:
     """Return the score-based fields of :class:`LabelBudget`; NaN ends from a single split.
 
-    Arms are panels by budgets; budgets vary fastest; the last panel is the reference.
+    ``calibrated`` (n_budgets, S, N) are the items to which panels of every budget were fitted. Arms
+    are panels by budgets; budgets vary fastest; the last panel is the reference.
     """
-    n_c, n_p, n_b = n_calibrators, n_panels, len(labels)
+    n_c, n_p, n_b = n_calibrators, n_panels, len(calibrated)
+    labels = calibrated.sum(axis=2).mean(axis=1)
+    sides = [Sides.of(inside, tally.scored()) for inside in calibrated]
     item_means, seen = tally.item_means()
     items = item_means[0, :, :-1].reshape(n_c, n_p, n_b, -1)
     splits = tally.split_means[:, 0, :, :-1].reshape(-1, n_c, n_p, n_b)
@@ -249,6 +265,7 @@ def budget_estimates(
             labels,
             float(tally.n_evaluation.mean()),
             n_others=len(units) - labels,
+            sides=sides,
         )
 
     for c, p in np.ndindex(levels[:2]) if len(splits) > 1 else ():

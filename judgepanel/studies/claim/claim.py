@@ -23,7 +23,6 @@ from judgepanel.kernels.aggregate.aggregation import panel_scores
 from judgepanel.kernels.aggregate.prefixes import PrefixScores
 from judgepanel.kernels.calibrate.calibration import INPUT_CLIP, CalibrationFit, MapShape
 from judgepanel.kernels.evaluate.calibrated import calibrate, evaluate
-from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split
@@ -32,7 +31,7 @@ from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.claim.maps import fitted_maps
 from judgepanel.studies.claim.steps import LAST, STEPS, Codings, Step, codings, one_coin_steps
 from judgepanel.studies.common import check_panels, run_fields, splits_of
-from judgepanel.studies.compare import grid_estimates, mean_sizes
+from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.settings import Settings
@@ -268,15 +267,15 @@ def _levels_and_changes(tally: Tally, units: Ints, before: list[int]) -> dict[st
     """Levels and differences (C, A); ``before[c]`` is the row that row c changes, or -1."""
     n = tally.n_arms
     levels = grid_estimates(tally, units)
-    item_means, seen = tally.item_means()
+    item_means, _ = tally.item_means()
+    estimated = Estimator.of(tally, units)
     items, splits = item_means[0, :, :n], tally.split_means[:, 0, :, :n]
     unknown = Interval.full(n, np.nan)
 
     def difference(item: Floats, split: Floats) -> Interval:
         if len(split) < 2 or not len(item):
             return replace(unknown[: len(item)], value=item.mean(axis=-1))
-        fitted = estimate(item, split, units[seen], *mean_sizes(tally), joint=False)
-        return Interval.of(fitted)
+        return Interval.of(estimated(item, split))
 
     against_all, change = [], []
     for c, b in enumerate(before):

@@ -255,8 +255,8 @@ def _levels(of: Evaluations) -> dict[str, Any]:
     nll = item_scores(of.logits, of.signs, symmetric=of.symmetric).nll
     return {
         "confidence": of.mean(of.confidence).value,
-        "accuracy": Interval.of(of.mean(of.hit), "share").clip(*RANGES["accuracy"]),
-        "nll": Interval.of(of.mean(nll)).clip(*RANGES["nll"]),
+        "accuracy": Interval.of(of.score(of.hit), "share").clip(*RANGES["accuracy"]),
+        "nll": Interval.of(of.score(nll)).clip(*RANGES["nll"]),
     }
 
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import Estimate, estimate, sampling_variance
 from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.roles import Sides
 from judgepanel.studies.judges.judge_table import wilson
 from judgepanel.studies.settings import Prepared
 
@@ -38,7 +39,7 @@ class Repeats:
     ``item`` (E,) numbers the items evaluated at least once and ``split`` (E,) the splits; ``times``
     (N,) counts an item's evaluations, ``sizes`` (S,) a split's. ``seen`` (N,) are the items'
     positions among the labelled ones, ``units`` (N,) their groups, ``signs`` (E,) labels as -1 or
-    +1.
+    +1. All labelled items that a split does not evaluate calibrate it, as in ``sides``.
     """
 
     item: Ints
@@ -48,6 +49,7 @@ class Repeats:
     seen: Ints
     units: Ints
     n_calibration: float
+    sides: Sides
     signs: Floats
     symmetric: bool
 
@@ -79,10 +81,19 @@ class Repeats:
         weights = values / self.sizes[self.split]
         return _summed(self.split, self.n_splits, codes, n_codes, weights)
 
-    def estimated(self, items: Floats, splits: Floats) -> Estimate:
+    def estimated(
+        self,
+        items: Floats,
+        splits: Floats,
+        *,
+        sides: Sides | None = None,
+        joint: bool = False,
+    ) -> Estimate:
         """Means over new items from values by item (n, N) and by split (n, S).
 
-        With a single split the spread is unknown and ends are NaN.
+        Without ``sides`` the interval also holds the figure of a single new panel
+        (docs/confidence.md). With a single split the spread is unknown and ends are NaN. ``joint``
+        as in :func:`~judgepanel.scoring.inference.estimate`.
         """
         if self.n_splits < 2:
             return Estimate.of_one_split(items.mean(axis=1))
@@ -92,13 +103,19 @@ class Repeats:
             self.units,
             self.n_calibration,
             float(self.sizes.mean()),
-            joint=False,
+            sides=sides,
+            joint=joint,
         )
 
-    def mean(self, values: Floats) -> Estimate:
-        """Means over new items of values (n, E)."""
+    def mean(self, values: Floats, *, sides: Sides | None = None, joint: bool = False) -> Estimate:
+        """Means over new items of values (n, E), as :meth:`estimated`."""
         items = np.concatenate([self.by_item(value) for value in values])
-        return self.estimated(items, np.concatenate([self.by_split(value) for value in values]))
+        splits = np.concatenate([self.by_split(value) for value in values])
+        return self.estimated(items, splits, sides=sides, joint=joint)
+
+    def score(self, values: Floats, *, joint: bool = False) -> Estimate:
+        """Mean scores of panels, from values (n, E): with the intervals of the panel curve."""
+        return self.mean(values, sides=self.sides, joint=joint)
 
 
 def repeats(
@@ -107,14 +124,18 @@ def repeats(
     """Fields of :class:`Repeats` from rows (E,) in the order of their splits."""
     ballots = prepared.ballots
     seen, item, times = np.unique(rows, return_inverse=True, return_counts=True)
+    split = np.repeat(np.arange(len(n_evaluation)), n_evaluation)
+    evaluated = np.zeros((len(n_evaluation), ballots.n_items), dtype=bool)
+    evaluated[split, rows] = True
     return {
         "item": item,
-        "split": np.repeat(np.arange(len(n_evaluation)), n_evaluation),
+        "split": split,
         "times": times,
         "sizes": n_evaluation,
         "seen": seen,
         "units": ballots.units[seen],
         "n_calibration": float(n_calibration.mean()),
+        "sides": Sides.of(~evaluated, evaluated[:, seen]),
         "signs": ballots.signs[rows].astype(np.float64),
         "symmetric": ballots.symmetric,
     }

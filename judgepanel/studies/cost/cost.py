@@ -18,12 +18,11 @@ from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
-from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_known, run_fields, splits_of
-from judgepanel.studies.compare import mean_sizes
+from judgepanel.studies.compare import Estimator
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.cost.cost_result import Cost, CostPoint, NextPoint
 from judgepanel.studies.cost.plan import Plan, all_rows, cost_rules, priced_judges
@@ -326,15 +325,10 @@ def _steps(tally: Tally, prepared: Prepared, cost: Floats) -> list[NextPoint | N
     n_points = len(cost)
     if len(tally.numbers) < 2 or n_points < 2:
         return [None] * n_points
-    means, seen = tally.item_means()
+    means, _ = tally.item_means()
     items, splits = means[0, 0, 1 : n_points + 1], tally.split_means[:, 0, 0, 1 : n_points + 1]
-    gains = estimate(
-        items[:-1] - items[1:],
-        splits[:, :-1] - splits[:, 1:],
-        prepared.ballots.units[seen],
-        *mean_sizes(tally),
-        joint=False,
-    )
+    estimated = Estimator.of(tally, prepared.ballots.units)
+    gains = estimated(items[:-1] - items[1:], splits[:, :-1] - splits[:, 1:])
     nll = items.mean(axis=1)
     next_points: list[NextPoint | None] = []
     for p, extra in enumerate(np.diff(cost).tolist()):

@@ -18,7 +18,6 @@ from judgepanel.scoring.inference import (
     MARGIN,
     Estimate,
     Verdict,
-    estimate,
     simultaneous_reach,
     verdict,
 )
@@ -221,7 +220,7 @@ def escalation_rows(
     }
     ranges = {**RANGES, "escalated": (0.0, 1.0), "cost": (float(cheap.min()), full)}
     intervals: dict[str, Any] = {
-        name: Interval.of(of.mean(part), _UNITS[name]).clip(*ranges[name])
+        name: Interval.of(of.score(part), _UNITS[name]).clip(*ranges[name])
         for name, part in values.items()
     }
     margin = MARGIN * float(intervals["nll"].value[len(limits) - 1])
@@ -264,9 +263,5 @@ def escalation_rows(
 
 def _gaps(of: Evaluations, gaps: Floats, seed: int) -> tuple[Estimate, float]:
     """Differences (n_limits + 1,) from all judges, and the reach of their joint band."""
-    if of.n_splits < 2:
-        return of.mean(gaps), float("nan")
-    items = np.concatenate([of.by_item(gap) for gap in gaps])
-    splits = np.concatenate([of.by_split(gap) for gap in gaps])
-    interval = estimate(items, splits.T, of.units, of.n_calibration, float(of.sizes.mean()))
-    return interval, simultaneous_reach(interval, seed=seed)
+    interval = of.score(gaps, joint=True)
+    return interval, simultaneous_reach(interval, seed=seed) if of.n_splits > 1 else float("nan")

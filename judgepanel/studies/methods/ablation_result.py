@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.pipeline import PipelineScores
 from judgepanel.scoring.conformal import ONE, SET_NAMES, ZERO, Kinds, covers
-from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import METRICS, Tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.compare import mean_sizes
+from judgepanel.studies.compare import Estimator
 from judgepanel.studies.results import SplitResult, long_frame
 
 Floats = NDArray[np.float64]
@@ -208,6 +207,7 @@ def set_estimates(sets: SetTally, units: Ints, tally: Tally) -> dict[str, Any]:
     Intervals are for new items (docs/inference.md), NaN from a single split.
     """
     seen = tally.evaluated > 0
+    estimated = Estimator.of(tally, units)
     items = sets.item_sums[..., seen] / (_WHOLE * tally.evaluated[seen])
     splits = sets.split_sums / (_WHOLE * tally.n_evaluation[:, None, None, None])
     shares = items.mean(axis=-1)[..., :_COVERED]
@@ -219,12 +219,8 @@ def set_estimates(sets: SetTally, units: Ints, tally: Tally) -> dict[str, Any]:
         figure = Interval(per_item.mean(axis=-1), unknown, unknown, unit=unit)
         if len(splits) < 2:
             return figure
-        fitted = estimate(
-            per_item.reshape(-1, per_item.shape[-1]),
-            per_split.reshape(len(splits), -1),
-            units[seen],
-            *mean_sizes(tally),
-            joint=False,
+        fitted = estimated(
+            per_item.reshape(-1, per_item.shape[-1]), per_split.reshape(len(splits), -1)
         )
         lo, hi = (end.reshape(figure.shape) for end in (fitted.lo, fitted.hi))
         return replace(figure, lo=lo, hi=hi).clip(0.0, weight.max())

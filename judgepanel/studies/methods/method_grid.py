@@ -23,7 +23,7 @@ from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.grid import FORMS, LEARNS, Form, Pipelines, evaluate_grid
-from judgepanel.scoring.inference import estimate, simultaneous_reach
+from judgepanel.scoring.inference import simultaneous_reach
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, absorb, combine, tally
 from judgepanel.studies.codec import to_plain
@@ -33,7 +33,7 @@ from judgepanel.studies.common import (
     run_fields,
     splits_of,
 )
-from judgepanel.studies.compare import grid_estimates, mean_sizes
+from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.results import SplitResult, json_values, long_frame
@@ -252,8 +252,8 @@ def _against(totals: Tally, units: NDArray[np.int64], best: int, spec: MethodGri
     delta = nll - nll[best]
     if len(split_nll) < 2:
         return Interval.alone(delta.mean(axis=1))
-    seen = totals.evaluated > 0
-    interval = estimate(delta, split_nll - split_nll[:, [best]], units[seen], *mean_sizes(totals))
+    estimated = Estimator.of(totals, units)
+    interval = estimated(delta, split_nll - split_nll[:, [best]], joint=True)
     reach = simultaneous_reach(interval, seed=spec.settings.seed) * interval.se
     return Interval(interval.value, interval.value - reach, interval.value + reach)
 

@@ -27,7 +27,6 @@ from judgepanel.kernels.evaluate.pipeline import (
     evaluate_pipeline,
 )
 from judgepanel.scoring.conformal import LEVELS, labels_needed
-from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.studies import accumulate
@@ -38,7 +37,7 @@ from judgepanel.studies.common import (
     run_fields,
     splits_of,
 )
-from judgepanel.studies.compare import grid_estimates, mean_sizes
+from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.methods.ablation_result import (
     BEFORE,
@@ -222,7 +221,7 @@ def _differences(totals: Tally, units: Ints, pairs: list[tuple[int, int]]) -> In
 
     Ends are NaN from a single split.
     """
-    item_means, seen = totals.item_means()
+    item_means, _ = totals.item_means()
     first, second = (np.array(positions) for positions in zip(*pairs, strict=True))
     delta = item_means[0][:, first] - item_means[0][:, second]
     split_nll = totals.split_means[:, 0]
@@ -231,13 +230,8 @@ def _differences(totals: Tally, units: Ints, pairs: list[tuple[int, int]]) -> In
     if len(moves) < 2:
         blank = np.full(shape, np.nan)
         return Interval(delta.mean(axis=-1), blank, blank)
-    fitted = estimate(
-        delta.reshape(-1, delta.shape[-1]),
-        moves.reshape(len(moves), -1),
-        units[seen],
-        *mean_sizes(totals),
-        joint=False,
-    )
+    estimated = Estimator.of(totals, units)
+    fitted = estimated(delta.reshape(-1, delta.shape[-1]), moves.reshape(len(moves), -1))
     return Interval.of(fitted).reshape(*shape)
 
 

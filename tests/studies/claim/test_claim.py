@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgepanel.kernels.calibrate.calibration import INPUT_CLIP
-from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.studies.claim.claim import CLAIM, ClaimSpec, combine_tallies, merge, run_chunk
@@ -20,6 +19,7 @@ from judgepanel.studies.claim.claim_result import Claim, Reversal
 from judgepanel.studies.claim.maps import MAP_NAMES, apply, fitted_maps
 from judgepanel.studies.claim.steps import CODING, STEPS, codings, one_class
 from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.compare import Estimator
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import run
@@ -204,15 +204,11 @@ def test_only_one_class_coding_flatters_and_its_rows_say_so():
 def test_changes_and_differences_have_the_intervals_of_paired_means():
     spec = ClaimSpec(SETTINGS, joint=False)
     tally = combine_tallies(*(run_chunk(votes(), spec, c) for c in CLAIM.plan(spec))).steps
-    claim, (items, seen) = result(), tally.item_means()
-    items = items[0]
+    claim, items = result(), tally.item_means()[0][0]
     row, before = claim.row("honest_clipped"), claim.row("paper")
-    wanted = estimate(
+    wanted = Estimator.of(tally.in_order(), np.arange(120))(
         items[row, :-1] - items[before, :-1],
         tally.split_means[:, 0, row, :-1] - tally.split_means[:, 0, before, :-1],
-        np.flatnonzero(seen),
-        60.0,
-        60.0,
     )
     np.testing.assert_allclose(claim.change.value[row], wanted.value, **CLOSE)
     np.testing.assert_allclose(claim.change.lo[row], wanted.lo, **CLOSE)

@@ -27,7 +27,7 @@ NAMES = ("none", "temperature", "platt", "beta", "beta_free", "isotonic", "auto"
 
 
 def spec_of(**options):
-    given = {"aggregators": QUICK, "calibrators": NAMES, "settings": Settings(splits=12)}
+    given = {"aggregators": QUICK, "calibrators": NAMES, "settings": Settings(splits=20)}
     return MethodGridSpec(**{**given, **options})
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.evaluate.evaluation import evaluate_split
+from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.compare import contrasts
 from judgepanel.studies.contest.recommended import average_on
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
@@ -118,10 +118,12 @@ def test_intervals_under_damage_count_both_roles_of_an_item():
     wanted = spec(settings=Settings(splits=20))
     partial = run_chunk(votes(), wanted, Chunk(0, 0, 20))
     corruption = merge(votes(), wanted, partial)
-    n = len(corruption.scenarios)
+    scores, n = partial.scores, len(corruption.scenarios)
     place = int(corruption.of("random_evaluation")[-1])
-    weights = np.eye(2 * n)[n + place] - np.eye(2 * n)[n]
-    apart = contrasts(partial.scores, np.arange(120), weights[None], draws=DRAWS)
+    weights = np.tile(np.eye(2 * n)[n + place] - np.eye(2 * n)[n], DRAWS) / DRAWS
+    items = weights @ scores.item_means()[0][0, 0, :-1]
+    splits = scores.split_means[:, 0, 0, :-1] @ weights
+    apart = estimate(items[None], splits[:, None], np.arange(120), 60, 60)
     assert corruption.rise.value[1, place] == pytest.approx(apart.value[0])
     width = corruption.rise.hi[1, place] - corruption.rise.lo[1, place]
     assert width > 1.1 * (apart.hi[0] - apart.lo[0])
