@@ -26,6 +26,7 @@ from benchmarks.scenarios import (
     part,
 )
 from judgepanel.scoring.inference import MARGIN, estimate, verdict
+from judgepanel.scoring.roles import Sides
 
 Floats = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -55,29 +56,12 @@ class Cell:
 
 def ours(data: DataSet, n_calibration: int) -> Interval:
     """The interval on which decisions rest."""
-    fitted = estimate(
-        data.item_means[None],
-        data.split_means[:, None],
-        data.units,
-        n_calibration,
-        N_ITEMS - n_calibration,
-        sides=data.sides,
-        joint=False,
-    )
-    return float(fitted.lo[0]), float(fitted.hi[0])
+    return _estimated(data, n_calibration, data.sides)
 
 
 def roles_unknown(data: DataSet, n_calibration: int) -> Interval:
     """The same if it were not known which items calibrated."""
-    fitted = estimate(
-        data.item_means[None],
-        data.split_means[:, None],
-        data.units,
-        n_calibration,
-        N_ITEMS - n_calibration,
-        joint=False,
-    )
-    return float(fitted.lo[0]), float(fitted.hi[0])
+    return _estimated(data, n_calibration, None)
 
 
 def nadeau_bengio(data: DataSet, n_calibration: int) -> Interval:
@@ -219,6 +203,19 @@ def report(cells: Sequence[Cell], seconds: float) -> Report:
             f"Simulated in {seconds / 60:.1f} minutes.",
         ),
     )
+
+
+def _estimated(data: DataSet, n_calibration: int, sides: Sides | None) -> Interval:
+    fitted = estimate(
+        data.item_means[None],
+        data.split_means[:, None],
+        data.units,
+        n_calibration,
+        N_ITEMS - n_calibration,
+        sides=sides,
+        joint=False,
+    )
+    return float(fitted.lo[0]), float(fitted.hi[0])
 
 
 def _around(value: float, se: float, df: int) -> Interval:
