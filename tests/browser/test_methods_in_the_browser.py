@@ -32,6 +32,7 @@ from tests.browser.driver import (
     finished_methods,
     idle,
     pick,
+    settled,
     unfold,
 )
 from tests.browser.service import prepared, prepared_votes
@@ -210,6 +211,7 @@ def test_the_panel_curve_takes_an_aggregator_that_is_fitted_anew_for_every_size(
 ) -> None:
     page.goto(address(server, CURVE, analysis, aggregator="joint"))
     finished_curve(page)
+    settled(page)
     unfold(page)
     expect(page.get_by_role("combobox", name="Aggregator")).to_have_value("joint")
     page.get_by_text("How this was computed").click()
