@@ -135,7 +135,7 @@ def test_a_report_holds_what_was_computed_here_and_computes_nothing(
                 assert space.partial(STUDIES[name], votes.sha256, spec) is None
     text = markdown_text(analysis_document(report))
     assert "No recommendation has been computed" in text
-    assert markdown("top-5 costs +") in text
+    assert markdown("Under one-coin + beta, undecided: top-5 costs +") in text
 
 
 class Old:
