@@ -69,6 +69,8 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         spec = _controls(context, pipeline_of(recommendation))
     caveats = Caveats()
     drawn: list[Scope] = []
+    filter_spec = group_spec(spec, "filter")
+    filtered = stored_result(GROUP_CHANGE, context, filter_spec)
     pipeline_note(
         context,
         recommendation,
@@ -80,7 +82,6 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     )
 
     def draw(result: Scope) -> None:
-        filtered = stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))
         view = ScopeView(False, False, recommendation, filtered)
         sentence = so_far(result) + scope_answer(result, recommendation, filtered)
         answer(sentence, "keep" if safe(result) else "open")
@@ -96,9 +97,11 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         )
         drawn.append(result)
 
-    if show_result(SCOPE, context, spec, draw) and (
-        not drawn or groups(context, spec, drawn[-1], recommendation, caveats)
-    ):
+    if not show_result(SCOPE, context, spec, draw):
+        return
+    if not drawn or groups(context, spec, drawn[-1], recommendation, caveats):
+        if filtered is None and stored_result(GROUP_CHANGE, context, filter_spec) is not None:
+            st.rerun()  # The answer above can now tell what the filter changes.
         show_others(context, SCOPE_PAGE, {SCOPE.name, GROUP_CHANGE.name}, caveats=caveats)
 
 
