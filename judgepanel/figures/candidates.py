@@ -12,14 +12,17 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from judgepanel.figures.style import (
+    CHOSEN,
     CURATE_LINE,
     INCLUDE,
     NEUTRAL,
+    RECOMMENDED,
+    Look,
     add_base_rate,
     error_bars,
     escaped,
     laid_out,
-    mark_chosen,
+    mark,
 )
 from judgepanel.scoring.interval import Interval
 
@@ -28,12 +31,12 @@ Bools = NDArray[np.bool_]
 
 Standing = Literal["recommended", "taken instead", "not told apart from it", "worse", "better"]
 
-_LOOKS: dict[Standing, tuple[str, str, int]] = {
-    "recommended": (INCLUDE, "diamond", 15),
-    "taken instead": (CURATE_LINE, "square", 13),
-    "not told apart from it": (NEUTRAL, "circle-open", 11),
-    "worse": (CURATE_LINE, "circle", 9),
-    "better": (INCLUDE, "star", 11),
+_LOOKS: dict[Standing, tuple[Look, int]] = {
+    "recommended": (RECOMMENDED, 15),
+    "taken instead": (CHOSEN, 13),
+    "not told apart from it": (Look(NEUTRAL, NEUTRAL, "circle-open"), 11),
+    "worse": (Look(CURATE_LINE, CURATE_LINE, "circle"), 9),
+    "better": (Look(INCLUDE, INCLUDE, "triangle-left"), 11),
 }
 _ROW_HEIGHT = 47
 _LABEL = 29
@@ -59,7 +62,7 @@ def forest(rows: Sequence[ForestRow], null: float) -> go.Figure:
     """
     figure = go.Figure()
     places = np.arange(len(rows))
-    for standing, (colour, symbol, size) in _LOOKS.items():
+    for standing, (look, size) in _LOOKS.items():
         of = [place for place, row in enumerate(rows) if row.standing == standing]
         if not of:
             continue
@@ -69,8 +72,8 @@ def forest(rows: Sequence[ForestRow], null: float) -> go.Figure:
             y=places[of],
             mode="markers",
             name=standing,
-            marker={"color": colour, "symbol": symbol, "size": size, "line": {"width": 2}},
-            error_x=error_bars(nll, colour),
+            marker=look.marker(size),
+            error_x=error_bars(nll, look.fill),
             text=[_hover(rows[place]) for place in of],
             hovertemplate="%{text}<extra></extra>",
         )
@@ -117,12 +120,14 @@ def pareto(
     names: Sequence[str],
     *,
     chosen: tuple[float, float, str],
+    look: Look,
     null: float,
     x: str,
 ) -> go.Figure:
-    """NLL against size for points (n,); ``chosen`` is the size, NLL and name of one more point.
+    """NLL against size for points (n,), and for one that was chosen.
 
-    Points on the frontier have intervals and are joined. ``x`` is the title of the size axis.
+    ``chosen`` is its size, NLL and name, ``look`` its mark. Points on the frontier have intervals
+    and are joined. ``x`` is the title of the size axis.
     """
     best = np.flatnonzero(frontier(size, nll.value))
     best = best[np.argsort(size[best], kind="stable")]
@@ -135,7 +140,7 @@ def pareto(
         "error_y": error_bars(nll[best], INCLUDE),
     }
     figure = go.Figure()
-    for rows, name, look in (
+    for rows, name, drawn in (
         (others, "other candidates", plain),
         (best, "nothing smaller is better", joined),
     ):
@@ -145,10 +150,10 @@ def pareto(
             name=name,
             text=[escaped(names[row]) for row in rows.tolist()],
             hovertemplate="%{text}<br>%{x:.4g}: NLL %{y:.3f}<extra></extra>",
-            **look,
+            **drawn,
         )
     place, level, name = chosen
-    mark_chosen(figure, place, level, name, f"{escaped(name)}: NLL %{{y:.3f}}")
+    mark(figure, look, place, level, name, f"{escaped(name)}: NLL %{{y:.3f}}")
     ends = [float(size.min()), float(size.max())]
     add_base_rate(figure, ends, [null, null])
     laid_out(figure, x=x, y="NLL (nats per item)", height=360)

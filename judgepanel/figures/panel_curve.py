@@ -13,6 +13,7 @@ from judgepanel.figures.style import (
     INCLUDE,
     METRIC_NAMES,
     NEUTRAL,
+    RECOMMENDED,
     add_base_rate,
     error_bars,
     escaped,
@@ -116,8 +117,8 @@ def _add_recommended(
         x=[size],
         y=[float(nll.value)],
         mode="markers",
-        marker={"color": CURATE_LINE, "symbol": "star", "size": 13},
-        error_y=error_bars(Interval.stacked([nll]), CURATE_LINE) if known else None,
+        marker=RECOMMENDED.marker(15),
+        error_y=error_bars(Interval.stacked([nll]), RECOMMENDED.fill) if known else None,
         name="recommended panel",
         hovertemplate=f"recommended, {size:,} judges: %{{y:.3f}}<extra></extra>",
     )

@@ -61,6 +61,8 @@ class Look:
 ALL_JUDGES = Look(INCLUDE, INCLUDE, "circle")
 CHOSEN = Look(CURATE_FILL, CURATE_LINE, "diamond", "dash")
 """The look of a chosen panel that is smaller than all judges."""
+RECOMMENDED = Look(INCLUDE, WHITE, "star")
+"""Outlined in white, since it may lie on the mark of all judges."""
 _MARK = 11
 """Size of a highlighted point."""
 
@@ -175,19 +177,20 @@ def add_base_rate(
 
 def mark_all_judges(figure: go.Figure, x: float, y: float, name: str, hover: str) -> None:
     """Mark the point of all judges with a square, since panels may be circles."""
-    _mark(figure, Look(INCLUDE, WHITE, "square"), x, y, name, hover)
+    mark(figure, Look(INCLUDE, WHITE, "square"), x, y, name, hover)
 
 
 def mark_chosen(
     figure: go.Figure, x: float, y: float, name: str, hover: str, **place: object
 ) -> None:
-    """Mark the chosen point; ``place`` is its row, column and legend."""
-    _mark(figure, CHOSEN, x, y, name, hover, **place)
+    """Mark the chosen point; ``place`` as in :func:`mark`."""
+    mark(figure, CHOSEN, x, y, name, hover, **place)
 
 
-def _mark(
+def mark(
     figure: go.Figure, look: Look, x: float, y: float, name: str, hover: str, **place: object
 ) -> None:
+    """Mark a point with this look; ``place`` is its row, column and legend."""
     figure.add_scatter(
         x=[x],
         y=[y],

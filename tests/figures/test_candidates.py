@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgepanel.figures.candidates import frontier, pareto
+from judgepanel.figures.style import RECOMMENDED
 from judgepanel.scoring.interval import Interval
 
 points = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=12)
@@ -30,6 +31,7 @@ def test_points_on_the_frontier_are_joined_and_have_intervals():
         Interval(nll, nll - 0.1, nll + 0.1),
         ["a", "<b>", "c", "d"],
         chosen=(40.0, 0.31, "recommended panel"),
+        look=RECOMMENDED,
         null=0.69,
         x="judges",
     )
@@ -51,6 +53,7 @@ def test_costs_are_on_an_even_axis():
         Interval(nll, nll, nll),
         ["a", "b"],
         chosen=(20.5, 0.4, "recommended panel"),
+        look=RECOMMENDED,
         null=0.69,
         x="cost",
     )

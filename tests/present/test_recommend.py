@@ -5,6 +5,7 @@ from functools import cache
 from itertools import product
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from judgepanel.decision.absence import GroupAbsence
@@ -24,7 +25,9 @@ from judgepanel.present.decide.candidate_rows import (
     way_sentence,
 )
 from judgepanel.present.decide.panel_judges import (
+    NOTHING_KNOWN,
     RecommendationView,
+    judges_block,
     weights_frame,
     weights_table,
 )
@@ -167,6 +170,19 @@ def test_candidates_not_told_apart_from_the_recommended_one_are_hollow():
     assert trace.marker.symbol.endswith("-open")
     assert set(trace.x) == hollow
     assert not drawn["recommended"].marker.symbol.endswith("-open")
+
+
+def test_the_table_of_judges_explains_a_weight_below_zero():
+    votes = make_votes(3, 80, 6)
+    turned = votes.votes.copy()
+    turned[:, 0] = np.where(turned[:, 0] < 0, -1, 1 - turned[:, 0])
+    spec = RecommendSpec(Settings(splits=2), folds=2)
+    with_one = run(RECOMMEND, replace(votes, votes=turned), spec, jobs=1)
+    for outcome in (result(), with_one):
+        below = min(outcome.model.main_weights) < 0.0
+        assert below == (outcome is with_one)
+        caption = judges_block(outcome, NOTHING_KNOWN).caption
+        assert ("A weight below 0 counts a vote for the other verdict" in caption) == below
 
 
 def test_judges_are_listed_with_the_decision_the_most_accurate_first():

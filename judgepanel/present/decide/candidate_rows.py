@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from judgepanel.decision.recommend import REFERENCE
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.figures.candidates import ForestRow, Standing, forest, pareto
+from judgepanel.figures.style import CHOSEN, RECOMMENDED
 from judgepanel.kernels.aggregate.aggregation import Graded
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.candidates import EVERYONE, LEAD
@@ -127,6 +128,7 @@ def pareto_figure(result: Recommendation) -> go.Figure:
         Interval.stacked(row.nll for row in rows),
         [_row_name(row) for row in rows],
         chosen=(float(own), float(result.nll.value), name),
+        look=CHOSEN if result.instead_of else RECOMMENDED,
         null=result.null_nll,
         x="cost of an item" if priced else "number of judges",
     )

@@ -30,6 +30,10 @@ class RecommendationView:
 
 
 NOTHING_KNOWN = RecommendationView()
+_TURNED = (
+    " A weight below 0 counts a vote for the other verdict: the judge is below chance, or corrects "
+    "errors that it shares with others."
+)
 
 
 def weights_frame(result: Recommendation) -> pd.DataFrame:
@@ -93,4 +97,5 @@ def judges_block(result: Recommendation, view: RecommendationView) -> Table:
     if view.votes is not None:
         order = "by what each is worth" if view.worth else "most accurate first"
     weight = "; weight is that in the heaviest pipeline" if result.averages else ""
-    return Table(weights_table(result, view), f"Judges, {order}{weight}.", height=480)
+    turned = _TURNED if any(w < 0.0 for w in result.model.main_weights) else ""
+    return Table(weights_table(result, view), f"Judges, {order}{weight}.{turned}", height=480)
