@@ -98,20 +98,27 @@ def difference(scenario: Scenario, ballots: Ballots, one_split: Split) -> tuple[
 class DataSet:
     """Repeated splits of one data set: the input of an analysis.
 
-    ``item_means`` (N,) and ``split_means`` (S,) are of the difference; ``units`` (N,) are groups;
-    ``evaluated`` bool (S, n_items) are the items that each split scores, all others calibrate.
+    ``item_means`` (N,) and ``split_means`` (S,) are of the difference; ``groups`` (n_items,) are
+    those of all items; ``evaluated`` bool (S, n_items) are the items that each split scores, all
+    others calibrate.
     """
 
     item_means: Floats
     split_means: Floats
-    units: NDArray[np.int64]
+    groups: NDArray[np.int64]
     evaluated: NDArray[np.bool_]
     nll: float
 
     @property
+    def units(self) -> NDArray[np.int64]:
+        """Groups of the items that are scored at least once, (N,)."""
+        return self.groups[self.evaluated.any(axis=0)]
+
+    @property
     def sides(self) -> Sides:
         """Which items calibrate and which are scored."""
-        return Sides.of(~self.evaluated, self.evaluated[:, self.evaluated.any(axis=0)])
+        scored = self.evaluated[:, self.evaluated.any(axis=0)]
+        return Sides.of(~self.evaluated, scored, self.groups)
 
 
 def analyse(scenario: Scenario, ballots: Ballots, n_calibration: int) -> DataSet:
@@ -131,7 +138,7 @@ def analyse(scenario: Scenario, ballots: Ballots, n_calibration: int) -> DataSet
     return DataSet(
         item_means=sums[seen] / times[seen],
         split_means=np.array(means),
-        units=ballots.units[seen],
+        groups=ballots.units,
         evaluated=evaluated,
         nll=float(np.mean(levels)),
     )

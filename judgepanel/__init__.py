@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-ENGINE = 13
+ENGINE = 14
 """Raised whenever golden figures change; stored results of an older engine are marked."""
 
 __all__ = [

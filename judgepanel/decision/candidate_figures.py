@@ -72,10 +72,9 @@ def readings_of(
     fills in the figures that depend on a preference. ``rare`` as in :func:`grid_estimates`.
     """
     n, prefers = len(candidates), tuple(final.choices.by_preference)
-    levels = {
-        metric: level[0] for metric, level in grid_estimates(totals, units, rare=rare).items()
-    }
     estimated = Estimator.of(totals, units)
+    grid = grid_estimates(totals, estimated, rare=rare)
+    levels = {metric: level[0] for metric, level in grid.items()}
     to_reference = _against(totals, estimated, totals.reference, rare)
     delta, null = Interval.of(to_reference), float(totals.null_nll.mean())
     behind: Callable[[int], Interval] = cache(

@@ -3,18 +3,21 @@
 The estimand is the expected value, on *new* items, for panels fitted on n_cal labels. Items are a
 sample and so are calibration sets; repeated splits of one data set share both, so their spread
 alone is far too narrow. With v/N the sampling variance of the mean of the items' mean evaluation
-values (clustered on groups), s^2 the variance over splits, n_cal + n_eval = N and c = n_cal/N,
+values (clustered on groups), s_tr^2 the variance over splits of what their calibration items do to
+panels, n_cal + n_eval = N and c = n_cal/N,
 
-    s_tr^2 = max(0, s^2 - (v/N) (N/n_eval - 1) + 2 g)
-    Var    = v/N + s_tr^2/S + b + c^2/(1 - c^2) (s_tr^2 - b (1 - c)/c) + 2 g, at least v/N.
+    Var = v/N + s_tr^2/S + u + c^2/(1 - c^2) (s_tr^2 - u (1 - c)/c) + 2 g/N, at least v/N.
 
-The first line removes from the split variance the part due to drawing evaluation items; the rest is
-due to drawing calibration items. It enters once for the finite number of splits, and once because
-the items that can calibrate are a sample themselves: b = Var(b)/N is the part of single items,
-which their sample mean keeps, and the rest is due to pairs of items, which average out faster.
-g = Cov(a, b)/N is the covariance of an item's roles. Both come from :mod:`scoring.roles`, with
-0 <= b <= s_tr^2 c/(1 - c). Where it is not known which items calibrated, g = 0 and b has its upper
-limit, so that Var = v/N + s_tr^2 (1/S + n_cal/n_eval) (compare Nadeau and Bengio 2003,
+s_tr^2 enters once for the finite number of splits, and once because the items that can calibrate
+are a sample themselves: u is the part of single items, which their sample mean keeps, and the rest
+is due to pairs of items, which average out faster. g is the covariance of an item's two roles. All
+three come from :mod:`scoring.roles`, with 0 <= u <= s_tr^2 c/(1 - c). The error of u would lower
+Satterthwaite's degrees of freedom; instead the standard error grows by the ratio of the quantiles
+of Student's t, at most to what it is with u at its upper limit.
+
+Where it is not known which items calibrated, s_tr^2 is what drawing evaluation items does not
+explain of the variance s^2 of the split means, max(0, s^2 - (v/N) (N/n_eval - 1)), g = 0 and u has
+its upper limit, so that Var = v/N + s_tr^2 (1/S + n_cal/n_eval) (compare Nadeau and Bengio 2003,
 doi:10.1023/A:1024068626366, whose correction over-covers here). Panels fitted on the first n labels
 of the calibration side use n / (N - n) instead of n_cal / n_eval: there are more sets of n labels
 to draw than of n_cal. Quantiles are Student's with Satterthwaite's degrees of freedom, which
@@ -109,27 +112,34 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
         v = np.vecdot(centred, centred) * factor
     else:
         v = sampling_variance(item_means, units)
-    s2 = split_means.var(axis=0, ddof=1)
-    redraw = np.asarray(item_means.shape[1] / np.asarray(n_evaluation) - 1.0)
     odds = n_calibration / (n_evaluation if n_others is None else n_others)
     roles = _roles(item_means, split_means, sides)
-    s_tr2 = np.maximum(s2 - redraw * v - redrawn + 2.0 * roles.covariance, 0.0)
-    single = np.clip(roles.single, 0.0, odds * s_tr2)
-    pairs = odds**2 / (1.0 + 2.0 * odds) * (s_tr2 - single / odds)
+    redraw = np.where(roles.separate, 0.0, item_means.shape[1] / np.asarray(n_evaluation) - 1.0)
+    spread = np.vecdot(roles.panels, roles.panels) / (n_splits - 1)
+    s_tr2 = np.maximum(spread - redraw * v - redrawn, 0.0)
+    limit = odds * s_tr2
+    single = np.clip(roles.single, 0.0, limit)
+    pairs = odds / (1.0 + 2.0 * odds) * (limit - single)
     splits = (s_tr2 + redrawn) / n_splits + single + pairs + 2.0 * roles.covariance
     variance = v + np.maximum(splits, 0.0)
+    most = v + np.maximum(splits + limit - single - pairs, 0.0)
+    # A value of which only the limits are known has a standard error of limit / sqrt(12).
+    error = np.minimum(roles.error, limit / np.sqrt(12.0)) * (1.0 + odds) / (1.0 + 2.0 * odds)
+    terms = (v, unit_codes(units)[1] - 1), (variance - v, n_splits - 1)
+    df = satterthwaite(*terms)
+    wider = _quantile(satterthwaite(*terms, error=error)) / _quantile(df)
+    variance = np.minimum(variance * wider**2, most)
     covariance = np.zeros((0, 0))
     if joint:
         items = (centred @ centred.T) * factor
-        both = np.minimum.outer(redraw, redraw) if redraw.ndim else redraw
-        training = np.atleast_2d(np.cov(split_means, rowvar=False, ddof=1)) - both * items
+        training = roles.panels @ roles.panels.T / (n_splits - 1)
+        training -= np.minimum.outer(redraw, redraw) * items
         with np.errstate(divide="ignore", invalid="ignore"):
             reuse = 1.0 / n_splits + np.where(s_tr2 > 0.0, (single + pairs) / s_tr2, odds)
         shared = np.sqrt(np.outer(reuse, reuse))
         covariance = _with_diagonal(items + _positive_part(training) * shared, variance)
     se = np.sqrt(variance)
-    df = satterthwaite((v, unit_codes(units)[1] - 1), (variance - v, n_splits - 1))
-    reach = np.asarray(distributions.t_ppf(0.5 + LEVEL / 2.0, df)) * se
+    reach = _quantile(df) * se
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(se == 0, np.where(value == 0, 0.0, np.inf), np.abs(value) / se)
     return Estimate(
@@ -143,20 +153,17 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
     )
 
 
+def _quantile(df: Floats) -> Floats:
+    return np.asarray(distributions.t_ppf(0.5 + LEVEL / 2.0, df))
+
+
 def _roles(item_means: Floats, split_means: Floats, sides: Sides | Sequence[Sides] | None) -> Roles:
     if sides is None:
-        n = len(item_means)
-        return Roles(np.zeros(n), np.full(n, np.inf))
+        return Roles.unknown(split_means)
     if isinstance(sides, Sides):
         return sides.roles(item_means, split_means)
-    each = [
-        own.roles(item_means[[j]], split_means[:, [j]])
-        for j, own in zip(range(len(item_means)), sides, strict=True)
-    ]
-    return Roles(
-        np.concatenate([roles.covariance for roles in each]),
-        np.concatenate([roles.single for roles in each]),
-    )
+    each = zip(range(len(item_means)), sides, strict=True)
+    return Roles.joined([own.roles(item_means[[j]], split_means[:, [j]]) for j, own in each])
 
 
 def simultaneous_reach(fitted: Estimate, *, seed: int) -> float:
@@ -284,16 +291,22 @@ def _with_diagonal(matrix: Floats, diagonal: Floats) -> Floats:
     return matrix * np.outer(scale, scale)
 
 
-def satterthwaite(first: tuple[Floats, int], *others: tuple[Floats, int | float]) -> Floats:
+def satterthwaite(
+    first: tuple[Floats, int],
+    *others: tuple[Floats, int | float],
+    error: float | Floats = 0.0,
+) -> Floats:
     """Degrees of freedom of a sum of variances with their own, at most those of the first.
 
-    Satterthwaite 1946, doi:10.2307/3002019. A variance that is known has infinite ones.
+    Satterthwaite 1946, doi:10.2307/3002019. A variance that is known has infinite ones. ``error``
+    is another standard error of the sum, independent of theirs.
     """
     most = max(first[1], 1)
     terms = (first, *others)
     total = sum(variance for variance, _ in terms)
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = total**2 / sum(variance**2 / max(own, 1) for variance, own in terms)
+        squares = sum(variance**2 / max(own, 1) for variance, own in terms)
+        df = total**2 / (squares + np.square(error) / 2.0)
     return np.asarray(np.where(np.isfinite(df), np.minimum(df, most), most))
 
 

@@ -89,26 +89,30 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimator:
-    """Estimates of means over the items and splits of a tally of two splits or more.
+    """Estimates of means over the items and splits of a tally.
 
     ``units`` (n,) are the groups of its evaluated items; ``sizes`` are the mean numbers of
-    calibration and evaluation items.
+    calibration and evaluation items; ``sides`` is None for a single split, whose spread is unknown:
+    everything but the values is then NaN.
     """
 
     units: NDArray[np.int64]
     sizes: tuple[float, float]
-    sides: Sides
+    sides: Sides | None
 
     @classmethod
     def of(cls, tally: Tally, units: NDArray[np.int64]) -> Estimator:
         """Return the estimator of a tally; ``units`` (N,) are the groups of all its items."""
-        sides = Sides.of(tally.calibrated(), tally.scored())
+        several = len(tally.numbers) > 1
+        sides = Sides.of(tally.calibrated(), tally.scored(), units) if several else None
         return cls(units[tally.evaluated > 0], mean_sizes(tally), sides)
 
     def __call__(
         self, items: Floats, splits: Floats, *, redrawn: float | Floats = 0.0, joint: bool = False
     ) -> Estimate:
         """Return estimates from values by item (m, n) and by split (S, m), as :func:`estimate`."""
+        if self.sides is None:
+            return Estimate.of_one_split(items.mean(axis=1))
         return estimate(
             items,
             splits,
@@ -121,15 +125,14 @@ class Estimator:
 
 
 def grid_estimates(
-    tally: Tally, units: NDArray[np.int64], *, rare: bool = False
+    tally: Tally, estimated: Estimator, *, rare: bool = False
 ) -> dict[str, Interval]:
     """Return levels (C, A + 1) of every metric.
 
-    With a single split the spread is unknown and ends are NaN. If wrong decisions are ``rare``,
-    intervals of NLL allow for one more (:mod:`scoring.rare_errors`).
+    If wrong decisions are ``rare``, intervals of NLL allow for one more
+    (:mod:`scoring.rare_errors`).
     """
-    item_means, seen = tally.item_means()
-    estimated = Estimator.of(tally, units) if len(tally.numbers) > 1 else None
+    item_means, _ = tally.item_means()
     estimates: dict[str, Interval] = {}
     for m, metric in enumerate(METRICS):
         split_means, unit = tally.split_means[:, m], UNITS[metric]
@@ -137,16 +140,12 @@ def grid_estimates(
             lo, hi = np.quantile(split_means, (0.025, 0.975), axis=0)
             estimates[metric] = Interval(split_means.mean(axis=0), lo, hi, unit=unit)
             continue
-        if estimated is None:
-            means = [item_means[m, c].mean(axis=-1) for c in range(split_means.shape[1])]
-            estimates[metric] = Interval.alone(np.array(means), unit)
-            continue
         levels = []
         for c in range(split_means.shape[1]):
             items = item_means[m, c]
             level = estimated(items, split_means[:, c])
             if rare and metric == "nll":
-                level = allow_level(level, one_more_error(items, units[seen]))
+                level = allow_level(level, one_more_error(items, estimated.units))
             levels.append(Interval.of(level, unit))
         estimates[metric] = Interval.stacked(levels).clip(*RANGES[metric])
     return estimates
@@ -159,7 +158,7 @@ def arm_name(k: int) -> str:
 
 def comparisons(
     tally: Tally,
-    units: NDArray[np.int64],
+    estimated: Estimator,
     calibrators: tuple[str, ...],
     sizes: NDArray[np.int64],
     seed: int,
@@ -173,7 +172,6 @@ def comparisons(
     if len(tally.numbers) < 2:
         return ()
     item_means, _ = tally.item_means()
-    estimated = Estimator.of(tally, units)
     results: list[Comparison] = []
     for c, calibrator in enumerate(calibrators):
         nll = item_means[0, c]
@@ -258,7 +256,7 @@ def mean_sizes(tally: Tally) -> tuple[float, float]:
 
 def contrasts(
     tally: Tally,
-    units: NDArray[np.int64],
+    estimated: Estimator,
     weights: Floats,
     *,
     metric: str = "nll",
@@ -269,8 +267,7 @@ def contrasts(
 
     With ``draws`` > 1 the arms are ``draws`` sets of A, each with its own random draw in that
     split: values are means over the sets, and their variation within splits gives the part of the
-    spread over splits that is due to the draws. With a single split the spread is unknown:
-    everything but the values is NaN.
+    spread over splits that is due to the draws.
     """
     m = ITEM_METRICS.index(metric)
     item_means, _ = tally.item_means()
@@ -278,12 +275,8 @@ def contrasts(
     per_split = tally.split_means[:, m, pipeline, :-1]
     per_draw = per_split.reshape(len(per_split), draws, -1) @ weights.T
     splits = per_draw.mean(axis=1)
-    if len(splits) < 2:
-        return Estimate.of_one_split(items.mean(axis=1))
-    within = (
-        per_draw.var(axis=1, ddof=1).mean(axis=0) / draws if draws > 1 else np.zeros(len(items))
-    )
-    return Estimator.of(tally, units)(items, splits, redrawn=within, joint=True)
+    within = per_draw.var(axis=1, ddof=1).mean(axis=0) / draws if draws > 1 else 0.0
+    return estimated(items, splits, redrawn=within, joint=True)
 
 
 def band(fitted: Estimate, seed: int) -> tuple[Floats, Floats]:

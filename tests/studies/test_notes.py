@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from judgepanel.scoring.rare_errors import FEW_ERRORS, one_more_error
-from judgepanel.studies.compare import grid_estimates
+from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.notes import errs_rarely, few_errors, few_labels, n_errors
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec, run_chunk
@@ -92,9 +92,8 @@ def test_panels_with_enough_wrong_decisions_keep_every_bit():
     assert not errs_rarely(prepare(votes_with(FEW_ERRORS), settings))
     spec = PanelCurveSpec(settings, calibrators=("temperature",))
     tally = run_chunk(votes, spec, Chunk(0, 0, 3)).in_order()
-    plain, rare = (
-        grid_estimates(tally, prepared.ballots.units, rare=rare)["nll"] for rare in (False, True)
-    )
+    estimated = Estimator.of(tally, prepared.ballots.units)
+    plain, rare = (grid_estimates(tally, estimated, rare=rare)["nll"] for rare in (False, True))
     items = tally.item_means()[0][0, 0]
     enough = one_more_error(items, prepared.ballots.units) == 0.0
     assert enough.any()

@@ -240,7 +240,7 @@ def budget_estimates(
     """
     n_c, n_p, n_b = n_calibrators, n_panels, len(calibrated)
     labels = calibrated.sum(axis=2).mean(axis=1)
-    sides = [Sides.of(inside, tally.scored()) for inside in calibrated]
+    sides = [Sides.of(inside, tally.scored(), units) for inside in calibrated]
     item_means, seen = tally.item_means()
     items = item_means[0, :, :-1].reshape(n_c, n_p, n_b, -1)
     splits = tally.split_means[:, 0, :, :-1].reshape(-1, n_c, n_p, n_b)

@@ -265,10 +265,9 @@ def _estimates(
 
 def _levels_and_changes(tally: Tally, units: Ints, before: list[int]) -> dict[str, Any]:
     """Levels and differences (C, A); ``before[c]`` is the row that row c changes, or -1."""
-    n = tally.n_arms
-    levels = grid_estimates(tally, units)
+    n, estimated = tally.n_arms, Estimator.of(tally, units)
+    levels = grid_estimates(tally, estimated)
     item_means, _ = tally.item_means()
-    estimated = Estimator.of(tally, units)
     items, splits = item_means[0, :, :n], tally.split_means[:, 0, :, :n]
     unknown = Interval.full(n, np.nan)
 

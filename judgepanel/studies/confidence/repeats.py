@@ -135,7 +135,7 @@ def repeats(
         "seen": seen,
         "units": ballots.units[seen],
         "n_calibration": float(n_calibration.mean()),
-        "sides": Sides.of(~evaluated, evaluated[:, seen]),
+        "sides": Sides.of(~evaluated, evaluated[:, seen], ballots.units),
         "signs": ballots.signs[rows].astype(np.float64),
         "symmetric": ballots.symmetric,
     }

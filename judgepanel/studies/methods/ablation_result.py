@@ -201,13 +201,12 @@ def combine_sets(left: SetTally, right: SetTally) -> SetTally:
     )
 
 
-def set_estimates(sets: SetTally, units: Ints, tally: Tally) -> dict[str, Any]:
+def set_estimates(sets: SetTally, estimated: Estimator, tally: Tally) -> dict[str, Any]:
     """Fields ``coverage`` and ``size``, intervals (L, C), and ``shares`` (L, C, 4).
 
     Intervals are for new items (docs/inference.md), NaN from a single split.
     """
     seen = tally.evaluated > 0
-    estimated = Estimator.of(tally, units)
     items = sets.item_sums[..., seen] / (_WHOLE * tally.evaluated[seen])
     splits = sets.split_sums / (_WHOLE * tally.n_evaluation[:, None, None, None])
     shares = items.mean(axis=-1)[..., :_COVERED]
@@ -215,15 +214,11 @@ def set_estimates(sets: SetTally, units: Ints, tally: Tally) -> dict[str, Any]:
     def measured(weight: Floats, unit: Unit) -> Interval:
         per_item = np.einsum("lckn,k->lcn", items, weight)
         per_split = splits @ weight
-        unknown = np.full(per_item.shape[:2], np.nan)
-        figure = Interval(per_item.mean(axis=-1), unknown, unknown, unit=unit)
-        if len(splits) < 2:
-            return figure
         fitted = estimated(
             per_item.reshape(-1, per_item.shape[-1]), per_split.reshape(len(splits), -1)
         )
-        lo, hi = (end.reshape(figure.shape) for end in (fitted.lo, fitted.hi))
-        return replace(figure, lo=lo, hi=hi).clip(0.0, weight.max())
+        figure = Interval.of(fitted, unit).reshape(*per_item.shape[:2])
+        return figure.clip(0.0, weight.max())
 
     return {
         "coverage": measured(np.array([0, 0, 0, 0, 1.0]), "share"),

@@ -34,7 +34,7 @@ from judgepanel.studies.common import (
     run_fields,
     splits_of,
 )
-from judgepanel.studies.compare import arm_name, grid_estimates
+from judgepanel.studies.compare import Estimator, arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.results import SplitResult, long_frame
@@ -223,7 +223,8 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
     prepared = prepare(votes, spec.settings)
     totals = partial.scores.in_order()
     rho = partial.rho[np.argsort(partial.numbers, kind="stable")]
-    levels = grid_estimates(totals, prepared.ballots.units, rare=errs_rarely(prepared))
+    estimated = Estimator.of(totals, prepared.ballots.units)
+    levels = grid_estimates(totals, estimated, rare=errs_rarely(prepared))
     rho_lo, rho_hi = np.quantile(rho, (0.025, 0.975), axis=0)
     logit, shape, taken = _shapes(prepared, spec)
     return CalibratorDesign(

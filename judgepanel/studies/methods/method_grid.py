@@ -214,10 +214,11 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
     ballots, totals = prepared.ballots, partial.in_order()
     pipelines = spec.pipelines(symmetric=ballots.symmetric)
     shape = (len(pipelines.calibrators), len(pipelines.aggregators))
-    levels = grid_estimates(totals, ballots.units)
+    estimated = Estimator.of(totals, ballots.units)
+    levels = grid_estimates(totals, estimated)
     cells = {metric: level[0, :-1].reshape(*shape).transposed() for metric, level in levels.items()}
     best = int(levels["nll"].value[0, :-1].argmin())
-    delta = _against(totals, ballots.units, best, spec).reshape(*shape).transposed()
+    delta = _against(totals, estimated, best, spec).reshape(*shape).transposed()
     share = np.bincount(totals.chosen[:, 0], minlength=totals.n_arms) / len(totals.numbers)
     return MethodGrid(
         aggregators=pipelines.aggregators,
@@ -241,7 +242,7 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
     )
 
 
-def _against(totals: Tally, units: NDArray[np.int64], best: int, spec: MethodGridSpec) -> Interval:
+def _against(totals: Tally, estimated: Estimator, best: int, spec: MethodGridSpec) -> Interval:
     """NLL differences (n_cells,) from the best cell with a simultaneous band.
 
     The band is two-sided and taken around the observed best cell, as in multiple comparisons with
@@ -250,9 +251,6 @@ def _against(totals: Tally, units: NDArray[np.int64], best: int, spec: MethodGri
     item_means, _ = totals.item_means()
     nll, split_nll = item_means[0, 0, :-1], totals.split_means[:, 0, 0, :-1]
     delta = nll - nll[best]
-    if len(split_nll) < 2:
-        return Interval.alone(delta.mean(axis=1))
-    estimated = Estimator.of(totals, units)
     interval = estimated(delta, split_nll - split_nll[:, [best]], joint=True)
     reach = simultaneous_reach(interval, seed=spec.settings.seed) * interval.se
     return Interval(interval.value, interval.value - reach, interval.value + reach)

@@ -187,7 +187,8 @@ def merge(
     """Return intervals from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots, totals, sets = prepared.ballots, partial.scores.in_order(), partial.sets.in_order()
-    levels = grid_estimates(totals, ballots.units)
+    estimated = Estimator.of(totals, ballots.units)
+    levels = grid_estimates(totals, estimated)
     pairs = [(STEPS.index(step), STEPS.index(BEFORE[step])) for step in STEPS]
     behind = [(STEPS.index("1-3"), STEPS.index("1+3"))]
     run = run_fields(prepared, spec.settings, totals)
@@ -202,10 +203,10 @@ def merge(
         brier=levels["brier"][:, :-1],
         accuracy=levels["accuracy"][:, :-1],
         ece=levels["ece"][:, :-1],
-        delta=_differences(totals, ballots.units, pairs),
-        residual_delta=_differences(totals, ballots.units, behind)[:, 0],
+        delta=_differences(totals, estimated, pairs),
+        residual_delta=_differences(totals, estimated, behind)[:, 0],
         levels=LEVELS,
-        **set_estimates(sets, ballots.units, totals),
+        **set_estimates(sets, estimated, totals),
         n_slice=float(sets.n_slice.mean()),
         null_nll=float(totals.null_nll.mean()),
         constant_nll=totals.constant_nll.mean(axis=0),
@@ -216,21 +217,14 @@ def merge(
     )
 
 
-def _differences(totals: Tally, units: Ints, pairs: list[tuple[int, int]]) -> Interval:
-    """NLL(first) - NLL(second) of every panel and pair of steps, (n_panels, n_pairs).
-
-    Ends are NaN from a single split.
-    """
+def _differences(totals: Tally, estimated: Estimator, pairs: list[tuple[int, int]]) -> Interval:
+    """NLL(first) - NLL(second) of every panel and pair of steps, (n_panels, n_pairs)."""
     item_means, _ = totals.item_means()
     first, second = (np.array(positions) for positions in zip(*pairs, strict=True))
     delta = item_means[0][:, first] - item_means[0][:, second]
     split_nll = totals.split_means[:, 0]
     moves = split_nll[:, :, first] - split_nll[:, :, second]
     shape = delta.shape[:2]
-    if len(moves) < 2:
-        blank = np.full(shape, np.nan)
-        return Interval(delta.mean(axis=-1), blank, blank)
-    estimated = Estimator.of(totals, units)
     fitted = estimated(delta.reshape(-1, delta.shape[-1]), moves.reshape(len(moves), -1))
     return Interval.of(fitted).reshape(*shape)
 

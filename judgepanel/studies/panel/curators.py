@@ -278,13 +278,14 @@ def curator_figures(
     Ends are NaN from a single split. ``comparable``: the NLLs of choice and score use the same
     aggregator; otherwise their difference is meaningless and NaN.
     """
-    table = {metric: level[0] for metric, level in grid_estimates(tally, units).items()}
+    estimated = Estimator.of(tally, units)
+    table = {metric: level[0] for metric, level in grid_estimates(tally, estimated).items()}
     nll, best = table["nll"], tally.chosen[:, 0]
     rows = np.arange(len(best))
     all_sizes = np.concatenate([sizes, sizes[rows, best][:, None]], axis=1)
     saw = np.concatenate([tally.chosen_on[:, 0], tally.chosen_on[rows, 0, best][:, None]], axis=1)
     optimism = tally.split_means[:, 0, 0] - saw
-    delta, band, p, same = _gaps(tally, units, nll.value, seed)
+    delta, band, p, same = _gaps(tally, estimated, seed)
     shares = np.append(np.bincount(best, minlength=len(curators)) / len(best), 1.0)
     null, margin = float(tally.null_nll.mean()), MARGIN * float(nll.value[0])
     named = [(curator.name, curator.title, curator.deployable) for curator in curators]
@@ -327,7 +328,7 @@ def curator_figures(
 
 
 def _gaps(
-    tally: Tally, units: Ints, nll: Floats, seed: int
+    tally: Tally, estimated: Estimator, seed: int
 ) -> tuple[Interval, Interval, Floats, Bools]:
     """Differences from all judges (A + 1,), their joint band, p, and the mask of ties.
 
@@ -336,13 +337,9 @@ def _gaps(
     means, _ = tally.item_means()
     items = means[0, 0] - means[0, 0, tally.reference]
     same = np.asarray(~items.any(axis=1))
-    if len(tally.numbers) < 2:
-        none = np.full(len(same), np.nan)
-        delta = Interval(nll - nll[0], none, none)
-        return delta, delta, none, same
     splits = tally.split_means[:, 0, 0]
     splits = splits - splits[:, [tally.reference]]
-    gaps = Estimator.of(tally, units)(items, splits, joint=True)
+    gaps = estimated(items, splits, joint=True)
     reach = simultaneous_reach(gaps, seed=seed) * gaps.se
     ends = np.array([gaps.lo, gaps.hi, gaps.value - reach, gaps.value + reach, gaps.p])
     lo, hi, low, high, p = np.where(same, np.nan, ends)

@@ -40,7 +40,7 @@ from judgepanel.studies.common import (
     run_fields,
     splits_of,
 )
-from judgepanel.studies.compare import Comparison, comparisons, grid_estimates
+from judgepanel.studies.compare import Comparison, Estimator, comparisons, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.one_thread import ahead
@@ -263,7 +263,8 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
     totals = partial.in_order()
     ks = spec.panel_sizes(prepared.ballots.n_judges)
     rare = errs_rarely(prepared)
-    levels = grid_estimates(totals, prepared.ballots.units, rare=rare)
+    estimated = Estimator.of(totals, prepared.ballots.units)
+    levels = grid_estimates(totals, estimated, rare=rare)
     correct, voted = counts(prepared.ballots, np.arange(prepared.ballots.n_items))
     mean = posterior_mean(correct, voted)
     order = np.argsort(-ranking_key(correct, voted, spec.ranking), kind="stable")
@@ -278,7 +279,7 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
         null_nll=float(totals.null_nll.mean()),
         constant_nll=totals.constant_nll.mean(axis=0),
         comparisons=comparisons(
-            totals, prepared.ballots.units, spec.calibrators, ks, spec.settings.seed, rare=rare
+            totals, estimated, spec.calibrators, ks, spec.settings.seed, rare=rare
         ),
         positions=against_position(
             prepared,

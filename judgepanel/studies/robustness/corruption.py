@@ -37,7 +37,7 @@ from judgepanel.studies.common import (
     run_fields,
     splits_of,
 )
-from judgepanel.studies.compare import RANGES, band, contrasts
+from judgepanel.studies.compare import RANGES, Estimator, band, contrasts
 from judgepanel.studies.contest.compared import COMPARED
 from judgepanel.studies.contest.recommended import (
     AVERAGE,
@@ -244,7 +244,7 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
         panels=sizes,
         **_estimates(
             totals,
-            ballots.units,
+            Estimator.of(totals, ballots.units),
             names,
             shape,
             seed=spec.settings.seed,
@@ -272,7 +272,7 @@ def _warnings(
 
 def _estimates(
     tallies: Tally,
-    units: Ints,
+    estimated: Estimator,
     names: tuple[str, ...],
     shape: tuple[int, int],
     *,
@@ -285,14 +285,14 @@ def _estimates(
 
     def measured(weights: Floats, metric: str, unit: Unit) -> Interval:
         rows = weights.reshape(-1, n_p * n)
-        estimates = contrasts(tallies, units, rows, metric=metric, draws=DRAWS)
+        estimates = contrasts(tallies, estimated, rows, metric=metric, draws=DRAWS)
         return Interval.of(estimates, unit).reshape(len(weights), n)
 
     gaps = rise[:-1] - rise[-1:]
     bands = [
         [Interval.full(1, 0.0)]
         + [
-            _band(tallies, units, gaps[p, places], seed=seed)
+            _band(tallies, estimated, gaps[p, places], seed=seed)
             for scenario in SCENARIOS
             if len(places := np.flatnonzero(np.array(names) == scenario))
         ]
@@ -312,8 +312,8 @@ def _estimates(
     }
 
 
-def _band(tallies: Tally, units: Ints, weights: Floats, *, seed: int) -> Interval:
-    fitted = contrasts(tallies, units, weights, draws=DRAWS)
+def _band(tallies: Tally, estimated: Estimator, weights: Floats, *, seed: int) -> Interval:
+    fitted = contrasts(tallies, estimated, weights, draws=DRAWS)
     return Interval(fitted.value, *band(fitted, seed))
 
 

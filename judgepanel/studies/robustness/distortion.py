@@ -32,7 +32,7 @@ from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
-from judgepanel.studies.compare import RANGES, contrasts
+from judgepanel.studies.compare import RANGES, Estimator, contrasts
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.results import SplitResult, long_frame
@@ -289,11 +289,11 @@ def merge(votes: VoteMatrix, spec: DistortionSpec, partial: Tally) -> Distortion
     """Return levels, changes and outcomes from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots, totals = prepared.ballots, partial.in_order()
-    identity = np.eye(len(ROWS))
+    estimated, identity = Estimator.of(totals, ballots.units), np.eye(len(ROWS))
 
     def estimates(weights: Floats, metric: str = "nll") -> list[Estimate]:
         return [
-            contrasts(totals, ballots.units, weights, metric=metric, pipeline=c, draws=DRAWS)
+            contrasts(totals, estimated, weights, metric=metric, pipeline=c, draws=DRAWS)
             for c in range(len(spec.calibrators))
         ]
 

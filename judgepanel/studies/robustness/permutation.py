@@ -23,7 +23,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import check_known, fields_of_run
-from judgepanel.studies.compare import grid_estimates
+from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contest.recommended import (
     AVERAGE,
     PanelAggregator,
@@ -227,7 +227,9 @@ def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -
     real, order = order[partial.numbers[order] == 0], order[partial.numbers[order] > 0]
     nll, constant = Interval.full((), np.nan), float("nan")
     if partial.real is not None:
-        level = grid_estimates(partial.real.in_order(), prepared.ballots.units)["nll"][0, 0]
+        tally = partial.real.in_order()
+        estimated = Estimator.of(tally, prepared.ballots.units)
+        level = grid_estimates(tally, estimated)["nll"][0, 0]
         nll = replace(level, value=partial.nll[real][0])
         constant = float(partial.real.constant_nll.mean())
     return Permutation(

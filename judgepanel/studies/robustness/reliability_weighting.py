@@ -30,7 +30,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_known, run_fields, splits_of
-from judgepanel.studies.compare import RANGES, band, contrasts
+from judgepanel.studies.compare import RANGES, Estimator, band, contrasts
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.results import SplitResult, long_frame
@@ -256,9 +256,9 @@ def merge(
     prepared = prepare(votes, spec.settings)
     ballots, totals = prepared.ballots, partial.in_order()
     result, left_out = _signals(prepared, spec)
-    identity = np.eye(len(result) + 1)
-    level = contrasts(totals, ballots.units, identity)
-    effect = contrasts(totals, ballots.units, identity[1:] - identity[:1])
+    estimated, identity = Estimator.of(totals, ballots.units), np.eye(len(result) + 1)
+    level = contrasts(totals, estimated, identity)
+    effect = contrasts(totals, estimated, identity[1:] - identity[:1])
     base = float(level.value[0])
     return ReliabilityWeighting(
         calibrator=spec.calibrator,
