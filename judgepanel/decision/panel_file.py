@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
 
 from judgepanel import ENGINE, __version__
 from judgepanel.decision.panel_blocks import (
@@ -51,6 +52,16 @@ _OLDER: Mapping[int, tuple[str, ...]] = MappingProxyType(
 _PARTS = ("aggregator", "calibrator")
 """Parts of a member, each tagged by its kind."""
 _LARGEST = 1e12
+_MOST_BYTES = 64 << 20
+_MOST_ENTRIES, _MOST_VALUES = 100_000, 1_000_000
+"""Entries of one list, and of all lists of a file together."""
+_Validator = extend(
+    Draft202012Validator,
+    # JSON Schema takes 2.0 for an integer; as an index or a count it would fail later.
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    ),
+)
 _PICKED = " It was picked among many candidates, for which these figures do not allow."
 
 
@@ -160,9 +171,15 @@ def load_panel(text: str | bytes, *, name: str | None = None) -> PanelFile:
     Raises
     ------
     InputError
-        Not JSON, not a panel, an unknown version, kind or key, a duplicate key, or inconsistent
-        numbers.
+        Not JSON, not a panel, too large, an unknown version, kind or key, a duplicate key, or
+        inconsistent numbers.
     """
+    if len(text) > _MOST_BYTES:
+        raise InputError(
+            f"a panel file of {len(text) >> 20:,} MB",
+            file=name,
+            allowed=f"at most {_MOST_BYTES >> 20} MB, far more than judgepanel writes",
+        )
     try:
         content = json.loads(
             text,
@@ -180,6 +197,7 @@ def load_panel(text: str | bytes, *, name: str | None = None) -> PanelFile:
         raise InputError(
             "not a panel file", file=name, allowed="a panel.json written by judgepanel"
         )
+    _check_counts(content, name)
     content = _migrated(content, name)
     if content.get("version") != VERSION:
         raise InputError(
@@ -242,12 +260,28 @@ def _with_members(content: dict[str, Any], version: int, name: str | None) -> di
     return {**rest, "members": [{"weight": 1.0, "columns": columns, **parts}]}
 
 
+def _check_counts(content: dict[str, Any], name: str | None) -> None:
+    """Refuse lists of more entries than a panel has, before each is checked."""
+    total, waiting = 0, [content]
+    while waiting:
+        value = waiting.pop()
+        inner = list(value.values() if isinstance(value, dict) else value)
+        total += len(inner)
+        if len(inner) > _MOST_ENTRIES or total > _MOST_VALUES:
+            raise InputError(
+                "a panel file with too many entries",
+                file=name,
+                allowed=f"at most {_MOST_ENTRIES:,} in a list and {_MOST_VALUES:,} in all",
+            )
+        waiting += [entry for entry in inner if isinstance(entry, dict | list)]
+
+
 def _validate(content: dict[str, Any], name: str | None) -> None:
     members = content.get("members")
     for member in members if isinstance(members, list) else []:
         for part in _PARTS if isinstance(member, dict) else ():
             _check_kind(member, part, name)
-    errors = sorted(Draft202012Validator(schema()).iter_errors(content), key=lambda e: e.json_path)
+    errors = sorted(_Validator(schema()).iter_errors(content), key=lambda e: e.json_path)
     if errors:
         worst = _inner(errors[0])
         raise InputError(

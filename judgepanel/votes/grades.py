@@ -325,7 +325,7 @@ def _fits(scale: Scale, values: Floats, task: Task) -> bool:
     if scale is PROBABILITIES:
         inside = (values > 0.0) & (values < 1.0)
         within = bool((values >= 0.0).all() and (values <= 1.0).all())
-        return within and inside.mean() > 0.5 and bool((values[inside] != 0.5).any())
+        return within and bool(inside.mean() > 0.5 and (values[inside] != 0.5).any())
     sides = min(int((distinct_values > 0.0).sum()), int((distinct_values < 0.0).sum()))
     return task == "pairwise" and sides > 1
 

@@ -236,6 +236,9 @@ BROKEN = {
         lambda content: json.dumps(content)[:-1] + ', "prior": 0.1}',
         ["'prior' is given twice"],
     ),
+    "a fraction for an index": (member(columns=[0.0, 1.0]), ["0.0 is not of type 'integer'"]),
+    "too many rows": (changed(warnings=["x"] * 100_001), ["too many entries", "100,000 in a list"]),
+    "too large": (changed(warnings=["x" * (64 << 20)]), ["64 MB", "far more than judgepanel"]),
     "deep": (lambda _: "[" * 100_000, ["cannot be read as JSON"]),
 }
 
