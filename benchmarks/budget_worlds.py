@@ -26,8 +26,7 @@ from judgepanel.studies.budget.label_budget_result import NEXT, LabelBudget
 from judgepanel.studies.budget.readings import read
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
-from judgepanel.votes.simulate import simulate
-from judgepanel.votes.simulation_spec import SimulationSpec
+from judgepanel.votes.simulate import SimulationSpec, simulate
 
 Floats = NDArray[np.float64]
 

@@ -30,8 +30,7 @@ from judgepanel.studies.contest.compete import Terms, compete
 from judgepanel.studies.panel.curator import Rules, known_judges
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import VoteMatrix
-from judgepanel.votes.simulate import simulate
-from judgepanel.votes.simulation_spec import SimulationSpec
+from judgepanel.votes.simulate import SimulationSpec, simulate
 
 Floats = NDArray[np.float64]
 

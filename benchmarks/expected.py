@@ -13,8 +13,7 @@ from judgepanel.decision.recommend_spec import RecommendSpec
 from judgepanel.studies.runner import run as compute
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-from judgepanel.votes.simulate import simulate
-from judgepanel.votes.simulation_spec import SimulationSpec
+from judgepanel.votes.simulate import SimulationSpec, simulate
 
 SPLITS = 20
 LEAST = 0.93

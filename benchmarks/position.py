@@ -18,8 +18,7 @@ from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run as run_study
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-from judgepanel.votes.simulate import simulate
-from judgepanel.votes.simulation_spec import SimulationSpec
+from judgepanel.votes.simulate import SimulationSpec, simulate
 
 PREVALENCES = (0.02, 0.05, 0.10)
 N_ITEMS, N_JUDGES, N_SPLITS = 200, 5, 4

@@ -1,7 +1,8 @@
 """Reading large files: until the columns can be shown, and until votes can be analysed.
 
-A preview reads the file in a process of its own, as an upload is read, and guesses every column's
-role. Loading reads it in this process, as the library and the command line do.
+A preview is what Start asks for: a process of its own reads the file, guesses every column's role,
+and builds and checks the votes. Loading reads it in this process, as the library and the command
+line do.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ import numpy as np
 
 from benchmarks.process import MIB, answer, job_text, measured, peak_bytes
 from benchmarks.report import Report, Table, cores, say
-from judgepanel.votes.load import load_votes, map_columns
-from judgepanel.votes.sandbox import open_sandboxed
+from judgepanel.intake.answer import Ask
+from judgepanel.intake.process import read_apart
+from judgepanel.votes.load import load_votes
 
 ROUNDS = 3
 PREVIEW_SECONDS, PREVIEW_MIB, LONG_SECONDS = 3.0, 1024.0, 15.0
@@ -55,9 +57,8 @@ def here(job: Job) -> Cost:
     data = path.read_bytes() if job.preview else b""
     started, cpu = time.perf_counter(), _cpu()
     if job.preview:
-        table = open_sandboxed(data, path.name)
-        map_columns(table, need_label=False)
-        shape = (table.n_rows, len(table.columns))
+        preview = read_apart(Ask(path.name, len(data), need_labels=False), data).preview
+        shape = (0, 0) if preview is None else (preview.n_rows, preview.n_columns)
     else:
         votes = load_votes(path, task="pairwise").votes
         shape = (votes.n_items, votes.n_judges)

@@ -11,8 +11,7 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.roles import Sides
 from judgepanel.scoring.splits import Split, split
-from judgepanel.votes.simulate import simulate
-from judgepanel.votes.simulation_spec import SimulationSpec
+from judgepanel.votes.simulate import SimulationSpec, simulate
 
 Floats = NDArray[np.float64]
 

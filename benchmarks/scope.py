@@ -24,8 +24,7 @@ from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.samples import find_sample
-from judgepanel.votes.simulate import Simulated, simulate, simulate_with_truth
-from judgepanel.votes.simulation_spec import SimulationSpec
+from judgepanel.votes.simulate import Simulated, SimulationSpec, simulate, simulate_with_truth
 
 N_PANELS = 100
 FIRST_SEED = 1_000

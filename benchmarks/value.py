@@ -23,8 +23,7 @@ from judgepanel.studies.runner import run as run_study
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.studies.value.value import VALUE, ValueSpec
 from judgepanel.studies.value.value_result import Value
-from judgepanel.votes.simulate import simulate
-from judgepanel.votes.simulation_spec import SimulationSpec
+from judgepanel.votes.simulate import SimulationSpec, simulate
 
 Floats = NDArray[np.float64]
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from judgepanel.api.votes import from_frame as from_frame
     from judgepanel.api.votes import inspect as inspect
     from judgepanel.api.votes import load as load
+    from judgepanel.votes.choices import Thresholds as Thresholds
     from judgepanel.votes.errors import InputError as InputError
-    from judgepanel.votes.grades import Thresholds as Thresholds
 
 __version__ = "0.1.0"
 
@@ -74,6 +74,6 @@ __getattr__, __dir__ = lazy_names(
         "api.studies": ("StudyResult", "curve", "study"),
         "api.votes": ("DataWarning", "Inspection", "Votes", "from_frame", "inspect", "load"),
         "votes.errors": ("InputError",),
-        "votes.grades": ("Thresholds",),
+        "votes.choices": ("Thresholds",),
     },
 )

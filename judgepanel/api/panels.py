@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +15,7 @@ import plotly.graph_objects as go
 from judgepanel.api.running import Workers, run_study, spec_from
 from judgepanel.api.show import blocks_html, on_white
 from judgepanel.api.studies import StudyResult
-from judgepanel.api.votes import AnyVotes, DataWarning, Source, Votes, as_votes
+from judgepanel.api.votes import AnyVotes, DataWarning, Source, Votes, as_votes, read_source
 from judgepanel.decision import panel_file
 from judgepanel.decision.panel_file import PanelFile, export_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
@@ -31,13 +30,10 @@ from judgepanel.render.html import html_text
 from judgepanel.render.markdown import markdown_text
 from judgepanel.studies.judges.judge_table import JudgeTable, share_right
 from judgepanel.studies.runner import AUTO
-from judgepanel.votes import InputError, VoteMatrix, load_votes
+from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import item_checks
-from judgepanel.votes.files import text_of
-from judgepanel.votes.from_frame import read_frame
-from judgepanel.votes.grades import GivenThresholds
-from judgepanel.votes.table import RawTable
-from judgepanel.votes.transcripts import transcribed
+from judgepanel.votes.choices import OPTIONS
+from judgepanel.votes.formats import text_of
 from judgepanel.words.commands import recommend_command
 from judgepanel.words.numbers import counted, with_interval
 from judgepanel.words.output import check_output, write_whole
@@ -47,6 +43,7 @@ from judgepanel.words.text import printable
 
 DOCUMENTS = (".html", ".md")
 """Endings of files that hold a report: with figures, or words only."""
+_BESIDE = {"roles", "labels", "judge_table"}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -119,14 +116,7 @@ class Panel:
     def score(
         self,
         votes: pd.DataFrame | AnyVotes | Source,
-        *,
-        label: str | None = None,
-        item_id: str | None = None,
-        features: Sequence[str] = (),
-        groups: str | None = None,
-        judges: Sequence[str] = (),
-        ignore: Sequence[str] = (),
-        thresholds: GivenThresholds = None,
+        **columns: Any,
     ) -> pd.DataFrame:
         """Probabilities of new items; labels are not needed.
 
@@ -134,9 +124,9 @@ class Panel:
         ----------
         votes : DataFrame, Votes, VoteMatrix, str or Path
             Votes of the panel's judges on new items, as :func:`from_frame` and :func:`load` take.
-        label, item_id, features, groups, judges, ignore, thresholds : optional
-            Columns of a frame or a file, and where scores are cut, as in :func:`from_frame`. The
-            panel cuts the grades of its own judges where it cut them before.
+        **columns : optional
+            What the columns of a frame or a file are, where scores are cut and what words mean, as
+            in :func:`load`. The panel cuts the grades of its own judges where it cut them before.
 
         Returns
         -------
@@ -155,24 +145,11 @@ class Panel:
         if isinstance(votes, Votes | VoteMatrix):
             scored, notes = self.scored(as_votes(votes).matrix), ()
         else:
-            source: RawTable | Source
-            if isinstance(votes, pd.DataFrame):
-                # The frame's features are already named in this table.
-                source, features = transcribed(read_frame(votes, features=features)), ()
-            else:
-                source = votes
-            loaded = load_votes(
-                source,
-                id_column=item_id,
-                label_column=label,
-                group_column=groups,
-                judge_columns=judges,
-                features=features,
-                ignore=ignore,
-                thresholds=thresholds,
-                known_thresholds=self.file.thresholds,
-                need_labels=False,
-            )
+            unknown = columns.keys() - {option.name for option in OPTIONS} - _BESIDE
+            if unknown:
+                raise TypeError(f"score() has no argument {min(unknown)!r}")
+            arguments = {**columns, "need_labels": False}
+            loaded = read_source(votes, arguments, self.file.known)
             scored, notes = self.scored(loaded.votes), loaded.warnings
         for sentence in (*notes, *scored.warnings):
             warnings.warn(sentence, DataWarning, stacklevel=2)

@@ -135,6 +135,7 @@ def write_report(
             notes=(*votes.warnings, *missing),
             votes=votes.matrix,
             settings=settings,
+            reading="" if votes.reading is None else votes.reading.sentence,
             findings=tuple(findings[name] for name in STUDIES if name in findings),
             outdated=(),
             missing=tuple(name for name in names if name not in findings),

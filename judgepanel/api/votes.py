@@ -7,7 +7,7 @@ without them.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +19,13 @@ from judgepanel.studies.judges.judge_table import JudgeTable, judge_table
 from judgepanel.votes import InputError, Loaded, Task, VoteMatrix, load_votes
 from judgepanel.votes.build import check_labels
 from judgepanel.votes.checks import Check, item_checks
+from judgepanel.votes.choices import OPTIONS, GivenThresholds, with_roles
+from judgepanel.votes.columnar import read_frame
 from judgepanel.votes.coverage import Coverage
-from judgepanel.votes.from_frame import read_frame
-from judgepanel.votes.grades import GivenThresholds
+from judgepanel.votes.errors import in_terminal
 from judgepanel.votes.orientation import Oriented, Policy, orient
-from judgepanel.votes.remedies import in_terminal
-from judgepanel.votes.role_file import with_roles
-from judgepanel.votes.transcripts import transcribed
+from judgepanel.votes.outputs import transcribed
+from judgepanel.votes.reading import Reading
 from judgepanel.words.commands import column_options
 from judgepanel.words.outputs import coverage_sentence
 from judgepanel.words.sentences import CHECK_MARKS, votes_sentence
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 Source = str | Path
+Names = str | Iterable[str] | None
+"""One name of a column, or several."""
 VOTES_FILE = "votes.csv"
 """The file name that commands print for votes that did not come from a file."""
 
@@ -56,6 +58,7 @@ class Votes:
     columns : options that make the command line read that file in the same way.
     coverage : what was read from judges' outputs; None if the file had votes.
     forms : how verdicts are written in the file (``0/1``, ``A/B``, ``yes/no``, ...).
+    reading : how the file was read; None for votes that did not come from a file.
     """
 
     matrix: VoteMatrix
@@ -64,6 +67,7 @@ class Votes:
     columns: tuple[str, ...] = ()
     coverage: Coverage | None = None
     forms: str = "0/1"
+    reading: Reading | None = None
 
     @classmethod
     def of(cls, loaded: Loaded) -> Votes:
@@ -81,7 +85,8 @@ class Votes:
         """
         columns = column_options(loaded)
         return cls(
-            loaded.votes, loaded.warnings, loaded.file, columns, loaded.coverage, loaded.forms
+            *(loaded.votes, loaded.warnings, loaded.file, columns, loaded.coverage, loaded.forms),
+            loaded.reading,
         )
 
     def __str__(self) -> str:
@@ -104,12 +109,21 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     *,
     task: Task | None = None,
     label: str | None = None,
-    item_id: str | None = None,
+    item_id: Names = None,
     groups: str | None = None,
-    judges: Sequence[str] = (),
-    features: Sequence[str] = (),
-    ignore: Sequence[str] = (),
+    judges: Names = (),
+    judge: Names = None,
+    verdict: str | None = None,
+    order: str | None = None,
+    run: str | None = None,
+    system: Names = None,
+    features: Names = (),
+    ignore: Names = (),
+    transpose: bool = False,
+    turn: bool = False,
     thresholds: GivenThresholds = None,
+    label_threshold: float | None = None,
+    words: str | Mapping[str, str | int | None] | None = None,
     records: str | None = None,
     roles: Source | None = None,
     labels: Source | pd.DataFrame | None = None,
@@ -121,20 +135,35 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     Parameters
     ----------
     path : str or Path
-        The file, or the folder of a dataset that ``save_to_disk`` of Hugging Face's datasets has
-        written. Files of other tools (Inspect AI, promptfoo, ...) are recognised.
+        The file, or a folder of files. Files of other tools (Inspect AI, promptfoo, ...) are
+        recognised.
     task : {"pairwise", "pointwise"}, optional
         Kind of item; pairwise unless the file says otherwise or has verdicts such as yes and no.
     label, item_id, groups : str, optional
         Columns with the labels, the items' ids and their groups (on the command line
-        ``--label-column``, ``--id-column`` and ``--group-column``), where the guess is wrong.
+        ``--label-column``, ``--id-column`` and ``--group-column``), where the guess is wrong. An id
+        may be made of several columns.
     judges, features, ignore : sequence of str
         Columns of the judges (then no other column is a judge), columns that describe the items,
         and columns to leave out (``--judge-columns``, ``--feature-column`` and ``--ignore``).
+    judge, verdict : str, optional
+        With one row per vote, the column (or columns) that names the judge and the one with the
+        verdict (``--judge-column`` and ``--verdict-column``).
+    order, run, system : str, optional
+        Columns with the response that was shown first, with repeated runs of a judge, and with the
+        system whose output was judged (``--order-column``, ``--run-column``, ``--system-column``).
+    transpose, turn : bool
+        Whether rows are judges and columns items, and whether to turn all votes around
+        (``--transpose`` and ``--turn-votes``).
     thresholds : float, mapping of str to float, or Thresholds, optional
         Where scores are cut into votes, for all judges that give scores, by judge, or both
         (:class:`Thresholds`); higher scores are for label 1 (``--threshold``). Probabilities, and
         differences of ratings, need none.
+    label_threshold : float, optional
+        Where labels on a scale are cut (``--label-threshold``).
+    words : str or mapping, optional
+        Meanings of words in labels and votes: 1, 0, ``tie`` or nothing, such as
+        ``"good=1,bad=0,partial="`` (``--words``).
     records : str, optional
         The keys, joined by dots, that lead to the list of votes in a JSON document with several
         lists, such as ``results.items`` (``--records``).
@@ -152,7 +181,8 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     Returns
     -------
     Votes
-        Each oddity issues a :class:`DataWarning` and is kept in ``warnings``.
+        Each oddity issues a :class:`DataWarning` and is kept in ``warnings``; ``reading`` says how
+        the file was read.
 
     Raises
     ------
@@ -165,39 +195,29 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     >>> jp.load("sample_data/clean_pairwise_votes.csv")
     300 items, 24 judges, all labelled, balanced: ready.
     """
-    given = {
-        "task": task,
-        "id_column": item_id,
-        "label_column": label,
-        "group_column": groups,
-        "judge_columns": judges,
-        "features": features,
-        "ignore": ignore,
-        "thresholds": thresholds,
-        "records": records,
-    }
-    return _warned(
-        load_votes(
-            path,
-            **with_roles(roles, given),
-            labels=_table_source(labels, "the label table"),
-            judge_table=_table_source(judge_table, "the judge table"),
-            need_labels=need_labels,
-        )
-    )
+    return _warned(read_source(path, locals()))
 
 
 def from_frame(  # noqa: PLR0913 - as of a file
     frame: pd.DataFrame,
     *,
-    label: str | None = None,
-    item_id: str | None = None,
-    features: Sequence[str] = (),
-    groups: str | None = None,
-    judges: Sequence[str] = (),
-    ignore: Sequence[str] = (),
-    thresholds: GivenThresholds = None,
     task: Task | None = None,
+    label: str | None = None,
+    item_id: Names = None,
+    groups: str | None = None,
+    judges: Names = (),
+    judge: Names = None,
+    verdict: str | None = None,
+    order: str | None = None,
+    run: str | None = None,
+    system: Names = None,
+    features: Names = (),
+    ignore: Names = (),
+    transpose: bool = False,
+    turn: bool = False,
+    thresholds: GivenThresholds = None,
+    label_threshold: float | None = None,
+    words: str | Mapping[str, str | int | None] | None = None,
     labels: Source | pd.DataFrame | None = None,
     judge_table: Source | pd.DataFrame | None = None,
     need_labels: bool = True,
@@ -208,17 +228,23 @@ def from_frame(  # noqa: PLR0913 - as of a file
     ----------
     frame : DataFrame
         The columns of a file of votes. The index is ignored.
+    task : {"pairwise", "pointwise"}, optional
+        Kind of item; pairwise unless the words of verdicts say otherwise.
     label, item_id, groups : str, optional
         Columns with the labels, the items' ids and their groups; guessed by name where not given.
-    features : sequence of str
-        Columns that describe the items. Other columns are guessed to be judges or not by name and
-        content, as in a file.
-    judges, ignore : sequence of str
-        Columns of the judges (then no other column is a judge), and columns to leave out.
+    judges, features, ignore : sequence of str
+        Columns of the judges (then no other column is a judge), columns that describe the items,
+        and columns to leave out. Other columns are guessed to be judges or not, as in a file.
+    judge, verdict, order, run, system : str, optional
+        Columns of a frame with one row per vote, as in :func:`load`.
+    transpose, turn : bool
+        Whether rows are judges and columns items, and whether to turn all votes around.
     thresholds : float, mapping of str to float, or Thresholds, optional
         Where scores are cut into votes, for all judges that give scores, by judge, or both.
-    task : {"pairwise", "pointwise"}, optional
-        Kind of item; pairwise by default.
+    label_threshold : float, optional
+        Where labels on a scale are cut.
+    words : str or mapping, optional
+        Meanings of words in labels and votes, as in :func:`load`.
     labels : str, Path or DataFrame, optional
         Labels that are not with the votes: one row per item with its id and its label
         (``--labels``). ``label`` then names one of its columns.
@@ -240,25 +266,12 @@ def from_frame(  # noqa: PLR0913 - as of a file
     Examples
     --------
     >>> import pandas as pd, judgepanel as jp
-    >>> frame = pd.DataFrame({"truth": [1, 0] * 20, "ann": [1, 1, 1, 0] * 10, "bob": [1, 0] * 20})
+    >>> ann, bob = [1, 1, 1, 0] * 10, [1, 0, 0] * 13 + [1]
+    >>> frame = pd.DataFrame({"truth": [1, 0] * 20, "ann": ann, "bob": bob})
     >>> jp.from_frame(frame, label="truth").matrix.judges
     ('ann', 'bob')
     """
-    return _warned(
-        load_votes(
-            transcribed(read_frame(frame, features=features)),
-            task=task,
-            id_column=item_id,
-            label_column=label,
-            group_column=groups,
-            judge_columns=judges,
-            ignore=ignore,
-            thresholds=thresholds,
-            labels=_table_source(labels, "the label table"),
-            judge_table=_table_source(judge_table, "the judge table"),
-            need_labels=need_labels,
-        )
-    )
+    return _warned(read_source(frame, locals()))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -308,7 +321,9 @@ class Inspection:
 
     def __str__(self) -> str:
         """Everything as the command line prints it."""
-        head = [self.size()]
+        reading = self.votes.reading
+        head = [] if reading is None else [printable(in_terminal(reading.sentence))]
+        head.append(self.size())
         if self.votes.coverage is not None:
             head.append(printable(coverage_sentence(self.votes.coverage)))
         elif self.votes.forms != "0/1":
@@ -392,6 +407,33 @@ def as_votes(votes: AnyVotes) -> Votes:
         "these are not votes",
         value=type(votes).__name__,
         allowed="what jp.load(path) or jp.from_frame(frame) returns",
+    )
+
+
+def read_source(
+    source: Source | pd.DataFrame,
+    arguments: Mapping[str, Any],
+    known: Mapping[str, float] | None = None,
+) -> Loaded:
+    """Read votes with arguments of :func:`load`, by name; others are ignored.
+
+    ``known`` are judges of the panel that is to score the votes (:class:`Choices`).
+    """
+    given = {
+        option.choice: arguments[option.name] for option in OPTIONS if option.name in arguments
+    }
+    given = with_roles(arguments.get("roles"), given)
+    table: Any = source
+    if isinstance(source, pd.DataFrame):
+        # The columns that describe the items are named as such in this table.
+        table = transcribed(read_frame(source, features=given.pop("features", ())))
+    return load_votes(
+        table,
+        **given,
+        labels=_table_source(arguments.get("labels"), "the label table"),
+        judge_table=_table_source(arguments.get("judge_table"), "the judge table"),
+        need_labels=arguments.get("need_labels", True),
+        known=known or {},
     )
 
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from judgepanel.cli.options import read_options
 from judgepanel.cli.terminal import never_fail_to_print, refuse
 from judgepanel.votes import InputError
-from judgepanel.votes.remedies import in_terminal
+from judgepanel.votes.errors import in_terminal
 from judgepanel.words.text import printable
 
 

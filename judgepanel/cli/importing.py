@@ -7,6 +7,8 @@ from pathlib import Path
 
 from judgepanel.cli.reading import check_out
 from judgepanel.votes import TASKS, InputError, load_votes
+from judgepanel.votes.build import check_labels
+from judgepanel.votes.errors import in_terminal
 from judgepanel.votes.imports import KINDS, read_kind, source_of
 from judgepanel.words.numbers import counted
 from judgepanel.words.output import write_whole
@@ -43,11 +45,16 @@ def run_import(options: argparse.Namespace) -> None:
     if outcome.task == "pointwise":
         print("Every item passes or does not: read the file with --task pointwise.")
     try:
-        loaded = load_votes(options.out, task=outcome.task)
+        loaded = load_votes(options.out, task=outcome.task, need_labels=False)
     except InputError as error:
         options.notes.append(f"Studying these votes needs more: {error}")
-        loaded = load_votes(options.out, task=outcome.task, need_labels=False)
+        return
+    try:
+        check_labels(loaded.votes.labels, loaded.votes.task, loaded.roles.label_column)
+    except InputError as error:
+        options.notes.append(f"Studying these votes needs more: {error}")
     options.notes += loaded.warnings
+    print(printable(in_terminal(loaded.reading.sentence)))
     print(votes_sentence(loaded.votes))
     if loaded.coverage is not None:
         print(printable(coverage_sentence(loaded.coverage)))

@@ -7,6 +7,7 @@ import argparse
 from judgepanel.api.votes import Votes, inspect
 from judgepanel.cli.reading import grouping_option, load, reading_options
 from judgepanel.votes import InputError
+from judgepanel.votes.errors import in_terminal
 from judgepanel.votes.orientation import POLICIES
 from judgepanel.words.outputs import coverage_sentence, coverage_text
 from judgepanel.words.sentences import votes_sentence
@@ -37,6 +38,8 @@ def run_inspect(options: argparse.Namespace) -> None:
         print(inspection)
     else:
         options.notes.append(f"Studying these votes needs more: {lacking}")
+        if votes.reading is not None:
+            print(printable(in_terminal(votes.reading.sentence)))
         print(votes_sentence(votes.matrix, group_duplicates=options.group_duplicates))
         if votes.coverage is not None:
             print(printable(coverage_sentence(votes.coverage)))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from judgepanel.votes import TASKS, InputError, Loaded, load_votes
-from judgepanel.votes.grades import NOTHING_KNOWN, KnownThresholds, Thresholds
-from judgepanel.votes.name_list import split_names
-from judgepanel.votes.role_file import with_roles
-from judgepanel.words.output import check_output
+from judgepanel.votes.cells import split_names
+from judgepanel.votes.choices import OPTIONS, SEVERAL, Option, Thresholds, roles_text, with_roles
+from judgepanel.words.output import check_output, write_whole
 
 
 def reading_options(parser: argparse.ArgumentParser) -> None:
@@ -20,48 +21,10 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
         metavar="VOTES",
         help="CSV, .csv.gz, Excel, Parquet, Arrow, JSON or JSONL; or a dataset on disk",
     )
-    parser.add_argument("--task", choices=TASKS)
-    parser.add_argument(
-        "--records",
-        metavar="PATH",
-        help="the keys that lead to the list of votes in a JSON document, such as results.items",
-    )
-    parser.add_argument("--id-column", metavar="NAME")
-    parser.add_argument("--label-column", metavar="NAME")
+    for option in OPTIONS:
+        parser.add_argument(option.flag, dest=option.choice, help=option.help, **_kind(option))
     parser.add_argument(
         "--labels", type=Path, metavar="FILE", help="the labels, one row per item with its id"
-    )
-    parser.add_argument("--group-column", metavar="NAME")
-    parser.add_argument(
-        "--judge-columns",
-        action="extend",
-        type=_names,
-        default=[],
-        metavar="A,B",
-        help="the columns of the judges; no other column is a judge",
-    )
-    parser.add_argument(
-        "--feature-column",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a column that describes the items; can be given repeatedly",
-    )
-    parser.add_argument(
-        "--ignore",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a column to leave out; can be given repeatedly",
-    )
-    parser.add_argument(
-        "--threshold",
-        action="append",
-        type=_threshold,
-        default=[],
-        metavar="[JUDGE=]NUMBER",
-        help="where scores (higher means label 1) are cut into votes, for all judges with scores "
-        "or for one; can be given repeatedly",
     )
     parser.add_argument(
         "--roles",
@@ -70,6 +33,31 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
         help="what the columns are, in TOML; options given beside it take precedence",
     )
     parser.add_argument("--judge-table", type=Path, metavar="FILE", help="one row per judge")
+    parser.add_argument(
+        "--strict", action="store_true", help="refuse a file of which anything is guessed"
+    )
+    parser.add_argument(
+        "--write-roles",
+        type=Path,
+        metavar="FILE",
+        help="write how the file was read, for --roles with the next one",
+    )
+
+
+def _kind(option: Option) -> dict[str, Any]:
+    """Return how the values of an option are parsed."""
+    if option.choice == "task":
+        return {"choices": TASKS}
+    if option.metavar is None:
+        return {"action": "store_true"}
+    named: dict[str, Any] = {"metavar": option.metavar}
+    if option.choice == "judge_columns":
+        return {**named, "action": "extend", "type": _names, "default": []}
+    if option.choice == "thresholds":
+        return {**named, "action": "append", "type": _threshold, "default": []}
+    if option.choice == "label_threshold":
+        return {**named, "type": float}
+    return {**named, "action": "append", "default": []} if option.choice in SEVERAL else named
 
 
 def _names(text: str) -> list[str]:
@@ -111,33 +99,41 @@ def load(
     options: argparse.Namespace,
     *,
     need_labels: bool = True,
-    known_thresholds: KnownThresholds = NOTHING_KNOWN,
+    known: Mapping[str, float] | None = None,
 ) -> Loaded:
     """Return the votes selected by the options; warnings become notes.
 
-    ``known_thresholds`` are those of the panel that is to score the votes.
+    ``known`` are judges of the panel that is to score the votes (:class:`Choices`).
     """
-    given = {
-        "task": options.task,
-        "records": options.records,
-        "id_column": options.id_column,
-        "label_column": options.label_column,
-        "group_column": options.group_column,
-        "judge_columns": options.judge_columns,
-        "features": options.feature_column,
-        "ignore": options.ignore,
-        "thresholds": _thresholds(options.threshold),
-    }
+    given = {option.choice: getattr(options, option.choice) for option in OPTIONS}
+    given["thresholds"] = _thresholds(options.thresholds)
     loaded = load_votes(
         options.votes,
         **with_roles(options.roles, given),
         labels=options.labels,
         judge_table=options.judge_table,
         need_labels=need_labels,
-        known_thresholds=known_thresholds,
+        known=known or {},
     )
     options.notes += loaded.warnings
+    if options.strict:
+        _refuse_guesses(loaded)
+    if options.write_roles is not None:
+        write_whole(options.write_roles, roles_text(loaded).encode())
     return loaded
+
+
+def _refuse_guesses(loaded: Loaded) -> None:
+    """Refuse votes of which anything was guessed."""
+    guesses = loaded.reading.guesses
+    if guesses:
+        more = f" And {len(guesses) - 3} more guesses." if len(guesses) > 3 else ""
+        raise InputError(
+            f"{len(guesses)} guesses, which --strict does not allow: {' '.join(guesses[:3])}{more}",
+            file=loaded.file,
+            remedy="say each with an option, or keep the guesses with --write-roles FILE and read "
+            "the file with --roles FILE",
+        )
 
 
 def check_out(options: argparse.Namespace, *kinds: str, option: str = "out") -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from judgepanel.cli.reading import check_out, load, reading_options
 from judgepanel.decision.panel_file import load_panel
 from judgepanel.decision.score import score
-from judgepanel.votes.files import text_of
+from judgepanel.votes.formats import text_of
 from judgepanel.words.output import write_whole
 from judgepanel.words.scored import scored_text
 from judgepanel.words.tables import csv_text
@@ -27,7 +27,7 @@ def run_score(options: argparse.Namespace) -> None:
     """Run the command: read panel and votes, score, write, and print."""
     check_out(options, ".csv")
     panel = load_panel(text_of(options.panel), name=options.panel.name)
-    votes = load(options, need_labels=False, known_thresholds=panel.thresholds).votes
+    votes = load(options, need_labels=False, known=panel.known).votes
     scores = score(panel, votes)
     options.notes += scores.warnings
     write_whole(options.out, csv_text(scores.frame()).encode())

@@ -10,8 +10,7 @@ from pathlib import Path
 from judgepanel.cli.reading import check_out
 from judgepanel.votes import InputError
 from judgepanel.votes.samples import SIMULATED, sample_votes, write_panel
-from judgepanel.votes.simulate import simulate
-from judgepanel.votes.simulation_spec import SimulationSpec
+from judgepanel.votes.simulate import SimulationSpec, simulate
 from judgepanel.votes.table import check_size
 from judgepanel.words.output import write_whole
 from judgepanel.words.sentences import votes_sentence

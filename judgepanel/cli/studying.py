@@ -25,7 +25,7 @@ from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.runner import AUTO, BACKENDS
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
-from judgepanel.votes.files import text_of
+from judgepanel.votes.formats import text_of
 from judgepanel.votes.orientation import POLICIES, PROTOCOLS
 from judgepanel.words.output import write_whole
 from judgepanel.words.tables import csv_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 
-from judgepanel.votes.remedies import in_terminal
+from judgepanel.votes.errors import in_terminal
 from judgepanel.words.text import one_line
 
 _LONGEST_MESSAGE = 1000

@@ -1,11 +1,8 @@
 """Collecting votes: judges are asked about pairs, and finished calls go into a journal."""
 
-from judgepanel.collect.estimate import SECONDS_A_CALL, Estimate, dollars, estimate
-from judgepanel.collect.journal import Journal
 from judgepanel.collect.judges import Judge, Plan, read_judges
-from judgepanel.collect.pairs import Pairs, read_pairs
-from judgepanel.collect.results import judge_rows, votes_of
-from judgepanel.collect.runner import Outcome, collect, finished
+from judgepanel.collect.pairs import SECONDS_A_CALL, Estimate, Pairs, dollars, estimate, read_pairs
+from judgepanel.collect.runner import Journal, Outcome, collect, finished, judge_rows, votes_of
 
 __all__ = [
     "SECONDS_A_CALL",

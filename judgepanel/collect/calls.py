@@ -1,28 +1,274 @@
 """One call of a judge: retries, pacing, and which errors end it.
 
 Nothing that a server sends is quoted in a message, since an error text may repeat the key.
+
+Reading the body of an answer: the judge's text, and numbers and names that can be stored.
+
+An endpoint may send anything. A body that is not a completion is refused. An output that no file of
+votes can hold is escaped and stored with the reason why it is not read as a verdict.
+
+One HTTP exchange with an untrusted endpoint, bounded in bytes, chunks and time.
+
+It ignores its surroundings: redirects are not followed, cookies are not kept, and no proxy, .netrc
+or header is taken from the environment. Only ``SSL_CERT_FILE`` and ``SSL_CERT_DIR`` are respected,
+since they state whom the owner of this machine trusts.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
+import json
 import os
 import random
+import re
+import ssl
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
 
-from judgepanel.collect.completion import (
-    Completion,
-    NotACompletion,
-    longest_text,
-    read_completion,
-)
-from judgepanel.collect.exchange import Exchange, NoAnswer, Reply
 from judgepanel.collect.judges import Judge
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import InputError, quote_value
+from judgepanel.votes.installed import require
+from judgepanel.votes.outputs import NOT_TEXT, TOO_LONG, UNWRITABLE
+
+if TYPE_CHECKING:
+    import httpx
+
+BODY = 1 << 20
+BODY_A_TOKEN = 64
+"""Largest body that is read: ``BODY`` bytes, plus this many for each token of ``max_tokens``."""
+PIECES = 1 << 14
+"""Largest number of chunks that are read, since even short chunks take time."""
+
+
+class NoAnswer(Exception):
+    """The exchange failed; a few words say how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Status, the ``Retry-After`` header as received, and the body if the status is a success."""
+
+    status: int
+    retry_after: str
+    body: bytes
+
+
+def longest_body(judge: Judge) -> int:
+    """Size of the largest body that is read, in bytes."""
+    return BODY + BODY_A_TOKEN * judge.max_tokens
+
+
+class Exchange:
+    """Posts prompts to one judge; the key is sent only to the judge's own address.
+
+    Raises
+    ------
+    InputError
+        The package httpx is not installed.
+    """
+
+    def __init__(self, judge: Judge, key: str) -> None:
+        httpx = _httpx()
+        self._httpx = httpx
+        self._judge = judge
+        self._url = httpx.URL(f"{judge.base_url.rstrip('/')}/chat/completions")
+        self._headers = {
+            "accept": "application/json",
+            "accept-encoding": "identity",
+            "content-type": "application/json",
+            "user-agent": "judgepanel",
+        }
+        if key:
+            self._headers["authorization"] = f"Bearer {key}"
+        # A transport without a client follows no redirects and keeps no cookies.
+        self._transport = httpx.AsyncHTTPTransport(
+            verify=_trusted(),
+            trust_env=False,
+            limits=httpx.Limits(max_connections=judge.concurrency),
+            proxy=judge.proxy or None,
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._transport.aclose()
+
+    async def post(self, prompt: str) -> Reply:
+        """The whole reply to a prompt, within the judge's ``timeout`` counted from connecting.
+
+        Raises
+        ------
+        NoAnswer
+        """
+        judge = self._judge
+        content = {
+            "model": judge.model,
+            "messages": [{"role": "user", "content": prompt}],
+            "temperature": judge.temperature,
+            "max_tokens": judge.max_tokens,
+        }
+        httpx = self._httpx
+        request = httpx.Request(
+            "POST", self._url, headers=self._headers, content=json.dumps(content).encode()
+        )
+        try:
+            async with asyncio.timeout(judge.timeout):
+                return await self._exchanged(request)
+        except TimeoutError:
+            raise NoAnswer(f"no whole answer within {judge.timeout:g} s") from None
+        except (httpx.ConnectError, httpx.ProxyError):
+            raise NoAnswer("no connection") from None
+        except httpx.HTTPError:
+            raise NoAnswer("a connection that broke, or an answer that is not HTTP") from None
+
+    async def _exchanged(self, request: httpx.Request) -> Reply:
+        response = await self._transport.handle_async_request(request)
+        try:
+            retry_after = response.headers.get("retry-after", "")
+            # The body of a refusal is never shown, so it is not read.
+            body = await self._body(response) if response.is_success else b""
+            return Reply(response.status_code, retry_after, body)
+        finally:
+            await response.aclose()
+
+    async def _body(self, response: httpx.Response) -> bytes:
+        if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
+            raise NoAnswer("an answer that is compressed, which was not asked for")
+        most = longest_body(self._judge)
+        body = bytearray()
+        pieces = 0
+        async for piece in response.aiter_raw():
+            body += piece
+            pieces += 1
+            if len(body) > most:
+                raise NoAnswer(f"an answer of more than {most:,} bytes")
+            if pieces > PIECES:
+                raise NoAnswer(f"an answer in more than {PIECES:,} pieces")
+        return bytes(body)
+
+
+def _httpx() -> Any:
+    """The package of the extra ``collect``: help, reading and estimates do without it."""
+    return require("httpx", "asking judges")
+
+
+@functools.cache
+def _trusted() -> ssl.SSLContext:
+    context: ssl.SSLContext = _httpx().create_ssl_context(trust_env=True)
+    return context
+
+
+MOST_TOKENS = 1_000_000
+"""Largest token count, in or out, that is believed for one call."""
+TEXT = 1 << 14
+TEXT_A_TOKEN = 16
+"""Bytes of an output kept unchanged: ``TEXT``, plus this many per token that the judge may use.
+
+English has about four bytes per token.
+"""
+_EXCERPT = 2_000
+_NAME = 120
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+
+
+class NotACompletion(Exception):
+    """The body is not the JSON of a chat completion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The judge's text, why it is unusable (blank if it is not), the model, and token counts.
+
+    Token counts are None if the server did not report them, or not credibly.
+    """
+
+    text: str
+    unusable: str
+    model: str
+    finish: str
+    tokens_in: int | None
+    tokens_out: int | None
+
+
+def longest_text(max_tokens: int) -> int:
+    """Size up to which an output is kept unchanged, in bytes of JSON."""
+    return TEXT + TEXT_A_TOKEN * max_tokens
+
+
+def read_completion(body: bytes, longest: int) -> Completion:
+    """The first choice of a completion; of duplicate keys the last one counts.
+
+    Raises
+    ------
+    NotACompletion
+        Not UTF-8, not JSON, nested too deeply or with numbers too long for a parser, or without a
+        choice that has a message.
+    """
+    try:
+        content = json.loads(body.decode())
+        choice = content["choices"][0]
+        message = choice["message"]
+        written = message.get("content")
+        text, unusable = output_of("" if written is None else written, longest)
+    except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
+        raise NotACompletion from None
+    usage = content.get("usage")
+    tokens_in, tokens_out = tokens_of(usage if isinstance(usage, dict) else {}, text)
+    finish = name_of(choice.get("finish_reason"))
+    return Completion(text, unusable, name_of(content.get("model")), finish, tokens_in, tokens_out)
+
+
+def output_of(written: Any, longest: int) -> tuple[str, str]:
+    """The output as a file can store it, and why it must not be read; blank if it may.
+
+    NUL and lone surrogates are escaped with a backslash. What is not text becomes JSON. Of a text
+    that is too long, only both ends are kept.
+    """
+    unusable = ""
+    text = written
+    if not isinstance(text, str):
+        text, unusable = json.dumps(written, ensure_ascii=False), NOT_TEXT
+    if _UNWRITABLE.search(text):
+        text = _UNWRITABLE.sub(lambda bad: ascii(bad[0])[1:-1], text)
+        unusable = unusable or UNWRITABLE
+    if len(text) * 6 > longest and len(json.dumps(text, ensure_ascii=False).encode()) > longest:
+        cut = len(text) - 2 * _EXCERPT
+        if cut > 0:
+            text = f"{text[:_EXCERPT]}\n[… {cut:,} characters …]\n{text[-_EXCERPT:]}"
+        unusable = unusable or TOO_LONG
+    return text, unusable
+
+
+def tokens_of(usage: Mapping[str, Any], text: str) -> tuple[int | None, int | None]:
+    """Tokens in and out; None for both if either is impossible."""
+    tokens_in = count_of(usage.get("prompt_tokens"))
+    tokens_out = count_of(usage.get("completion_tokens"))
+    if not tokens_in or tokens_out is None or (text and not tokens_out):
+        return None, None
+    return tokens_in, tokens_out
+
+
+def name_of(value: Any) -> str:
+    """A name reported by a server, as one printable line of bounded length."""
+    if not isinstance(value, str):
+        return ""
+    start = value[: 4 * _NAME]
+    return " ".join("".join(c if c.isprintable() else " " for c in start).split())[:_NAME]
+
+
+def count_of(value: Any) -> int | None:
+    """A token count if it is a whole number from 0 to ``MOST_TOKENS``, else None."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if type(value) is not int or not 0 <= value <= MOST_TOKENS:
+        return None
+    return value
+
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 60.0

@@ -1,25 +1,30 @@
-"""The pairs shown to judges: an instruction and two responses per item."""
+"""The pairs shown to judges: an instruction and two responses per item.
+
+The cost and duration of a run, estimated before it starts.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from judgepanel.collect.judges import Judge, Plan
 from judgepanel.votes.attributes import (
     feature_name,
     groups_in,
-    labels_in,
     typed_column,
     unique_ids,
 )
-from judgepanel.votes.columns import FEATURE_PREFIX, GROUP_NAMES, ID_NAMES, LABEL_NAMES
+from judgepanel.votes.companions import check_label_words
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.load import open_table
+from judgepanel.votes.names import FEATURE_PREFIX, GROUP_NAMES, ID_NAMES, LABEL_NAMES
 from judgepanel.votes.table import RawTable
 
 INSTRUCTION_NAMES = ("instruction", "prompt", "question", "input", "task")
@@ -94,7 +99,7 @@ def _pairs(table: RawTable) -> Pairs:
     instruction = find(INSTRUCTION_NAMES, "the instruction")
     first, second = find(FIRST_NAMES, "the first response"), find(SECOND_NAMES, "the second")
     names = tuple(name for name in ID_NAMES if free.get(name) not in {instruction, first, second})
-    ids = unique_ids(table, find(names, "the item's id"))
+    ids = unique_ids(table, (find(names, "the item's id"),))
     for column in (first, second):
         empty = (table.frame[column].astype(str).str.strip() == "").to_numpy()
         if empty.any():
@@ -123,6 +128,78 @@ def _check_known(table: RawTable, known: list[str]) -> None:
             feature_name(table, column)
             typed_column(table, column, rows)
         elif column.lower() in LABEL_NAMES:
-            labels_in(table, column)
+            check_label_words(table, column)
         else:
             groups_in(table, column, rows)
+
+
+CHARACTERS_A_TOKEN = 4.0
+"""A rule of thumb for English; other scripts take more tokens."""
+SECONDS_A_CALL = 3.0
+TOKENS_AROUND = 1_000
+
+
+def dollars(amount: float | None) -> str:
+    """Dollars as text: two decimals from a dollar on, three significant digits below."""
+    if not amount or amount >= 1.0:
+        return f"${amount or 0.0:,.2f}"
+    return f"${amount:.{max(2, 2 - math.floor(math.log10(amount)))}f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Of one judge: remaining calls, about how many tokens in, dollars, and seconds.
+
+    ``dollars`` assumes answers as long as the judge's ``max_tokens``.
+
+    ``seconds`` assumes ``SECONDS_A_CALL`` per call within the judge's limits.
+    """
+
+    judge: str
+    calls: int
+    tokens_in: float
+    dollars: float
+    seconds: float
+
+
+def tokens_of(judge: Judge, characters: float) -> float:
+    """Approximate number of tokens of a prompt whose texts have this many characters."""
+    return (len(judge.template) + characters) / CHARACTERS_A_TOKEN
+
+
+def price(judge: Judge, tokens_in: float, tokens_out: float) -> float:
+    """Price in dollars of this many tokens."""
+    return (tokens_in * judge.price_in + tokens_out * judge.price_out) / 1e6
+
+
+def most_dollars(judge: Judge, prompt: str) -> float:
+    """Upper bound in dollars on the cost of a call with this prompt.
+
+    A token has at least one byte, a server adds at most ``TOKENS_AROUND`` tokens to the prompt, and
+    the judge uses no more than its ``max_tokens``.
+    """
+    return price(judge, len(prompt.encode()) + TOKENS_AROUND, judge.max_tokens)
+
+
+def estimate(pairs: Pairs, plan: Plan, by_name: dict[str, int]) -> tuple[Estimate, ...]:
+    """One row per judge, for the calls left by those that are finished (``by_name``, counts)."""
+    lengths = sum(
+        np.array([len(text) for text in column.astype(str)], dtype=float)
+        for column in (pairs.instruction, pairs.first, pairs.second)
+    )
+    mean = float(np.mean(lengths)) if len(pairs) else 0.0
+    total = plan.calls(len(pairs))
+    rows = []
+    for judge in plan.judges:
+        calls = max(0, total - by_name.get(judge.name, 0))
+        pace = min(judge.per_minute / 60.0, judge.concurrency / SECONDS_A_CALL)
+        rows.append(
+            Estimate(
+                judge.name,
+                calls,
+                calls * tokens_of(judge, mean),
+                calls * price(judge, tokens_of(judge, mean), judge.max_tokens),
+                calls / pace,
+            )
+        )
+    return tuple(rows)

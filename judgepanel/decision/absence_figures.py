@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.decision.absence_threshold import Losses, Threshold
 from judgepanel.scoring.inference import LEVEL, sampling_variance, satterthwaite
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import unit_codes
-from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from judgepanel import distributions
 from judgepanel.scoring.inference import LEVEL
-from judgepanel.votes import distributions
 from judgepanel.votes.errors import listed, quote_value
 
 _NEAR = 0.5

@@ -28,10 +28,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.scoring.association import fisher
 from judgepanel.scoring.clustered import design_effect, unit_counts
 from judgepanel.scoring.inference import holm
-from judgepanel.votes import MISSING, VoteMatrix, distributions
+from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import quote_value
 
 Floats = NDArray[np.float64]

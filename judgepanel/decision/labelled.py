@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.decision.training_items import Seen
 from judgepanel.scoring.inference import LEVEL, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import unit_codes
-from judgepanel.votes import VoteMatrix, distributions
+from judgepanel.votes import VoteMatrix
 from judgepanel.votes.orientation import BALANCED_SHARE
 
 Floats = NDArray[np.float64]

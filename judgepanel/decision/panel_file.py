@@ -55,7 +55,7 @@ _LARGEST = 1e12
 _MOST_BYTES = 64 << 20
 _MOST_ENTRIES, _MOST_VALUES = 100_000, 1_000_000
 """Entries of one list, and of all lists of a file together."""
-_Validator = extend(
+_Validator: Any = extend(  # type: ignore[no-untyped-call]
     Draft202012Validator,
     # JSON Schema takes 2.0 for an integer; as an index or a count it would fail later.
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine(
@@ -78,6 +78,11 @@ class PanelFile:
         scales = self.content["grades"] or ()
         named = zip(self.model.judges, scales, strict=False)
         return {judge: float(scale["threshold"]) for judge, scale in named if scale}
+
+    @property
+    def known(self) -> dict[str, float]:
+        """All judges with their thresholds; NaN for one that gave no grades."""
+        return {judge: self.thresholds.get(judge, math.nan) for judge in self.model.judges}
 
 
 def export_panel(
@@ -262,7 +267,7 @@ def _with_members(content: dict[str, Any], version: int, name: str | None) -> di
 
 def _check_counts(content: dict[str, Any], name: str | None) -> None:
     """Refuse lists of more entries than a panel has, before each is checked."""
-    total, waiting = 0, [content]
+    total, waiting = 0, list[Any]([content])
     while waiting:
         value = waiting.pop()
         inner = list(value.values() if isinstance(value, dict) else value)

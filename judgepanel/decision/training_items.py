@@ -29,7 +29,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.votes import MISSING, VoteMatrix, distributions
+from judgepanel import distributions
+from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import listed
 
 Bools = NDArray[np.bool_]

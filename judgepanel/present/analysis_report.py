@@ -83,7 +83,8 @@ class AnalysisReport:
     ``file`` and ``columns`` reproduce the reading of the votes on the command line; ``notes`` are
     data warnings. ``outdated`` and ``missing`` are names of studies that are not among
     ``findings``: results of an older version, and not computed. ``written`` is ISO 8601, UTC;
-    ``coverage`` is that of judges' outputs, None if the file held votes.
+    ``coverage`` is that of judges' outputs, None if the file held votes; ``reading`` says how the
+    file was read.
     """
 
     name: str
@@ -98,6 +99,7 @@ class AnalysisReport:
     decisions: tuple[Decided, ...]
     written: str
     coverage: Coverage | None = None
+    reading: str = ""
 
     def of(self, study: Study[Any, Any, Any]) -> Finding | None:
         """Return the result of this study."""
@@ -109,6 +111,8 @@ class AnalysisReport:
 def analysis_document(report: AnalysisReport) -> Document:
     """Return the whole report, the decision first."""
     sheet, rest = _sheet(report)
+    if report.reading:
+        sheet = (*sheet[:1], Paragraph(report.reading, quiet=True), *sheet[1:])
     blocks = [
         Heading("The evidence"),
         *rest,

@@ -21,7 +21,7 @@ from judgepanel.present.blocks import (
     Row,
     Table,
 )
-from judgepanel.votes.remedies import in_terminal
+from judgepanel.votes.errors import in_terminal
 from judgepanel.words.text import one_line, printable
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from judgepanel.votes import distributions
+from judgepanel import distributions
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

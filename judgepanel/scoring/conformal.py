@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.votes import distributions
+from judgepanel import distributions
 from judgepanel.votes.errors import InputError
 
 Floats = NDArray[np.float64]

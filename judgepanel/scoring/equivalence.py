@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.scoring.inference import Estimate
-from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 Equivalent = Literal["equivalent", "different", "inconclusive"]

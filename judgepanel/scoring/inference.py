@@ -33,9 +33,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from judgepanel import distributions
 from judgepanel.scoring.roles import Roles, Sides
 from judgepanel.scoring.splits import unit_codes
-from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 

@@ -22,10 +22,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.scoring.inference import LEVEL, Estimate
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import unit_codes
-from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 

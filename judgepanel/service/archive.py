@@ -297,9 +297,11 @@ def read(analysis_id: str, content: str) -> Analysis | None:
 
 
 def analysis_of(content: dict[str, Any]) -> Analysis:
-    """Return an analysis from its JSON; older versions had no outputs and no grouped duplicates."""
+    """Return an analysis from its JSON; older versions had fewer fields."""
     settings = {"group_duplicates": False} | content["settings"]
-    return from_plain(Analysis, {"coverage": None} | content | {"settings": settings})
+    return from_plain(
+        Analysis, {"coverage": None, "reading": None} | content | {"settings": settings}
+    )
 
 
 def votes_of(content: bytes) -> VoteMatrix:

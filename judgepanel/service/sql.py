@@ -143,6 +143,7 @@ class SqlWorkspace:
             notes=loaded.warnings,
             created=_now(),
             coverage=loaded.coverage,
+            reading=loaded.reading,
         )
         self._archive.add(analysis, loaded.votes, self._mine)
         return analysis

@@ -15,6 +15,7 @@ from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded, VoteMatrix
 from judgepanel.votes.coverage import Coverage
+from judgepanel.votes.reading import Reading
 
 Status = Literal["running", "done", "cancelled", "failed"]
 _ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
@@ -42,7 +43,8 @@ class Analysis:
 
     ``file`` is the uploaded file's name (untrusted text); ``columns`` are the options that read it
     again on the command line; ``notes`` are data warnings; ``created`` ISO 8601, UTC; ``coverage``
-    is that of judges' outputs, None if the file held votes.
+    is that of judges' outputs, None if the file held votes; ``reading`` says how the file was read,
+    None for analyses of older versions.
     """
 
     id: str
@@ -54,6 +56,7 @@ class Analysis:
     notes: tuple[str, ...]
     created: str
     coverage: Coverage | None = None
+    reading: Reading | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from typing import Any
 from judgepanel import ENGINE
 from judgepanel.studies.contract import Chunk, Gate, WorkersEnded
 from judgepanel.votes import InputError
+from judgepanel.votes.errors import SCHEDULER_ADDRESS
 from judgepanel.votes.installed import require
-from judgepanel.votes.remedies import SCHEDULER_ADDRESS
 
 CONNECT_SECONDS = 10.0
 """How long a scheduler and its first worker have to answer at the start."""

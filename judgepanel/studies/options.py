@@ -17,7 +17,7 @@ import numpy as np
 
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.votes import InputError
-from judgepanel.votes.name_list import join_names, split_names
+from judgepanel.votes.cells import join_names, split_names
 
 _EXAMPLES = {int: "3,5,10", float: "0.1,0.5"}
 _WORDS = {int: "whole numbers", float: "numbers"}

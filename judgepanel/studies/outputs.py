@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.judge_table import wilson
 from judgepanel.studies.results import long_frame
 from judgepanel.studies.scope.parse import FILTER_RATE, REVIEW_RATE
-from judgepanel.votes import distributions
 from judgepanel.votes.checks import Check, Outcome
 from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.errors import listed, quote_value

@@ -146,24 +146,36 @@ class Frame:
             for column in data["columns"]:
                 if column["dtype"] not in _COLUMNS:
                     raise ValueError(f"{column['dtype']!r:.60} is no type of a column")
-                columns[column["name"]] = pd.Series(
-                    column["values"], dtype=column["dtype"], index=index
-                )
+                values = _values(column["values"], arrays)
+                columns[column["name"]] = pd.Series(values, dtype=column["dtype"], index=index)
             return pd.DataFrame(columns, index=index)
-        except (KeyError, TypeError, OverflowError) as error:
+        except (KeyError, TypeError, OverflowError, IndexError) as error:
             raise ValueError(f"no table: {error}") from None
 
 
+def _values(data: Any, arrays: Arrays) -> Any:
+    """Return the cells of a column: a list, an array, or words with a code for each cell."""
+    if not isinstance(data, dict):
+        return data
+    if "array" in data:
+        return arrays[data["array"]]
+    words = np.array([*data["words"], None], dtype=object)
+    codes = data["codes"]
+    return words[np.asarray(arrays[codes["array"]] if isinstance(codes, dict) else codes, np.intp)]
+
+
 def columns_of(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return a table in the form that :class:`Frame` reads."""
-    columns = [
-        {
-            "name": str(name),
-            "dtype": str(column.dtype) if str(column.dtype) in _COLUMNS else "object",
-            "values": column.tolist(),
-        }
-        for name, column in frame.items()
-    ]
+    """Return a table in the form that :class:`Frame` reads; texts are words and codes."""
+    columns = []
+    for name, column in frame.items():
+        dtype = str(column.dtype) if str(column.dtype) in _COLUMNS else "object"
+        values: Any = column.tolist()
+        if dtype in ("float64", "int64"):
+            values = column.to_numpy()
+        elif dtype == "str":
+            codes, words = pd.factorize(column)
+            values = {"words": words.tolist(), "codes": codes.astype(np.int32)}
+        columns.append({"name": str(name), "dtype": dtype, "values": values})
     return {"n_rows": len(frame), "columns": columns}
 
 

@@ -19,8 +19,8 @@ from judgepanel.ui.reporting import report
 from judgepanel.ui.session import current, is_reader, link_parameters
 from judgepanel.ui.sharing import share
 from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.errors import on_page
 from judgepanel.votes.orientation import resolve
-from judgepanel.votes.remedies import on_page
 from judgepanel.words.numbers import counted
 from judgepanel.words.text import in_html
 
@@ -47,6 +47,8 @@ h3 { font-size: 1rem !important; font-weight: 650; padding: .4rem 0 .2rem 0 !imp
 .jp-reading { font-size: .86rem; margin: 0; overflow-wrap: anywhere;
   color: color-mix(in srgb, currentColor 75%, transparent); }
 .jp-text { margin: 0; overflow-wrap: anywhere; }
+.jp-cells { font-size: .8rem; margin: 0; line-height: 1.5; white-space: nowrap; overflow: hidden;
+  text-overflow: ellipsis; color: color-mix(in srgb, currentColor 75%, transparent); }
 :is(p, div):has(> .jp-term) { position: relative; }
 .jp-term { text-decoration: underline dotted 1px; text-underline-offset: .22em;
   text-decoration-color: color-mix(in srgb, currentColor 45%, transparent); cursor: help; }
@@ -271,6 +273,7 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
         f"<b>{in_html(analysis.name, 80)}</b>"
         f"<span>{counted(votes.n_items, 'item')} x {counted(votes.n_judges, 'judge')}</span>"
         f"<span>{known}</span>"
+        f"{_meaning(analysis)}"
         f'<span class="jp-badge">orientation: {in_html(policy.replace("_", " "))}</span>'
         f'<span class="jp-badge">protocol: {in_html(analysis.settings.protocol)}</span>'
         f"<span>data <code>{votes.sha256[:10]}</code></span>"
@@ -283,6 +286,13 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
             share(analysis)
     with beside.popover("Report", width="stretch"), show_errors():
         report(analysis)
+
+
+def _meaning(analysis: Analysis) -> str:
+    """What a label or a vote of 1 means, as HTML."""
+    if analysis.reading is None:
+        return ""
+    return f"<span>1: {in_html(analysis.reading.one, 60)}</span>"
 
 
 BRAND = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from judgepanel.votes.remedies import on_page
+from judgepanel.votes.errors import on_page
 from judgepanel.words.text import in_html
 
 TERMS: dict[str, str] = {

@@ -57,4 +57,5 @@ def collected(space: Workspace, analysis: Analysis, decisions: Decisions) -> Ana
         decisions=all_decisions,
         written=datetime.now(UTC).isoformat(),
         coverage=analysis.coverage,
+        reading="" if analysis.reading is None else analysis.reading.sentence,
     )

@@ -6,11 +6,11 @@ import os
 import threading
 from pathlib import Path
 
+from judgepanel.intake.process import kill_readers
 from judgepanel.service import SqlWorkspace
 from judgepanel.service.workspace import ServerProblem
 from judgepanel.studies.cluster import DASK, SCHEDULER, backend_of
 from judgepanel.votes import InputError
-from judgepanel.votes.sandbox import kill_readers
 
 _SPACES: dict[tuple[str, str], SqlWorkspace] = {}
 _LOCK = threading.Lock()

@@ -10,29 +10,32 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from judgepanel.intake.answer import Answer, Ask, Refusal
+from judgepanel.intake.process import ReaderProcess
 from judgepanel.service.turns import Places
+from judgepanel.studies.codec import spec_sha
 from judgepanel.ui.access import owner
-from judgepanel.votes import InputError, RawTable
+from judgepanel.votes import InputError
+from judgepanel.votes.build import NOTHING_SAID
+from judgepanel.votes.choices import Choices
 from judgepanel.votes.limits import READERS
-from judgepanel.votes.matrix import Task
-from judgepanel.votes.sandbox import Reading
 from judgepanel.words.text import plain
 
-_MOST_TABLES, _MOST_BYTES = 64, 400_000_000
+_MOST_ANSWERS, _MOST_BYTES = 64, 400_000_000
 _POLL_SECONDS = 0.25
 _READING = "Reading the file …"
 _WAITING = "Waiting: other files are being read first."
 
 _PLACES = Places(READERS)
 _LOCK = threading.Lock()
-_Key = tuple[str, str, Task | None, str | None]
-_TABLES: OrderedDict[_Key, RawTable | InputError] = OrderedDict()
+_Key = tuple[str, ...]
+_ANSWERS: OrderedDict[_Key, Answer] = OrderedDict()
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -93,62 +96,75 @@ def _kept(key: str) -> str:
     return f"{key}-kept"
 
 
-def read_upload(
-    data: bytes, name: str, task: Task | None = None, records: str | None = None
-) -> RawTable:
-    """The raw table in an upload; a line on the page says so while it is read.
+def read_uploads(
+    votes: Upload,
+    labels: Upload | None = None,
+    judges: Upload | None = None,
+    choices: Choices = NOTHING_SAID,
+    *,
+    need_labels: bool = True,
+) -> Answer:
+    """What is in uploaded files; a line on the page says so while they are read.
 
-    ``task`` is the choice for a file that holds both pairs and single responses, ``records`` that
-    for a JSON document with several lists. Raises InputError, at once if the same file was refused
-    before.
+    ``labels`` and ``judges`` are the tables beside the votes; the others are as in :class:`Ask`.
     """
-    key = (hashlib.sha256(data).hexdigest(), name, task, records)
+    beside = [upload for upload in (votes, labels, judges) if upload is not None]
+    ask = Ask(
+        votes=votes.name,
+        size=len(votes.data),
+        labels=None if labels is None else labels.name,
+        labels_size=0 if labels is None else len(labels.data),
+        judges=None if judges is None else judges.name,
+        judges_size=0 if judges is None else len(judges.data),
+        choices=choices,
+        need_labels=need_labels,
+    )
+    digests = (hashlib.sha256(upload.data).hexdigest() for upload in beside)
+    key = (spec_sha(ask), *digests)
     with _LOCK:
-        table = _TABLES.get(key)
-        if table is not None:
-            _TABLES.move_to_end(key)
-    if table is None:
-        table = _read(key, data)
-    if isinstance(table, InputError):
-        raise table
-    return table
+        answer = _ANSWERS.get(key)
+        if answer is not None:
+            _ANSWERS.move_to_end(key)
+    return answer or _read(key, ask, [upload.data for upload in beside])
 
 
-def _read(key: _Key, data: bytes) -> RawTable | InputError:
-    """The table in a file, or why it is refused, which is kept unless another try may succeed."""
-    _, name, task, records = key
+def _read(key: _Key, ask: Ask, files: list[bytes]) -> Answer:
+    """The answer about files, which is kept unless another try may have another outcome."""
     line = st.empty()
     ticket = _PLACES.queue(owner() or "")
     try:
         while not _PLACES.enter(ticket, _POLL_SECONDS):
             line.caption(_WAITING)
-        with Reading(data, name, task, records) as reading:
-            while not reading.wait(_POLL_SECONDS):
+        with ReaderProcess(ask, *files) as reader:
+            while not reader.wait(_POLL_SECONDS):
                 line.caption(_READING)
-            try:
-                table: RawTable | InputError = replace(reading.table(), records=records)
-            except InputError as error:
-                table = error
-            if not reading.was_killed:
-                _keep(key, table)
+            answer = reader.answer()
+            if not reader.was_killed:
+                _keep(key, answer)
     except InputError as error:
-        table = error
+        answer = Answer(Refusal.of(error))
     finally:
         _PLACES.leave(ticket)
     line.empty()
-    return table
+    return answer
 
 
-def _keep(key: _Key, table: RawTable | InputError) -> None:
+def _keep(key: _Key, answer: Answer) -> None:
     with _LOCK:
-        _TABLES[key] = table
-        while len(_TABLES) > 1 and (
-            len(_TABLES) > _MOST_TABLES or sum(map(_size, _TABLES.values())) > _MOST_BYTES
+        _ANSWERS[key] = answer
+        while len(_ANSWERS) > 1 and (
+            len(_ANSWERS) > _MOST_ANSWERS or sum(map(_size, _ANSWERS.values())) > _MOST_BYTES
         ):
-            _TABLES.popitem(last=False)
+            _ANSWERS.popitem(last=False)
 
 
-def _size(table: RawTable | InputError) -> int:
-    if isinstance(table, InputError):
+def _size(answer: Answer) -> int:
+    """Bytes of an answer, nearly: numbers and texts of the votes."""
+    if answer.loaded is None:
         return 0
-    return int(table.frame.memory_usage(index=False).sum())
+    votes = answer.loaded.votes
+    arrays = (votes.votes, votes.labels, votes.ties, votes.grades)
+    texts = sum(map(len, votes.item_ids)) + 50 * votes.n_items
+    frames = [frame for frame in (votes.features, votes.judge_table) if frame is not None]
+    tables = sum(int(frame.memory_usage(index=False).sum()) for frame in frames)
+    return texts + tables + sum(array.nbytes for array in arrays if array is not None)

@@ -10,11 +10,9 @@ if TYPE_CHECKING:
     from judgepanel.votes.build import Loaded as Loaded
     from judgepanel.votes.build import build_votes as build_votes
     from judgepanel.votes.cells import csv_safe as csv_safe
-    from judgepanel.votes.columns import Mapping as Mapping
-    from judgepanel.votes.columns import guess_mapping as guess_mapping
     from judgepanel.votes.errors import InputError as InputError
-    from judgepanel.votes.files import RawTable as RawTable
-    from judgepanel.votes.files import read_table as read_table
+    from judgepanel.votes.formats import RawTable as RawTable
+    from judgepanel.votes.formats import read_table as read_table
     from judgepanel.votes.limits import MAX_UPLOAD_MB as MAX_UPLOAD_MB
     from judgepanel.votes.load import load_votes as load_votes
     from judgepanel.votes.load import open_table as open_table
@@ -31,13 +29,11 @@ __all__ = [
     "TASKS",
     "InputError",
     "Loaded",
-    "Mapping",
     "RawTable",
     "Task",
     "VoteMatrix",
     "build_votes",
     "csv_safe",
-    "guess_mapping",
     "load_votes",
     "open_table",
     "read_table",
@@ -50,9 +46,8 @@ __getattr__, __dir__ = lazy_names(
     {
         "build": ("Loaded", "build_votes"),
         "cells": ("csv_safe",),
-        "columns": ("Mapping", "guess_mapping"),
         "errors": ("InputError",),
-        "files": ("RawTable", "read_table"),
+        "formats": ("RawTable", "read_table"),
         "limits": ("MAX_UPLOAD_MB",),
         "load": ("load_votes", "open_table"),
         "matrix": ("MISSING", "TASKS", "Task", "VoteMatrix"),

@@ -1,28 +1,27 @@
-"""Item attributes in a votes file: ids, labels, groups and features."""
+"""Item attributes in a votes file: ids, groups and features."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.votes import limits
 from judgepanel.votes.cells import is_number, not_reserved, unshield
-from judgepanel.votes.columns import FEATURE_PREFIX
-from judgepanel.votes.errors import InputError
-from judgepanel.votes.remedies import CORRECT_CELL, RENAME_COLUMN, correct_or_name
-from judgepanel.votes.table import RawTable
-from judgepanel.votes.words import (
-    ALLOWED_LABELS,
-    UNKNOWN,
-    decimal_of,
-    distinct,
-    is_missing,
-    is_verdict,
-    verdicts_of,
+from judgepanel.votes.errors import (
+    CORRECT_CELL,
+    RENAME_COLUMN,
+    InputError,
+    correct_or_name,
+    quote_value,
 )
+from judgepanel.votes.matrix import check_texts
+from judgepanel.votes.names import FEATURE_PREFIX
+from judgepanel.votes.table import RawTable, check_length
+from judgepanel.votes.words import UNKNOWN, decimal_of, distinct, is_missing, is_verdict
 
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*", re.ASCII)
 _SHIELDED = re.compile(r"['\s]")
@@ -42,10 +41,27 @@ def is_group_word(text: str) -> bool:
 
 
 def names_in(
-    table: RawTable, column: str, kind: str, reserved: Callable[[str], bool] = not_reserved
+    table: RawTable,
+    columns: str | Sequence[str],
+    kind: str,
+    reserved: Callable[[str], bool] = not_reserved,
 ) -> tuple[NDArray[np.intp], list[str]]:
-    """Return codes (n_rows,) into the distinct names in a column; refuse empty names."""
+    """Return codes (n_rows,) into the distinct names in a column; refuse empty names.
+
+    Several columns name something together: their names are joined by a slash.
+    """
+    if not isinstance(columns, str) and len(columns) > 1:
+        parts = [names_in(table, column, kind) for column in columns]
+        pairs = np.stack([codes for codes, _ in parts])
+        distinct_pairs, codes = np.unique(pairs, axis=1, return_inverse=True)
+        names = [
+            "/".join(own[k] for (_, own), k in zip(parts, pair, strict=True))
+            for pair in distinct_pairs.T.tolist()
+        ]
+        return np.asarray(codes).ravel(), names
+    column = columns if isinstance(columns, str) else columns[0]
     codes, words = distinct(table.frame[column])
+    _refuse_long(table, column, codes, words)
     place: dict[str, int] = {}
     names = words
     if _SHIELDED.search("".join(words)):
@@ -53,11 +69,11 @@ def names_in(
     target = np.array([place.setdefault(name, len(place)) for name in names], np.intp)
     codes = target[codes]
     if "" in place:
-        row = table.row(int(np.argmax(codes == place[""])))
+        index = int(np.argmax(codes == place[""]))
         raise InputError(
             f"the {kind} is empty",
-            file=table.name,
-            row=row,
+            file=table.file(index),
+            row=table.row(index),
             column=column,
             allowed="a name in every row",
             remedy="fill it in, or remove the row",
@@ -65,22 +81,45 @@ def names_in(
     return codes, list(place)
 
 
-def unique_ids(table: RawTable, column: str | None) -> tuple[str, ...]:
+def _refuse_long(
+    table: RawTable,
+    column: str,
+    codes: NDArray[np.integer],
+    words: Sequence[str],
+    rows: NDArray[np.intp] | None = None,
+) -> None:
+    """Refuse names or values that are too long, before they are repeated.
+
+    ``rows`` are the rows of the table of ``codes``, all of them by default.
+    """
+    lengths = np.array([len(word) for word in words] or [0])
+    long = lengths > limits.MAX_NAME
+    if long.any() and long[codes].any():
+        place = int(np.argmax(long[codes]))
+        word, row = words[codes[place]], place if rows is None else int(rows[place])
+        try:
+            check_length(word, limits.MAX_NAME, "the cell", row=table.row(row), column=column)
+        except InputError as error:
+            raise error.in_file(table.file(row)) from None
+    check_texts(f"cell of {quote_value(column)}", () if long.any() else lengths[codes].tolist())
+
+
+def unique_ids(table: RawTable, columns: Sequence[str]) -> tuple[str, ...]:
     """Return the item ids of a wide file, or row numbers from 1 if there is no id column.
 
     Raises InputError for an empty or duplicate id.
     """
-    if column is None:
+    if not columns:
         return tuple(str(number) for number in range(1, table.n_rows + 1))
-    codes, names = names_in(table, column, "item id")
+    codes, names = names_in(table, columns, "item id")
     if len(names) < table.n_rows:
         second = int(np.argmax(pd.Series(codes).duplicated().to_numpy()))
         first = int(np.argmax(codes == codes[second]))
         raise InputError(
             f"this item id is already in row {table.row(first)}",
-            file=table.name,
+            file=table.file(second),
             row=table.row(second),
-            column=column,
+            column=columns[0],
             value=names[codes[second]],
             allowed="every item id once",
             remedy=f"{correct_or_name('id')}; a file with one row per vote needs the columns item, "
@@ -135,13 +174,6 @@ def first_given(
     return rows, places[values[places] != values[rows[items[places]]]]
 
 
-def labels_in(table: RawTable, column: str) -> NDArray[np.int8]:
-    """Return labels, int8 (n_rows,) in {0, 1, -1 unlabelled}; refuse other words with their row."""
-    labels = verdicts_of(table.frame[column])
-    refuse_unknown(table, column, labels, "not a label", ALLOWED_LABELS, correct_or_name("label"))
-    return labels
-
-
 def refuse_unknown(
     table: RawTable, column: str, codes: NDArray[np.int8], problem: str, allowed: str, remedy: str
 ) -> None:
@@ -151,7 +183,7 @@ def refuse_unknown(
         index = int(np.argmax(unknown))
         raise InputError(
             problem,
-            file=table.name,
+            file=table.file(index),
             row=table.row(index),
             column=column,
             value=table.frame[column].iloc[index],
@@ -163,6 +195,7 @@ def refuse_unknown(
 def groups_in(table: RawTable, column: str, rows: NDArray[np.intp]) -> tuple[str, ...]:
     """Return the group of each item; refuse an item without a group."""
     codes, words = distinct(table.frame[column])
+    _refuse_long(table, column, codes, words)
     blank = np.array([word.strip() == "" for word in words], dtype=bool)[codes[rows]]
     if blank.any():
         raise InputError(
@@ -204,6 +237,7 @@ def typed_column(table: RawTable, column: str, rows: NDArray[np.intp]) -> pd.Ser
     thousands = bool(commas) and all(map(THOUSANDS.fullmatch, commas))
     numeric = all(word.strip() == "" or is_numeric_word(word.strip()) for word in words)
     if thousands or not numeric:
+        _refuse_long(table, column, picked, words, rows)
         texts = [unshield(word, is_numeric_word) for word in words]
         return pd.Series(np.array(texts, dtype=object)[picked], dtype="str")
     plain = (decimal_of(word.strip()) for word in words)

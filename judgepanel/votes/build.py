@@ -1,8 +1,9 @@
-"""RawTable and Mapping -> VoteMatrix, with warnings about the data."""
+"""RawTable and roles -> VoteMatrix, with warnings about the data."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -12,28 +13,47 @@ from judgepanel.votes.attributes import (
     feature_name,
     given_rows,
     groups_in,
-    labels_in,
+    refuse_unknown,
     typed_column,
 )
-from judgepanel.votes.columns import Mapping, check_mapping, is_role_name
+from judgepanel.votes.cells import unshield
+from judgepanel.votes.choices import Choices
 from judgepanel.votes.companions import match_judges
 from judgepanel.votes.coverage import Coverage
-from judgepanel.votes.data_warnings import label_warnings, role_warnings, vote_warnings
-from judgepanel.votes.errors import InputError, listed
-from judgepanel.votes.forms import forms_sentence, in_plain_words, verdict_columns
+from judgepanel.votes.errors import MAP_WORDS, PAIRWISE, InputError, correct_or_name, listed
 from judgepanel.votes.grades import (
-    NOTHING_KNOWN,
-    GivenThresholds,
-    KnownThresholds,
-    Thresholds,
+    DIFFERENCES,
     grade_notes,
+    missing_codes,
+    refuse_label_scale,
     scales_of,
 )
-from judgepanel.votes.layouts import Verdicts, read_verdicts
+from judgepanel.votes.layouts import Reader, Scales, Verdicts, read_verdicts
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
-from judgepanel.votes.remedies import PAIRWISE, correct_or_name
+from judgepanel.votes.names import is_role_name
+from judgepanel.votes.reading import (
+    Reading,
+    column_warnings,
+    forms_sentence,
+    group_hint,
+    label_warnings,
+    meaning_of_one,
+    reading_of,
+    refuse_reversed_scale,
+    reversal,
+    role_warnings,
+    task_of,
+    vote_warnings,
+)
+from judgepanel.votes.roles import Roles, check_roles
 from judgepanel.votes.table import LabelSource, RawTable
-from judgepanel.votes.words import abstentions_in, distinct, ties_in
+from judgepanel.votes.words import (
+    ALLOWED_LABELS,
+    TWOS,
+    UNKNOWN,
+    counted_words,
+    distinct,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,38 +63,39 @@ class Loaded:
     ``judge_file`` is the file name of the judge table, None if there is none; ``labels`` is where
     the labels were read from, None if they are in the votes file; ``coverage`` is what was read
     from the judges' outputs, None if the file holds votes. ``forms`` says how verdicts are written:
-    ``A/B``, ``yes/no``, ...; ``thresholds`` are the given ones, and so is ``records``, the path of
-    the list of records in a JSON document.
+    ``A/B``, ``yes/no``, ...; ``choices`` are what the user said about the file; ``group`` is a
+    column that may tell which items belong together, empty if there is none.
     """
 
     votes: VoteMatrix
-    mapping: Mapping
+    roles: Roles
     warnings: tuple[str, ...]
     file: str
+    reading: Reading
     judge_file: str | None = None
     coverage: Coverage | None = None
     forms: str = "0/1"
     labels: LabelSource | None = None
-    thresholds: Thresholds = Thresholds()
-    records: str | None = None
+    choices: Choices = field(default_factory=Choices)
+    group: str = ""
+
+
+NOTHING_SAID = Choices()
 
 
 def build_votes(
     table: RawTable,
-    mapping: Mapping,
+    roles: Roles,
+    choices: Choices = NOTHING_SAID,
     *,
-    task: Task = "pairwise",
     judge_table: RawTable | None = None,
     need_labels: bool = True,
-    thresholds: GivenThresholds = None,
-    known_thresholds: KnownThresholds = NOTHING_KNOWN,
 ) -> Loaded:
-    """Return the vote matrix of a file whose column roles are known.
+    """Return the vote matrix of a table whose column roles are known.
 
-    ``judge_table`` has a ``judge`` column and is matched to the judges by name. ``thresholds`` cut
-    scores into votes, for all judges or by judge, ``known_thresholds`` those of judges that gave
-    grades before. ``need_labels`` refuses votes whose labels do not
-    allow any study: no labels, a class with a single item, or, in a pointwise task, a single class.
+    ``judge_table`` has a ``judge`` column and is matched to the judges by name. ``need_labels``
+    refuses votes whose labels do not allow any study: no labels, a class with a single item, or, in
+    a pointwise task, a single class.
 
     Raises
     ------
@@ -82,21 +103,24 @@ def build_votes(
         With file, row, column, value and what is allowed.
     """
     try:
-        check_mapping(table, mapping, need_label=need_labels)
-        table, once = without_repeated_rows(table, mapping)
-        scales = scales_of(table, mapping, task, thresholds, known_thresholds)
-        forms = forms_sentence(table, mapping, scales)
-        table, rewritten = in_plain_words(table, mapping, task, scales)
-        verdicts = read_verdicts(table, mapping, scales)
-        labels = _labels(table, mapping.label_column, verdicts)
+        check_roles(table, roles, need_label=need_labels)
+        reader = Reader.of(table, roles, choices)
+        task, unsaid = task_of(reader, choices)
+        reader = reader.for_task(task)
+        scales = scales_of(table, roles, task, choices.thresholds, choices.known)
+        graded = _graded_columns(roles, scales)
+        verdicts = read_verdicts(reader, scales)
+        labels = _labels(reader, choices, verdicts)
+        if choices.turn:
+            verdicts = _turned(verdicts)
         groups = None
-        if mapping.group_column is not None:
+        if roles.group_column is not None:
             groups = groups_in(
-                table, mapping.group_column, _item_rows(table, mapping.group_column, verdicts)
+                table, roles.group_column, _item_rows(table, roles.group_column, verdicts)
             )
-        features = _features(table, mapping.feature_columns, verdicts)
+        features = _features(table, (*roles.feature_columns, *roles.system_column), verdicts)
         if need_labels:
-            check_labels(labels, task, mapping.label_column)
+            check_labels(labels, task, roles.label_column)
         matched = None if judge_table is None else match_judges(judge_table, verdicts.judges)
         votes = VoteMatrix(
             votes=verdicts.votes,
@@ -111,43 +135,116 @@ def build_votes(
             grades=verdicts.grades,
             thresholds=verdicts.thresholds,
         )
+        if DIFFERENCES in scales.values() and choices.thresholds.default is None:
+            refusal = None if choices.turn else refuse_reversed_scale(table, votes)
+            if refusal is not None:
+                raise refusal
     except InputError as error:
         raise (error if error.file is not None else error.in_file(table.name)) from None
-    read = () if table.coverage is None else table.coverage.notes
+    reversed_votes = reversal(votes)
+    group, *offered = group_hint(table, roles, votes, verdicts.items)
     warnings = [
         *table.notes,
-        *read,
-        *once,
-        *rewritten,
+        *([unsaid] if unsaid and task == "pointwise" else ()),
+        *(() if table.coverage is None else table.coverage.notes),
+        *([reversed_votes] if reversed_votes else ()),
+        *roles.notes,
+        *verdicts.notes,
+        *_rewritten(reader, graded),
         *grade_notes(scales, votes),
         *vote_warnings(votes),
         *(label_warnings(votes) if need_labels else ()),
+        *column_warnings(reader, graded),
+        *role_warnings(roles),
+        *offered,
+        *(matched.warnings if matched is not None else ()),
     ]
-    warnings += _odd_columns(table, mapping, votes, verdicts.items)
-    warnings += matched.warnings if matched is not None else ()
-    judge_file = None if judge_table is None else judge_table.name
+    given = choices.thresholds.default is not None or bool(choices.thresholds.by_judge)
+    scaled = [] if given else [f"Grades are read as {scale}." for scale in set(scales.values())]
+    guesses = [*([unsaid] if unsaid else ()), *scaled, *verdicts.notes]
+    one = meaning_of_one(reader, choices, task)
     return Loaded(
-        votes,
-        mapping,
-        tuple(warnings),
-        table.name,
-        judge_file,
-        table.coverage,
-        forms,
-        table.labels,
-        Thresholds.of(thresholds),
-        table.records,
+        votes=votes,
+        roles=roles,
+        warnings=tuple(warnings),
+        file=table.name,
+        reading=reading_of(reader, votes, one, guesses),
+        judge_file=None if judge_table is None else judge_table.name,
+        coverage=table.coverage,
+        forms=forms_sentence(reader, graded),
+        labels=table.labels,
+        choices=replace(choices, task=task, records=table.records or choices.records),
+        group=group,
     )
 
 
-def _labels(table: RawTable, column: str | None, verdicts: Verdicts) -> NDArray[np.int8]:
-    if column is None:
+def _graded_columns(roles: Roles, scales: Scales) -> list[str]:
+    """Return the columns that hold grades."""
+    if roles.layout == "long":
+        return list(roles.verdicts) if scales else []
+    return [name for name in roles.judge_columns if unshield(name, is_role_name) in scales]
+
+
+def _rewritten(reader: Reader, graded: Sequence[str]) -> list[str]:
+    """Return sentences on words that mean something in this file alone."""
+    notes = []
+    models = reader.named_models()
+    if models:
+        notes.append(
+            f"Names of models are read as the first or the second response: {listed(models)}."
+        )
+    label = reader.roles.label_column
+    names = [*([] if label is None else [label]), *reader.roles.verdicts]
+    names = [name for name in names if name not in graded]
+    numbered = [n for n in names if any(w in TWOS for w in reader.columns[n].given)]
+    if reader.vocabulary.twos and numbered:
+        notes.append(f"1 is read as the first response and 2 as the second: {listed(numbered)}.")
+    voted = [name for name in names if name != label]
+    halves = [name for name in voted if reader.has_halves(name)]
+    if halves:
+        notes.append(f"0.5 is read as a tie: {listed(halves)}.")
+    return notes
+
+
+def _turned(verdicts: Verdicts) -> Verdicts:
+    """Return all votes turned around, with grades mirrored at their thresholds."""
+    votes = np.where(verdicts.votes >= 0, 1 - verdicts.votes, verdicts.votes).astype(np.int8)
+    grades = verdicts.grades
+    if grades is not None and verdicts.thresholds is not None:
+        grades = 2.0 * verdicts.thresholds - grades
+    note = "All votes are turned around, as asked."
+    return replace(verdicts, votes=votes, grades=grades, notes=(*verdicts.notes, note))
+
+
+def _labels(reader: Reader, choices: Choices, verdicts: Verdicts) -> NDArray[np.int8]:
+    """Return the label (n_items,) of each item, -1 without one."""
+    table, name = reader.table, reader.roles.label_column
+    if name is None:
         return np.full(len(verdicts.item_ids), MISSING, dtype=np.int8)
-    labels = labels_in(table, column)
+    column = reader.columns[name]
+    codes = reader.meanings(name, halves=False)
+    cut = choices.label_threshold
+    if cut is not None:
+        numbers = column.numbers.copy()
+        numbers[missing_codes(column)] = np.nan
+        numbers = numbers[column.codes]
+        above = np.where(numbers == cut, MISSING, numbers > cut)
+        codes = np.where(np.isnan(numbers), np.minimum(codes, UNKNOWN + 1), above)
+        codes = np.where(np.isnan(numbers) & ~column.present, MISSING, codes).astype(np.int8)
+    unknown = codes == UNKNOWN
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        if column.is_numeric:
+            raise refuse_label_scale(table, column, row)
+        words = counted_words(column.cells, (UNKNOWN,), reader.vocabulary)
+        problem = f"not a label; unknown: {words}"
+        remedy = f"{MAP_WORDS}; {correct_or_name('label')}"
+        refuse_unknown(table, name, codes, problem, ALLOWED_LABELS, remedy)
+    labels = np.maximum(codes, MISSING).astype(np.int8)
     if verdicts.items is None:
         return labels
     rows = given_rows(
-        table, column, labels, labels != MISSING, verdicts.items, len(verdicts.item_ids)
+        table, name, labels, labels != MISSING, verdicts.items, len(verdicts.item_ids)
     )
     return np.asarray(labels[rows], dtype=np.int8)
 
@@ -204,53 +301,3 @@ def _features(table: RawTable, columns: tuple[str, ...], verdicts: Verdicts) -> 
             for column in columns
         }
     )
-
-
-def _odd_columns(
-    table: RawTable, mapping: Mapping, votes: VoteMatrix, items: NDArray[np.intp] | None
-) -> list[str]:
-    warnings = []
-    if mapping.label_column is not None:
-        ties = int(ties_in(table.frame[mapping.label_column]).sum())
-        if ties:
-            many = "labels are ties and count" if ties > 1 else "label is a tie and counts"
-            warnings.append(f"{ties} {many} as no label.")
-    # A second label or group column read as a judge would be a judge that knows the answer.
-    doubtful = [column for column in mapping.judge_columns if is_role_name(column)]
-    if doubtful:
-        warnings.append(f"Read as judges in spite of their names: {listed(doubtful)}.")
-    warnings += _no_verdicts(table, mapping)
-    return [*warnings, *role_warnings(table, mapping, votes, items)]
-
-
-def _no_verdicts(table: RawTable, mapping: Mapping) -> list[str]:
-    columns = verdict_columns(mapping)
-    unsure = sum(abstentions_in(table.frame[column]) for column in columns)
-    if not unsure:
-        return []
-    many = "cells say" if unsure > 1 else "cell says"
-    return [f"{unsure} {many} that there is no verdict (unsure, -, ...) and count as missing."]
-
-
-def without_repeated_rows(table: RawTable, mapping: Mapping) -> tuple[RawTable, list[str]]:
-    """Return the table without rows that duplicate an earlier row, and a note.
-
-    Only columns with a role are compared, so an index column does not make rows different. Rows
-    without an id are separate items, and rows with the same id that disagree are kept: the reader
-    of their column refuses them.
-    """
-    key = [mapping.id_column]
-    if mapping.layout == "long":
-        key = [mapping.item_column, mapping.judge_column]
-    names = [column for column in key if column is not None]
-    if not names or not table.frame.duplicated(names).any():
-        return table, []
-    repeated = table.frame.duplicated(list(mapping.used)).to_numpy()
-    if not repeated.any():
-        return table, []
-    rows = np.flatnonzero(~repeated)
-    lines = np.array([table.row(int(row)) for row in rows], dtype=np.int32)
-    n_repeated = int(repeated.sum())
-    many = "rows repeat another row and are" if n_repeated > 1 else "row repeats another and is"
-    smaller = replace(table, frame=table.frame.iloc[rows].reset_index(drop=True), lines=lines)
-    return smaller, [f"{n_repeated} {many} read once."]

@@ -4,12 +4,17 @@ A leading apostrophe is how spreadsheets mark a cell as text. The writer adds on
 would be run as a formula or read as something else (a *guarded* text); the reader removes one from
 a guarded text that has one, and strips blanks from every other cell. Both look at the text behind
 its apostrophes, so the pair is a bijection: ``unshield(shield(x)) == x``.
+
+A list of names is one text too (:func:`join_names`): commas between them, quotes where needed.
 """
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+
+from judgepanel.votes.errors import InputError
 
 # No two parts of the pattern match the same digits, which would make backtracking quadratic.
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -64,3 +69,33 @@ def unshield(text: str, reserved: Callable[[str], bool] = not_reserved) -> str:
 def _guarded(text: str, reserved: Callable[[str], bool]) -> bool:
     core = text.lstrip("'")
     return is_formula(core) or core != core.strip() or reserved(core)
+
+
+_QUOTED = frozenset(',"\r\n')
+
+
+def join_names(names: Iterable[str]) -> str:
+    """Return the text from which :func:`split_names` reads these names."""
+    return ",".join(map(_in_list, names))
+
+
+def split_names(text: str) -> list[str]:
+    """Return the names in a text, without blanks around them.
+
+    Raises
+    ------
+    InputError
+        A line break outside quotes, or a name longer than any file may have.
+    """
+    try:
+        return [name.strip() for row in csv.reader([text]) for name in row if name.strip()]
+    except csv.Error:
+        raise InputError(
+            "these names cannot be read",
+            value=text,
+            allowed="names separated by commas, in double quotes where they contain a comma",
+        ) from None
+
+
+def _in_list(name: str) -> str:
+    return name if _QUOTED.isdisjoint(name) else '"' + name.replace('"', '""') + '"'

@@ -9,10 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.votes.errors import listed
+from judgepanel.votes.errors import CHOICE_CONTROLS, GROUP_DUPLICATES, listed
 from judgepanel.votes.matrix import MISSING, VoteMatrix
 from judgepanel.votes.orientation import BALANCED_SHARE, CONSTANT_VOTES, constant_judges
-from judgepanel.votes.remedies import GROUP_DUPLICATES, ROLE_COLUMN
 from judgepanel.votes.repeats import Repeats, find_repeats
 
 Outcome = Literal["pass", "review", "fail", "not applicable"]
@@ -96,6 +95,38 @@ def check_orientation(votes: VoteMatrix) -> Check:
     )
 
 
+FEWEST = 10
+"""Labelled items, with both labels, before judges are held against the labels."""
+_LEAST_CLASS = 2
+_NEARLY_ALL = 0.9
+"""Share of the labelled items that a judge has to have: it may be right on a few of them."""
+
+
+def perfect(votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.bool_]:
+    """Return judges (n_judges,) that are right on all labelled items, or wrong on all.
+
+    They must vote on nearly all of ``FEWEST`` or more items, of both labels, and on hardly any
+    item without a label: no column that knows the labels can vote there.
+    """
+    known = labels != MISSING
+    given = votes != MISSING
+    cast = given & known[:, None]
+    n = cast.sum(axis=0)
+    right = (cast & (votes == labels[:, None])).sum(axis=0)
+    both = min(int((labels == 1).sum()), int((labels == 0).sum())) >= _LEAST_CLASS
+    whole = (n >= FEWEST) & (n >= _NEARLY_ALL * known.sum())
+    return np.asarray(both & whole & ((right == n) | (right == 0)))
+
+
+def below_chance(votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.bool_]:
+    """Return judges (n_judges,) that are wrong more often than chance explains (4 sd)."""
+    known = labels != MISSING
+    cast = (votes != MISSING) & known[:, None]
+    n = cast.sum(axis=0)
+    right = (cast & (votes == labels[:, None])).sum(axis=0)
+    return np.asarray((n >= FEWEST) & (right < n / 2 - 2.0 * np.sqrt(np.maximum(n, 1))))
+
+
 _GROUPING = f"Keep them together {GROUP_DUPLICATES}."
 _SERIOUS_SHARE = 0.05
 _EVIDENCE = {
@@ -139,7 +170,9 @@ def check_repeats(votes: VoteMatrix, *, group_duplicates: bool = False) -> Check
         "Rows of so few votes repeat by chance, so copies of some items cannot be told from votes; "
         "ids and features show none."
     )
-    advice = f"If some items are copies, name the column that says so {ROLE_COLUMN['group']}."
+    advice = (
+        f"If some items are copies, name the column that says so {CHOICE_CONTROLS['group_column']}."
+    )
     return Check("P0", title, "not applicable", numbers, why, advice)
 
 

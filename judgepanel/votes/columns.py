@@ -1,444 +1,507 @@
-"""Column roles of a file, guessed from names and content; callers can override them."""
+"""What the columns of a table hold: kinds of content, evaluators with several columns, one-hots.
+
+A failure (an error, an unparsed answer, rejected work) beats the verdict beside it: tools write 0
+or *incorrect* for an answer that they could not read.
+
+Columns that are no judges although they hold verdicts: computed from the judges or the label.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
 from typing import Literal
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from judgepanel.votes.errors import InputError
-from judgepanel.votes.remedies import COLUMN_LISTS, ONE_ROLE_EACH, Role, name_column
-from judgepanel.votes.roles import (
-    CHOSEN,
-    ColumnKind,
-    ColumnRole,
-    check_chosen,
-    is_descriptive_name,
-    model_columns,
-    roles_of,
-    second_labels,
+from judgepanel.votes.cells import is_number
+from judgepanel.votes.errors import quote_value
+from judgepanel.votes.matrix import MISSING
+from judgepanel.votes.names import PAIR_NAMES, tokens_of
+from judgepanel.votes.table import RawTable, text_column
+from judgepanel.votes.words import (
+    UNKNOWN,
+    Vocabulary,
+    decimal_of,
+    distinct,
+    is_missing,
+    is_verdict,
+    meaning_of,
+    plain,
+    side_of,
 )
-from judgepanel.votes.table import RawTable, find_column, no_column, plain_name
-from judgepanel.votes.words import distinct, is_missing, is_verdict
 
-Layout = Literal["wide", "long"]
+Codes = NDArray[np.intp]
+Kind = Literal["empty", "verdicts", "numbers", "dates", "words", "texts"]
 
-FEATURE_PREFIX = "feat_"
-ID_NAMES = (
-    *("item_id", "id", "item", "itemid", "example_id", "example", "question_id", "question"),
-    *("sample_id", "sample", "instance_id", "instance", "task_id", "pair_id", "row_id"),
-    *("uid", "uuid", "index", "idx", "key", "__index_level_0__"),
+_DATE = re.compile(
+    r"\d{4}-\d\d?-\d\d?(?:[T ].{0,40})?|\d{1,2}[./]\d{1,2}[./]\d{2,4}(?: .{0,20})?"
+    r"|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) .{10,40}"
 )
-LABEL_NAMES = (
-    *("label", "labels", "gold", "gold_label", "gold_standard", "truth", "true_label"),
-    *("ground_truth", "groundtruth", "target", "y", "y_true", "z"),
-)
-GROUP_NAMES = ("group_id", "group", "prompt_id")
-LONG_ITEM_NAMES = (*ID_NAMES, "task", "unit", "document", "prompt", "prompt_id")
-LONG_JUDGE_NAMES = (
-    *("judge", "judge_id", "judge_name", "rater", "rater_id", "annotator", "annotator_id"),
-    *("model", "model_name", "worker", "worker_id", "labeler", "labeller", "labeler_id"),
-    *("evaluator", "grader", "reviewer", "coder", "performer"),
-)
-LONG_VERDICT_NAMES = (
-    *("verdict", "vote", "answer", "rating", "judgment", "judgement", "decision"),
-    *("preference", "choice", "winner", "response", "prediction", "score"),
-)
-TEXT_NAMES = ("text", "raw_text", "output", "raw_output", "transcript", "completion", "content")
-"""Columns that hold what judges wrote, see ``judgepanel.votes.transcripts``."""
-_VERDICTS = LONG_VERDICT_NAMES[:2]
-_LONG_NAMES = frozenset(
-    map(plain_name, (*LONG_ITEM_NAMES, *LONG_JUDGE_NAMES, *LONG_VERDICT_NAMES, *TEXT_NAMES))
-)
-_LABEL_NAMES_ONLY = frozenset(map(plain_name, LABEL_NAMES)) - {"target", "y", "z"}
-"""Names of labels that no judge is likely to have."""
-_ROLE_NAMES = frozenset(map(plain_name, (*ID_NAMES, *LABEL_NAMES, *GROUP_NAMES)))
+_LONG_TEXT, _MANY_WORDS = 40, 12
+_SAMPLE = 400
+_MAY_BE_WORDS = ("2", "2.0", "left", "right", "y", "n")
+"""Words that are verdicts in some files."""
+_HEADER_ROWS, _HEADERS = 3, 60
+"""Rows that may belong to the header, and columns that tell it."""
+_FACETS = {
+    **dict.fromkeys(
+        ("verdict", "vote", "label", "choice", "winner", "answer", "preference", "decision"), "word"
+    ),
+    **dict.fromkeys(
+        ("value", "score", "rating", "grade", "result", "pass", "passed", "success", "probability"),
+        "number",
+    ),
+    **dict.fromkeys(("error", "status", "failed", "exception", "failure", "state"), "failure"),
+    **dict.fromkeys(
+        ("explanation", "reason", "reasoning", "rationale", "notes", "note", "comment", "comments"),
+        "text",
+    ),
+    **dict.fromkeys(
+        ("feedback", "critique", "justification", "analysis", "raw", "by", "at", "confidence"),
+        "text",
+    ),
+    **dict.fromkeys(("metadata", "model", "agent", "cost", "tokens", "latency", "time"), "text"),
+}
+"""What a column of an evaluator holds, by the last word of its name."""
+_LAST = re.compile(r"(.+?)(?: - |::|__|[./:_ ])([A-Za-z]+(?:[_ ]?(?:by|at))?)")
 
 
-@dataclass(frozen=True, slots=True)
-class Mapping:
-    """The role of each column of a file, by its name in the file.
+class Column:
+    """A column of a table and what it holds; looks at each distinct text once."""
 
-    A wide file has one row per item and one column per judge (``judge_columns``); without an
-    ``id_column`` the items are numbered from 1. A long file has one row per vote (``item_column``,
-    ``judge_column``, ``verdict_column``), and its ``id_column`` is the ``item_column``.
-    ``label_column``, ``group_column`` and ``feature_columns`` mean the same in both. ``roles``
-    gives each column's role and the reason; ``chosen`` are the options (name, column) that made
-    columns judges, features or ignored.
-    """
+    def __init__(self, name: str, cells: pd.Series) -> None:
+        self.name, self.cells = name, cells
 
-    layout: Layout
-    id_column: str | None = None
-    label_column: str | None = None
-    group_column: str | None = None
-    judge_columns: tuple[str, ...] = ()
-    feature_columns: tuple[str, ...] = ()
-    item_column: str | None = None
-    judge_column: str | None = None
-    verdict_column: str | None = None
-    roles: tuple[ColumnRole, ...] = field(default=(), compare=False)
-    chosen: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        """The words of the name."""
+        return tokens_of(self.name)
+
+    @cached_property
+    def _coded(self) -> tuple[Codes, list[str]]:
+        return distinct(self.cells)
 
     @property
-    def used(self) -> tuple[str, ...]:
-        """All columns with a role, repeated for each role they have."""
-        item = self.item_column if self.layout == "long" else self.id_column
-        single = (item, self.label_column, self.group_column)
-        votes = (self.judge_column, self.verdict_column) if self.layout == "long" else ()
-        judges = self.judge_columns if self.layout == "wide" else ()
-        named = tuple(column for column in (*single, *votes) if column is not None)
-        return (*named, *judges, *self.feature_columns)
+    def codes(self) -> Codes:
+        """Codes (n_rows,) into ``words``."""
+        return self._coded[0]
 
+    @property
+    def words(self) -> list[str]:
+        """The distinct texts, missing ones too."""
+        return self._coded[1]
 
-def is_role_name(name: str) -> bool:
-    """Whether a column of this name would be read as an id, a label, a group or a feature."""
-    plain = name.strip()
-    return (
-        plain_name(plain) in _ROLE_NAMES
-        or plain.startswith(FEATURE_PREFIX)
-        or is_descriptive_name(plain.lower())
-    )
+    @cached_property
+    def given(self) -> list[str]:
+        """The distinct texts that are no empty cell, without blanks around them."""
+        return [word.strip() for word in self.words if not is_missing(word)]
 
+    @cached_property
+    def kind(self) -> Kind:
+        """The kind of content; a column of numbers may hold votes of 0 and 1 as well."""
+        words = self.given
+        if not words:
+            return "empty"
+        if all(map(is_verdict, words)):
+            return "verdicts"
+        if self.is_numeric:
+            return "numbers"
+        if all(map(_DATE.fullmatch, islice(words, _SAMPLE))):
+            return "dates"
+        some = words[:_SAMPLE]
+        return "texts" if sum(map(len, some)) > _LONG_TEXT * len(some) else "words"
 
-def guess_mapping(
-    table: RawTable,
-    *,
-    id_column: str | None = None,
-    label_column: str | None = None,
-    group_column: str | None = None,
-    judge_columns: Sequence[str] = (),
-    features: Sequence[str] = (),
-    ignore: Sequence[str] = (),
-    need_label: bool = True,
-) -> Mapping:
-    """Return the column roles of a file, guessed from names and, if needed, from content.
+    @cached_property
+    def is_numeric(self) -> bool:
+        """Whether all cells hold numbers."""
+        return bool(self.given) and all(is_number(decimal_of(word)) for word in self.given)
 
-    A file is long if it has an item, a judge and a verdict column and the judge column holds names
-    rather than verdicts. In a wide file a column without another role is a judge, unless its name
-    or content shows that it is a feature or not counted (see ``judgepanel.votes.roles``), or its
-    name is typical of a long file (annotator, model, output, ...) and it holds no verdicts. With
-    ``judge_columns`` the file is wide and no other column is a judge. A group column is guessed
-    only if it does not hold verdicts. Columns given by name are used as given.
-
-    Raises
-    ------
-    InputError
-        A named column that does not exist or has two roles, no judges, or no label column although
-        one is needed.
-    """
-    roles: dict[Role, str | None] = {
-        "id": id_column,
-        "label": label_column,
-        "group": group_column,
-    }
-    given = {role: column for role, column in roles.items() if column is not None}
-    for role, column in given.items():
-        if column not in table.columns:
-            raise _no_column(table, column, name_column(role))
-    chosen = dict(zip(COLUMN_LISTS, (judge_columns, features, ignore), strict=True))
-    check_chosen(table, chosen.items(), roles.values())
-    named = {*judge_columns, *features, *ignore}
-    rest = table
-    if named:
-        remaining = [column for column in table.columns if column not in named]
-        rest = replace(table, frame=table.frame[remaining])
-    guesser = _Guesser(rest, set(given.values()))
-    mapping = None if judge_columns else guesser.long(id_column, label_column, group_column)
-    if mapping is None:
-        mapping = guesser.wide(id_column, label_column, group_column, tuple(judge_columns))
-    feature_names = {*mapping.feature_columns, *features}
-    mapping = replace(
-        mapping,
-        feature_columns=tuple(column for column in table.columns if column in feature_names),
-        chosen=tuple((option, column) for option, names in chosen.items() for column in names),
-    )
-    check_mapping(table, mapping, need_label=need_label)
-    return replace(mapping, roles=_all_roles(table, mapping))
-
-
-def _all_roles(table: RawTable, mapping: Mapping) -> tuple[ColumnRole, ...]:
-    """Return every column with its role and the reason, in file order."""
-    reasons = {role.column: role for role in mapping.roles}
-    chosen = {column for _, column in mapping.chosen}
-    places: tuple[tuple[ColumnKind, str | None], ...] = (
-        ("item" if mapping.layout == "long" else "id", mapping.item_column or mapping.id_column),
-        ("label", mapping.label_column),
-        ("group", mapping.group_column),
-        ("judge name", mapping.judge_column),
-        ("verdict", mapping.verdict_column),
-    )
-    kinds: dict[str, ColumnKind] = {column: kind for kind, column in places if column is not None}
-    kinds |= dict.fromkeys(mapping.feature_columns, "feature")
-    kinds |= dict.fromkeys(mapping.judge_columns, "judge")
-    roles = []
-    for column in table.columns:
-        kind = kinds.get(column)
-        known = reasons.get(column)
-        if column in chosen:
-            roles.append(ColumnRole(column, kind or "ignore", CHOSEN))
-        elif known is not None and kind in (None, known.role):
-            roles.append(known)
-        else:
-            reason = "no other role fits" if kind is None else f"read as the {kind}"
-            if kind == "label" and table.labels is not None:
-                reason = "read from the other file"
-            roles.append(ColumnRole(column, kind or "ignore", reason))
-    return tuple(roles)
-
-
-def check_mapping(table: RawTable, mapping: Mapping, *, need_label: bool) -> None:
-    """Refuse a mapping that does not fit the table (see ``guess_mapping``)."""
-    seen: set[str] = set()
-    existing = set(table.columns)
-    for column in mapping.used:
-        if column not in existing:
-            raise _no_column(table, column, "name a column that is in the file")
-        if column in seen:
-            raise InputError(
-                "this column has two roles",
-                file=table.name,
-                column=column,
-                allowed="one role per column",
-                remedy=ONE_ROLE_EACH,
-            )
-        seen.add(column)
-    if need_label and mapping.label_column is None:
-        raise InputError(
-            "there is no label column",
-            file=table.name,
-            row=table.header_row,
-            allowed="a column named label, gold, truth, target or y",
-            remedy=name_column("label"),
-        )
-    if mapping.layout == "wide" and not mapping.judge_columns:
-        raise InputError(
-            "there are no judge columns",
-            file=table.name,
-            row=table.header_row,
-            allowed="one column of verdicts per judge, beside the id, the label and feat_ columns",
-            remedy="add the judges' columns; or, if one of them was taken for another role, "
-            + ONE_ROLE_EACH,
-        )
-    if mapping.layout == "long" and None in (
-        mapping.item_column,
-        mapping.judge_column,
-        mapping.verdict_column,
-    ):
-        raise InputError(
-            "a long table needs an item, a judge and a verdict column",
-            file=table.name,
-            remedy="rename those three columns to item, judge and verdict",
+    @cached_property
+    def is_scores(self) -> bool:
+        """Whether all cells hold numbers, or words that say that there is none."""
+        known = np.isnan(self.numbers)
+        return not known.all() and all(
+            meaning_of(word) < 0 and meaning_of(word) != UNKNOWN
+            for word, is_word in zip(self.words, known, strict=True)
+            if is_word
         )
 
+    @cached_property
+    def numbers(self) -> NDArray[np.float64]:
+        """The number of each distinct text (n_words,), NaN for others."""
+        texts = (plain(word) for word in self.words)
+        return np.array([float(text) if is_number(text) else np.nan for text in texts])
 
-def holds_verdicts(cells: pd.Series) -> bool:
-    """Whether every cell is a verdict word or missing."""
-    return all(is_verdict(word) for word in distinct(cells)[1])
+    @cached_property
+    def is_few(self) -> bool:
+        """Whether there are few different words."""
+        return len(self.given) <= _MANY_WORDS
 
+    @cached_property
+    def present(self) -> NDArray[np.bool_]:
+        """Which rows (n_rows,) have a cell that is not empty."""
+        return ~np.array([is_missing(word) for word in self.words] or [True], bool)[self.codes]
 
-def judges_beside(table: RawTable, item: str, others: set[str]) -> tuple[str, ...]:
-    """Return the verdict columns of a file with one row per item; () if items repeat.
+    @cached_property
+    def is_unique(self) -> bool:
+        """Whether every row has a cell of its own, none of them empty."""
+        return len(self.words) == len(self.codes) and len(self.given) == len(self.words)
 
-    Columns whose name is a role name or typical of a long file are left out, as are ``others``.
-    """
-    if table.frame[item].duplicated().any():
-        return ()
-    return _Guesser(table, set()).judges({item, *others})
+    def means(self, vocabulary: Vocabulary) -> NDArray[np.int8]:
+        """Meanings (n_rows,) of the cells."""
+        return np.asarray(vocabulary.meanings(self.words)[self.codes])
 
-
-def _few_verdicts(cells: pd.Series) -> bool:
-    """Whether most distinct values are not verdicts; a single bad word counts as a mistake."""
-    words = [word for word in distinct(cells)[1] if word.strip()]
-    return 2 * sum(is_verdict(word) for word in words) < len(words)
-
-
-def _bracketed(cells: pd.Series) -> bool:
-    """Whether verdicts are written as ``[[A]]``, which suggests outputs of judges."""
-    return any(word.strip().startswith("[[") for word in distinct(cells)[1])
-
-
-class _Guesser:
-    """The columns of a file without a role so far, by lower-case name."""
-
-    def __init__(self, table: RawTable, given: set[str]) -> None:
-        self.table = table
-        pair = model_columns(table) or ()
-        self.models = {
-            word.strip()
-            for column in pair
-            for word in distinct(table.frame[column])[1]
-            if not is_missing(word)
-        }
-        self.free = [name for name in table.columns if name not in given]
-
-    def readable(self, column: str) -> bool:
-        """Whether a column holds verdicts in any form: words, 1 and 2, or model names."""
-        words = {word.strip() for word in distinct(self.table.frame[column])[1]}
+    def says_verdicts(self, vocabulary: Vocabulary, models: Iterable[str] = ()) -> bool:
+        """Whether every cell is a verdict in any form: words, 1 and 2, or the name of a model."""
+        known = set(models)
         return all(
-            is_verdict(word) or word in ("2", "2.0") or word in self.models for word in words
+            vocabulary.knows(word) or plain(word) in _MAY_BE_WORDS or word in known
+            for word in self.given
         )
 
-    def find(self, *names: str) -> str | None:
-        return find_column(self.free, names)
 
-    def item_id(self) -> str | None:
-        """The column with the ids of the items; one that is only named alike has no repeats."""
-        frame = self.table.frame
-        return find_column(self.free, ID_NAMES, lambda name: not frame[name].duplicated().any())
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """The columns of a table by name, each looked at when it is asked for."""
 
-    def features(self, taken: set[str | None]) -> tuple[str, ...]:
-        return tuple(
-            name
-            for name in self.table.columns
-            if name.startswith(FEATURE_PREFIX) and name not in taken
-        )
+    table: RawTable
+    _known: dict[str, Column] = field(default_factory=dict)
+    _pairs: list[tuple[str, str] | None] = field(default_factory=list)
 
-    def group(self, taken: set[str | None]) -> str | None:
-        for name in GROUP_NAMES:
-            column = self.find(name)
-            if column is None or column in taken:
-                continue
-            if not holds_verdicts(self.table.frame[column]):
-                return column
+    def __getitem__(self, name: str) -> Column:
+        column = self._known.get(name)
+        if column is None:
+            column = self._known[name] = Column(name, self.table.frame[name])
+        return column
+
+    def pair(self) -> tuple[str, str] | None:
+        """Return the columns with the names of the two models, None if there are none."""
+        if not self._pairs:
+            self._pairs.append(self._pair())
+        return self._pairs[0]
+
+    def _pair(self) -> tuple[str, str] | None:
+        names = {name.lower(): name for name in reversed(self.table.columns)}
+        for first, second in PAIR_NAMES:
+            if first in names and second in names:
+                pair = (names[first], names[second])
+                words = [word for name in pair for word in self[name].given]
+                votes = [word for word in words if is_verdict(word)]
+                if 2 * len(votes) <= len(words):
+                    return pair
         return None
 
-    def long(self, item: str | None, label: str | None, group: str | None) -> Mapping | None:
-        item = item or self.find(*LONG_ITEM_NAMES)
-        judge = self.find(*LONG_JUDGE_NAMES)
-        # Crowdsourcing files call the worker's answer "label" and the truth "gold".
-        verdict = self.find(*LONG_VERDICT_NAMES) or self.find("label", "labels")
-        if item is None or judge is None or verdict is None:
-            return None
-        truths = [name for name in LABEL_NAMES if self.find(name) != verdict]
-        truth = label or self.find(*truths)
-        if not self.table.frame[item].duplicated().any():
-            doubtful = truth is None or not holds_verdicts(self.table.frame[verdict])
-            if self.all_verdicts({item, label, group}):
-                return None
-            if doubtful and self.judges({item, verdict, truth, group}):
-                return None
-        elif (
-            truth is None
-            and self.judges({item, verdict, group})
-            and not self.table.frame.drop_duplicates()[item].duplicated().any()
+    def models(self) -> set[str]:
+        """Return the names of the models in the columns of :meth:`pair`."""
+        return {word for name in self.pair() or () for word in self[name].given}
+
+
+def evaluators(names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return columns of evaluators that have several: by stem, then by the last word of the name.
+
+    ``eval.QA.label``, ``eval.QA.score`` and ``eval.QA.explanation`` are of one evaluator, and so
+    are ``Ana`` and ``Ana - notes`` (the last word of the first is then empty).
+    """
+    stems: dict[str, dict[str, str]] = {}
+    for name in names:
+        match = _LAST.fullmatch(name)
+        if match is not None and match[2].lower().replace(" ", "_").rpartition("_")[2] in _FACETS:
+            stems.setdefault(match[1], {})[match[2].lower()] = name
+    for name in names:
+        if name in stems:
+            stems[name][""] = name
+    return {stem: parts for stem, parts in stems.items() if len(parts) > 1}
+
+
+def facet_of(last: str) -> str:
+    """Return what a column of an evaluator holds: word, number, failure or text."""
+    return _FACETS.get(last.replace(" ", "_").rpartition("_")[2], "word")
+
+
+def with_choices_joined(table: RawTable) -> tuple[RawTable, dict[str, tuple[str, ...]]]:
+    """Return the table with one column for each choice that is written as several flags.
+
+    ``winner_model_a``, ``winner_model_b`` and ``winner_tie`` of which one is 1 in every row become
+    ``winner`` with the words model_a, model_b and tie. Also returned are the flags by new column.
+    """
+    stems: dict[str, dict[str, str]] = {}
+    for name in table.columns:
+        for cut in range(len(name) - 1, 0, -1):
+            rest = name[cut:].lstrip("._-/: ")
+            if name[cut] in "._-/: " and (is_verdict(rest) and not is_number(rest)):
+                stems.setdefault(name[:cut].rstrip("._-/: "), {})[rest] = name
+    columns = Columns(table)
+    joined: dict[str, tuple[str, ...]] = {}
+    frame = table.frame
+    for stem, flags in stems.items():
+        if (
+            len(flags) < 2
+            or stem in table.columns
+            or not any(side_of(w) is not None for w in flags)
         ):
-            # The label next to judges, in a file with duplicate rows.
-            return None
-        label = truth
-        group = group or self.group({item, judge, verdict, label})
-        role_columns = {item, judge, verdict, label, group}
-        return Mapping(
-            layout="long",
-            id_column=item,
-            label_column=label,
-            group_column=group,
-            feature_columns=self.features(role_columns),
-            item_column=item,
-            judge_column=judge,
-            verdict_column=verdict,
-        )
+            continue
+        votes = [columns[name].means(Vocabulary()) for name in flags.values()]
+        given = [columns[name].present for name in flags.values()]
+        chosen = np.array([vote == 1 for vote in votes])
+        blank = ~np.array(given).any(axis=0)
+        if any((vote == UNKNOWN).any() for vote in votes) or not chosen.any():
+            continue
+        if not ((chosen.sum(axis=0) == 1) | blank).all():
+            continue
+        codes = np.where(blank, len(flags), chosen.argmax(axis=0))
+        frame = frame.assign(**{stem: text_column(codes, [*flags, ""])})
+        joined[stem] = tuple(flags.values())
+    return (replace(table, frame=frame) if joined else table), joined
 
-    def all_verdicts(self, taken: set[str | None]) -> bool:
-        """Whether every column without a role in wide files holds verdicts."""
-        taken |= {self.item_id(), self.find(*LABEL_NAMES), self.group(taken)}
-        frame = self.table.frame
-        rest = [name for name in frame.columns if name not in {*taken, *self.features(taken)}]
-        return all(holds_verdicts(frame[name]) for name in rest)
 
-    def judges(self, taken: set[str | None]) -> tuple[str, ...]:
-        """Return the verdict columns whose names suggest neither a role nor a long file."""
-        taken |= {self.item_id(), self.find(*LABEL_NAMES), self.group(taken)}
-        return tuple(
-            name
-            for name in self.table.columns
-            if name not in {*taken, *self.features(taken)}
-            and plain_name(name) not in _LONG_NAMES
-            and self.readable(name)
-        )
+def without_header_rows(table: RawTable) -> tuple[RawTable, list[str]]:
+    """Return the table without further rows of a header, such as wordings of questions, and a note.
 
-    def named_as_long(self, taken: set[str | None]) -> set[str]:
-        """Return the columns of a wide file with names typical of a long file and no verdicts."""
-        return {
-            name
-            for name in self.table.columns
-            if name not in taken
-            and plain_name(name) in _LONG_NAMES
-            and _few_verdicts(self.table.frame[name])
-        }
+    A row belongs to the header if it holds a text that occurs in no other row, in most columns
+    whose other rows share few words.
+    """
+    if table.format not in ("csv", "excel") or table.n_rows < 2 * _HEADER_ROWS:
+        return table, []
+    n_rows = 0
+    names = table.columns[:_HEADERS]
+    start = {name: table.frame[name].iloc[:_HEADER_ROWS].astype(str) for name in names}
+    rest = {name: set(map(str, table.frame[name].iloc[_HEADER_ROWS:].unique())) for name in names}
+    few = [n for n, w in rest.items() if len(w) <= _MANY_WORDS and 2 * len(w) < table.n_rows]
+    for row in range(_HEADER_ROWS):
+        own = [
+            n for n in few if start[n].iloc[row] not in rest[n] and _is_title(start[n].iloc[row])
+        ]
+        if len(own) < max(2, 0.8 * len(few)):
+            break
+        n_rows = row + 1
+    if not n_rows:
+        return table, []
+    lines = np.array([table.row(k) for k in range(n_rows, table.n_rows)], dtype=np.int32)
+    frame = table.frame.iloc[n_rows:].reset_index(drop=True)
+    frame = frame.apply(lambda cells: cells.cat.remove_unused_categories())
+    rows = f"Row {table.row(0)} is" if n_rows == 1 else f"Rows {table.row(0)} to {lines[0] - 1} are"
+    note = f"{rows} left out, further rows of the header."
+    return replace(table, frame=frame, lines=lines), [note]
 
-    def refuse_half_a_long_file(self, taken: set[str | None]) -> None:
-        """Refuse judge names without verdicts, and texts without judge names."""
-        for names, missing, allowed in (
-            (LONG_JUDGE_NAMES, "none with verdicts or outputs", (*_VERDICTS, *TEXT_NAMES)),
-            (TEXT_NAMES, "none with the names of judges", LONG_JUDGE_NAMES[:4]),
-        ):
-            column = self.find(*names)
-            if column is None or column in taken:
-                continue
-            cells = self.table.frame[column]
-            if holds_verdicts(cells) and not _bracketed(cells):
-                continue
-            raise InputError(
-                f"one row per vote, it seems, but there is {missing}",
-                file=self.table.name,
-                row=self.table.header_row,
-                column=column,
-                allowed=f"a column named {', '.join(allowed)}",
-                remedy=f"rename that column to {allowed[0]}; or, with one column per judge, put "
-                f"{FEATURE_PREFIX} before the name of this one or take it out",
-            )
 
-    def wide(
-        self, item: str | None, label: str | None, group: str | None, chosen: tuple[str, ...]
-    ) -> Mapping:
-        item = item or self.item_id()
-        is_given = label is not None
-        label = label or self.find(*LABEL_NAMES) or self.outcome({item, group})
-        group = group or self.group({item, label})
-        features = self.features({item, label, group})
-        role_columns = {item, label, group, *features}
-        if chosen:
-            rest = [name for name in self.table.columns if name not in role_columns]
-            roles = tuple(
-                ColumnRole(name, "ignore", "not a judge that was chosen") for name in rest
-            )
-            return Mapping("wide", item, label, group, chosen, features, roles=roles)
-        unused: set[str] = set()
-        judges = self.judges({item, label, group})
-        if len(judges) > 1 or (judges and not _bracketed(self.table.frame[judges[0]])):
-            unused = self.named_as_long(role_columns)
+def _is_title(text: str) -> bool:
+    return bool(text.strip()) and not is_number(text.strip()) and meaning_of(text) == UNKNOWN
+
+
+def spread(codes: Codes, within: Codes) -> float:
+    """Return the share of groups ``within`` (n,) of several rows whose ``codes`` (n,) differ."""
+    sizes = np.bincount(within)
+    first = np.zeros(len(sizes), dtype=codes.dtype)
+    first[within[::-1]] = codes[::-1]
+    differs = np.zeros(len(sizes), dtype=bool)
+    differs[within[codes != first[within]]] = True
+    several = sizes > 1
+    return float(differs[several].mean()) if several.any() else 0.0
+
+
+_NO_ERROR = frozenset(("false", "0", "0.0", "no", "ok", "success", "passed", "pass", "completed"))
+_BAD_STATES = frozenset(
+    (
+        *("rejected", "discarded", "draft", "error", "errored", "failed", "failure", "skipped"),
+        *("cancelled", "canceled", "timeout", "timed out", "invalid", "expired", "returned"),
+    )
+)
+_FAILURE = re.compile(
+    r"\s*(?:grade not found|(?:verdict|answer|score|rating|label|choice) not found"
+    r"|(?:could|can|did) ?n[o']t (?:be )?(?:pars|find|extract|read|determine)"
+    r"|(?:failed|unable) to (?:pars|extract|find|read|get|produce|generate)"
+    r"|no (?:grade|verdict|valid|score|rating|answer|output)\b.{0,40}"
+    r"(?:found|given|parsed|produced|$)"
+    r"|(?:parse|parsing|json|api|rate.?limit|validation|internal|server|timeout|output)\w* ?"
+    r"(?:error|failure|exceeded)|error\b|exception\b|traceback\b|timed? ?out\b|invalid json)",
+    re.IGNORECASE,
+)
+_LOOKED_AT = 400
+"""Characters of a text in which a failure is said at its start."""
+
+
+def says_failure(text: str) -> bool:
+    """Whether a text begins with what tools write where there was no readable answer."""
+    return _FAILURE.match(text[:_LOOKED_AT]) is not None
+
+
+def failed(
+    columns: Columns, verdict: str, beside: Sequence[str], codes: NDArray[np.int8]
+) -> tuple[NDArray[np.bool_], str]:
+    """Return the rows (n_rows,) of failures, and a sentence on verdicts that thereby are none.
+
+    ``codes`` (n_rows,) are meanings of the verdicts, ``beside`` columns that are about them.
+    """
+    rows = np.zeros(len(codes), dtype=bool)
+    examples: list[str] = []
+    for name in beside:
+        column = columns[name]
+        here = _failures(column)
+        hits = np.flatnonzero(here & (codes >= 0))
+        if len(hits):
+            text = quote_value(column.cells.iloc[int(hits[0])], 40)
+            examples.append(f"{quote_value(name)} says {text}")
+        rows |= here
+    n_lost = int((rows & (codes >= 0)).sum())
+    if not n_lost:
+        return rows, ""
+    many = "verdicts are" if n_lost > 1 else "verdict is"
+    return rows, (
+        f"{n_lost:,} {many} read as missing in {quote_value(verdict)}, since the answer failed: "
+        f"{'; '.join(examples)}."
+    )
+
+
+def _failures(column: Column) -> NDArray[np.bool_]:
+    """Return the rows (n_rows,) in which a column beside a verdict says that there is none."""
+    last = tokens_of(column.name)[-1:]
+    facet = facet_of(last[0]) if last else "text"
+    if facet == "text":
+        hits = [says_failure(word) for word in column.words]
+    elif facet == "failure":
+        state = last[0] in ("status", "state")
+        hits = [
+            plain(word) in _BAD_STATES
+            if state
+            else not is_missing(word) and plain(word) not in _NO_ERROR
+            for word in column.words
+        ]
+    else:
+        hits = []
+    return np.array(hits or [False] * max(len(column.words), 1), dtype=bool)[column.codes]
+
+
+Signs = NDArray[np.int8]
+Votes = Mapping[str, NDArray[np.int8]]
+
+CONTESTED = 50
+"""Items on which the others must disagree before a judge is identified as their majority."""
+FEWEST = 10
+"""Labelled items, with both labels, before a column is held against the label."""
+_MOST_COMPARED = 200
+_FIRST_ROWS = 5_000
+_LEAST_CLASS = 2
+_FEW_VALUES = 30
+_NEARLY_ALL = 0.9
+"""Share of the labelled rows that a column has to have: a worker may be right on a few of them."""
+
+
+def majorities(votes: Votes) -> list[str]:
+    """Return judges equal to the majority of all others on every item, and to no single judge.
+
+    ``votes`` are meanings (n_rows,) by judge: 1, 0, and below 0 for none.
+    """
+    n_rows = len(next(iter(votes.values()), ()))
+    if not 4 <= len(votes) <= _MOST_COMPARED or n_rows < CONTESTED:
+        return []
+    if n_rows > _FIRST_ROWS:
+        first = {name: own[:_FIRST_ROWS] for name, own in votes.items()}
+        if not _agreeing(_signs(first), contested=0):
+            return []  # Nearly every judge is told from a majority by its first votes.
+    signs = _signs(votes)
+    return [
+        judge
+        for judge in _agreeing(signs, contested=CONTESTED)
+        if not any(o != judge and bool((signs[o] == signs[judge]).all()) for o in signs)
+    ]
+
+
+def _signs(votes: Votes) -> dict[str, Signs]:
+    """Return the votes of every judge as -1, 1 and 0 for none."""
+    return {j: np.where(own < 0, 0, 2 * own - 1).astype(np.int8) for j, own in votes.items()}
+
+
+def _agreeing(signs: Mapping[str, Signs], *, contested: int) -> list[str]:
+    """Return judges equal to the majority of all others, where so many votes are contested."""
+    none = np.zeros(len(next(iter(signs.values()))), dtype=np.int16)
+    total = sum(signs.values(), start=none)
+    given = sum((sign != 0 for sign in signs.values()), start=none)
+    suspects = []
+    for judge, sign in signs.items():
+        others = total - sign
+        decided = (others != 0) & (sign != 0)
+        split = decided & (np.abs(others) < given - np.abs(sign))
+        if split.sum() >= contested and bool((np.sign(others)[decided] == sign[decided]).all()):
+            suspects.append(judge)
+    return suspects
+
+
+def opposite_judges(votes: Votes) -> dict[str, str]:
+    """Return judges that always say the opposite of an earlier one, by that one's name.
+
+    Both verdicts must occur, and both judges must vote on the same rows.
+    """
+    first: dict[bytes, str] = {}
+    opposite: dict[str, str] = {}
+    for judge, own in votes.items():
+        codes = np.where(own < 0, MISSING, own).astype(np.int8)
+        n_ones, n_zeros = int((codes == 1).sum()), int((codes == 0).sum())
+        turned = np.where(codes >= 0, 1 - codes, codes).astype(np.int8)
+        other = first.get(turned.tobytes())
+        if other is not None and min(n_ones, n_zeros) >= _LEAST_CLASS and len(codes) >= FEWEST:
+            opposite[judge] = other
         else:
-            self.refuse_half_a_long_file(role_columns)
-        named = [name for name in self.free if plain_name(name) in _LABEL_NAMES_ONLY]
-        named = [name for name in named if name not in role_columns and self.readable(name)]
-        spare = second_labels(self.table, label, named, is_given=is_given)
-        role_columns |= {role.column for role in spare}
-        columns = [name for name in self.table.columns if name not in {*role_columns, *unused}]
-        readable = {name: self.readable(name) for name in columns}
-        roles = (*roles_of(self.table, columns, readable), *spare)
-        roles += tuple(
-            ColumnRole(name, "ignore", "named as in a file with one row per vote")
-            for name in self.table.columns
-            if name in unused
-        )
-        return Mapping(
-            "wide",
-            item,
-            label,
-            group,
-            tuple(role.column for role in roles if role.role == "judge"),
-            (*features, *(role.column for role in roles if role.role == "feature")),
-            roles=roles,
-        )
-
-    def outcome(self, taken: set[str | None]) -> str | None:
-        """Return the column named winner or preference, the label if no other column is."""
-        names = [self.find(name) for name in ("winner", "preference")]
-        names = [name for name in names if name and name not in taken and self.readable(name)]
-        return names[0] if len(names) == 1 else None
+            first.setdefault(codes.tobytes(), judge)
+    return opposite
 
 
-def _no_column(table: RawTable, column: str, remedy: str) -> InputError:
-    return no_column(table.columns, column, remedy, file=table.name, row=table.header_row)
+@dataclass(frozen=True, slots=True, eq=False)
+class Truth:
+    """Labels as codes (n_rows,) below ``n_classes``, or ``n_classes`` without a label.
+
+    ``votes`` tells whether the codes are votes 0 and 1, and not those of other words.
+    """
+
+    codes: Codes
+    n_classes: int
+    votes: bool
+
+    @classmethod
+    def of(cls, label: Column, vocabulary: Vocabulary) -> Truth | None:
+        """Return the labels in a column; None if they are measurements."""
+        if label.kind == "numbers" and len(label.given) > _FEW_VALUES:
+            return None
+        meanings = vocabulary.meanings(label.words)
+        if (meanings == UNKNOWN).any():
+            place = {word: k for k, word in enumerate(dict.fromkeys(label.given))}
+            codes = [place.get(word.strip(), len(place)) for word in label.words]
+            return cls(np.array(codes, np.intp)[label.codes], len(place), votes=False)
+        return cls(np.where(meanings < 0, 2, meanings).astype(np.intp)[label.codes], 2, votes=True)
+
+
+def equal_to_label(truth: Truth, column: Column, vocabulary: Vocabulary) -> str:
+    """Return why a column is no judge if it is the label, its opposite or a function of it.
+
+    On labelled rows every value of the column goes with one label, and it votes on no other row. A
+    judge that is right everywhere and votes on unlabelled items too is left to the check of judges.
+    """
+    if len(column.given) > _FEW_VALUES:
+        return ""
+    k = truth.n_classes
+    cells = column.codes.astype(np.intp) * (k + 1) + truth.codes
+    counts = np.bincount(cells, minlength=len(column.words) * (k + 1)).reshape(-1, k + 1)
+    n_labelled = int(counts[:, :k].sum())
+    given = np.array([not is_missing(word) for word in column.words], dtype=bool)
+    beyond = counts[given, k].any()
+    used = given & (counts[:, :k].sum(axis=1) > 0)
+    known = counts[used, :k]
+    n_known, n_values = int(known.sum()), len(known)
+    classes = known.sum(axis=0)
+    both = (classes > 0).sum() > 1 and classes[classes > 0].min() >= _LEAST_CLASS
+    whole = n_known >= max(FEWEST, _NEARLY_ALL * n_labelled)
+    # Values that occur once go with one label whatever they mean.
+    is_function = n_values > 1 and (known > 0).sum() == n_values <= n_known - FEWEST
+    if beyond or not (both and whole and is_function):
+        return ""
+    votes, label = vocabulary.meanings(column.words)[used], known.argmax(axis=1)
+    if truth.votes and np.array_equal(votes, label):
+        return f"equal to the label on all {n_known:,} labelled rows that it has"
+    if truth.votes and np.array_equal(1 - votes, label):
+        return f"the opposite of the label on all {n_known:,} labelled rows that it has"
+    return "every value goes with one label"

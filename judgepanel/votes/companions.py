@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,19 +10,40 @@ import pandas as pd
 
 from judgepanel.votes.attributes import given_rows, names_in, typed_column
 from judgepanel.votes.cells import unshield
-from judgepanel.votes.columns import ID_NAMES, LABEL_NAMES, LONG_ITEM_NAMES, Mapping, is_role_name
-from judgepanel.votes.errors import InputError, listed, quote_value
-from judgepanel.votes.forms import is_label_word
-from judgepanel.votes.remedies import (
+from judgepanel.votes.choices import Choices
+from judgepanel.votes.columns import Column, Columns
+from judgepanel.votes.errors import (
     IGNORE,
+    MAP_WORDS,
     REMOVE_ROW,
     RENAME_COLUMN,
+    InputError,
     correct_or_name,
+    listed,
     name_column,
+    quote_value,
 )
-from judgepanel.votes.roles import model_columns
-from judgepanel.votes.table import LabelSource, RawTable, find_column, no_column, text_column
-from judgepanel.votes.words import ALLOWED_LABELS, distinct, is_missing, is_verdict, verdict_of
+from judgepanel.votes.grades import refuse_label_scale
+from judgepanel.votes.names import (
+    ID_NAMES,
+    LABEL_NAMES,
+    LONG_ITEM_NAMES,
+    find_column,
+    is_role_name,
+)
+from judgepanel.votes.roles import Roles
+from judgepanel.votes.table import LabelSource, RawTable, no_column, text_column
+from judgepanel.votes.words import (
+    ALLOWED_LABELS,
+    TWOS,
+    UNKNOWN,
+    Vocabulary,
+    counted_words,
+    distinct,
+    is_missing,
+    is_verdict,
+    verdict_of,
+)
 
 _OWN_COLUMN = f"leave it out {IGNORE}"
 JUDGE_COLUMN = "judge"
@@ -77,7 +99,7 @@ def label_columns(
 
 
 def with_labels(
-    table: RawTable, mapping: Mapping, labels: RawTable, label_column: str | None = None
+    table: RawTable, roles: Roles, labels: RawTable, choices: Choices
 ) -> tuple[RawTable, str]:
     """Return the votes table with the labels of another file as a new column, and its name.
 
@@ -85,12 +107,13 @@ def with_labels(
     ----------
     table : RawTable
         The votes, wide or long.
-    mapping : Mapping
+    roles : Roles
         The roles of their columns; a label column is not needed.
     labels : RawTable
         One row per item with its id and its label; rows that repeat an item must agree.
-    label_column : str, optional
-        The label column in ``labels``, guessed by name if not given.
+    choices : Choices
+        Its ``label_column`` is one of ``labels``, guessed by name if not given; words and a
+        threshold of labels may be given.
 
     Raises
     ------
@@ -98,13 +121,13 @@ def with_labels(
         Votes without an id column or with labels of their own, a word that is not a label, an item
         with two labels, and ids none of which is among the votes.
     """
-    id_column = mapping.item_column or mapping.id_column
-    if mapping.label_column is not None:
+    id_column = roles.id_column[0] if roles.id_column else None
+    if roles.label_column is not None:
         raise InputError(
             f"labels are here and in {quote_value(labels.name)}",
             file=table.name,
             row=table.header_row,
-            column=mapping.label_column,
+            column=roles.label_column,
             allowed="labels in one of the two files",
             remedy=_OWN_COLUMN,
         )
@@ -116,9 +139,10 @@ def with_labels(
             allowed="a column with the same ids in both files",
             remedy=name_column("id"),
         )
-    source = LabelSource(labels.name, *label_columns(labels, id_column, label_column))
-    _refuse_words(table, labels, source.column)
-    items, ids = names_in(table, id_column, "item id")
+    own = label_columns(labels, id_column, choices.label_column)
+    source = LabelSource(labels.name, *own)
+    _refuse_words(table, labels, source.column, choices)
+    items, ids = names_in(table, roles.id_column, "item id")
     rows_items, row_ids = names_in(labels, source.id_column, "item id")
     codes, words = distinct(labels.frame[source.column])
     given = ~np.array([is_missing(word) for word in words], dtype=bool)[codes]
@@ -150,24 +174,41 @@ def with_labels(
     return replace(table, frame=frame, notes=notes, labels=source), name
 
 
-def _refuse_words(table: RawTable, labels: RawTable, column: str) -> None:
-    """Refuse a word that is not a label, with its location."""
-    pair = model_columns(table) or ()
-    models = {word.strip() for name in pair for word in distinct(table.frame[name])[1]}
-    codes, words = distinct(labels.frame[column])
-    wrong = [not is_label_word(word) and word.strip() not in models for word in words]
-    rows = np.flatnonzero(np.array(wrong, dtype=bool)[codes])
-    if len(rows):
-        row = int(rows[0])
-        raise InputError(
-            "not a label",
-            file=labels.name,
-            row=labels.row(row),
-            column=column,
-            value=labels.frame[column].iloc[row],
-            allowed=ALLOWED_LABELS,
-            remedy=correct_or_name("label"),
-        )
+def _refuse_words(table: RawTable, labels: RawTable, name: str, choices: Choices) -> None:
+    if choices.label_threshold is None:
+        check_label_words(labels, name, Columns(table).models(), Vocabulary(choices.words))
+
+
+def check_label_words(
+    labels: RawTable,
+    name: str,
+    models: Collection[str] = (),
+    vocabulary: Vocabulary = Vocabulary(),  # noqa: B008 - frozen
+) -> None:
+    """Refuse a word in a column of labels that is not one, with its location.
+
+    ``models`` are names of models, which are labels too where the votes name them.
+    """
+    column = Column(name, labels.frame[name])
+    wrong = [
+        not (vocabulary.knows(w) or w.strip() in TWOS or w.strip() in models) for w in column.words
+    ]
+    rows = np.flatnonzero(np.array(wrong, dtype=bool)[column.codes])
+    if not len(rows):
+        return
+    row = int(rows[0])
+    if column.is_numeric:
+        raise refuse_label_scale(labels, column, row)
+    words = counted_words(column.cells, (UNKNOWN,), vocabulary)
+    raise InputError(
+        f"not a label; unknown: {words}",
+        file=labels.name,
+        row=labels.row(row),
+        column=name,
+        value=column.cells.iloc[row],
+        allowed=ALLOWED_LABELS,
+        remedy=f"{MAP_WORDS}; {correct_or_name('label')}",
+    )
 
 
 def _notes(source: LabelSource, labelled: int, n_items: int, unused: list[str]) -> list[str]:
@@ -221,11 +262,12 @@ def match_judges(table: RawTable, judges: tuple[str, ...]) -> MatchedJudges:
         )
     row_of = {names[code]: row for row, code in enumerate(codes)}
     rows = np.array([row_of.get(judge, -1) for judge in judges], dtype=np.intp)
+    there = rows >= 0
     columns = [column for column in table.columns if column != JUDGE_COLUMN]
     frame = pd.DataFrame(
         {
-            unshield(column): _placed(typed_column(table, column, np.arange(table.n_rows)), rows)
-            for column in columns
+            unshield(name): _placed(typed_column(table, name, rows[there]), there)
+            for name in columns
         },
         index=range(len(judges)),
     )
@@ -235,10 +277,12 @@ def match_judges(table: RawTable, judges: tuple[str, ...]) -> MatchedJudges:
     return MatchedJudges(frame, tuple(_mismatches(table.name, without, unused)))
 
 
-def _placed(values: pd.Series, rows: np.ndarray) -> pd.Series:
-    filler = np.nan if values.dtype == np.float64 else ""
-    placed = values.iloc[rows].reset_index(drop=True)
-    return placed.mask(pd.Series(rows < 0), filler)
+def _placed(values: pd.Series, there: np.ndarray) -> pd.Series:
+    """Return the values of the judges that are there, and blanks for the others."""
+    number = values.dtype == np.float64
+    placed = np.full(len(there), np.nan if number else "", dtype=float if number else object)
+    placed[there] = values.to_numpy()
+    return pd.Series(placed, dtype=None if number else "str")
 
 
 def _mismatches(file: str, without: list[str], unused: list[str]) -> list[str]:

@@ -1,93 +1,39 @@
 """Judges that give grades (probabilities, differences, scores), and the thresholds that make votes.
 
 A higher grade speaks more for label 1. Grades are recognised without an option if a guess is safe:
-if all judges give probabilities, or all give differences of a pair's ratings. Other numbers need a
-threshold from the user, which also states that higher is better.
+probabilities, and differences of a pair's ratings if all judges give them. Other numbers need a
+threshold from the user, which also states that higher is better. A threshold of all judges applies
+to the columns that are judges, and to no others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.votes.attributes import THOUSANDS, names_in
 from judgepanel.votes.cells import is_number, unshield
-from judgepanel.votes.columns import Mapping as Columns
-from judgepanel.votes.columns import is_role_name
-from judgepanel.votes.errors import InputError, listed
+from judgepanel.votes.choices import Thresholds
+from judgepanel.votes.columns import Column
+from judgepanel.votes.errors import (
+    JUDGE_THRESHOLD,
+    LABEL_THRESHOLD,
+    MAP_WORDS,
+    SCORES_OR_NOT,
+    InputError,
+    listed,
+    quote_value,
+)
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
-from judgepanel.votes.remedies import JUDGE_THRESHOLD
+from judgepanel.votes.names import is_role_name
+from judgepanel.votes.roles import Roles
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import decimal_of, distinct, verdict_of
 
 Floats = NDArray[np.float64]
-KnownThresholds = Mapping[str, float]
-NOTHING_KNOWN: KnownThresholds = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """Where grades are cut into votes.
-
-    Parameters
-    ----------
-    default : float, optional
-        The threshold of all judges that give grades and have none of their own; guessed if None.
-    by_judge : mapping of str to float
-        The thresholds of single judges, by name.
-
-    Examples
-    --------
-    >>> from judgepanel import Thresholds
-    >>> Thresholds(3, {"judge-a": 2}).default
-    3
-    """
-
-    default: float | None = None
-    by_judge: Mapping[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.default is not None:
-            object.__setattr__(self, "default", _number(self.default))
-        cuts = {judge: _number(cut) for judge, cut in self.by_judge.items()}
-        object.__setattr__(self, "by_judge", MappingProxyType(cuts))
-
-    @classmethod
-    def of(cls, given: GivenThresholds) -> Thresholds:
-        """Return thresholds in any form in which they can be given.
-
-        Parameters
-        ----------
-        given : float, mapping of str to float, or Thresholds, optional
-            One for all judges, or by judge. No judge has an empty name: an empty key of a mapping
-            is the default, as in older files of roles.
-
-        Returns
-        -------
-        Thresholds
-        """
-        if isinstance(given, Thresholds):
-            return given
-        if not isinstance(given, Mapping):
-            return cls(given)
-        by_judge = dict(given)
-        default = by_judge.pop("", None)
-        return cls(default, by_judge)
-
-
-def _number(threshold: Any) -> Any:
-    """Return a number of NumPy's as one of Python's, which can be written; all else unchanged."""
-    return threshold.item() if isinstance(threshold, np.generic) else threshold
-
-
-GivenThresholds = float | Mapping[str, float] | Thresholds | None
-"""Thresholds as callers may give them, see :meth:`Thresholds.of`; None guesses all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +49,11 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class GradedJudge:
-    """A judge whose numbers may be grades, their range, and how they are read without a threshold.
+    """A judge whose numbers may be grades, and how they are read without a threshold.
 
-    ``scale`` is the one that can be guessed, None if a threshold has to be given. Without grades
-    (``has_grades``) its numbers are votes until it gets a threshold of its own.
+    ``values`` are its distinct grades with their numbers of cells, at most ``MOST_VALUES`` spread
+    over all of them. ``scale`` is the one that can be guessed, None if a threshold has to be given.
+    Without grades (``has_grades``) its numbers are votes until it gets a threshold of its own.
     """
 
     judge: str
@@ -114,13 +61,28 @@ class GradedJudge:
     highest: float
     scale: Scale | None
     has_grades: bool
+    values: tuple[tuple[float, int], ...] = ()
 
 
-def graded_judges(table: RawTable, mapping: Columns, task: Task) -> tuple[GradedJudge, ...]:
+MOST_VALUES = 40
+PROBABILITIES = Scale("probabilities", 0.5)
+DIFFERENCES = Scale("differences of ratings", 0.0)
+_VERDICTS = (-1.0, 0.0, 1.0)
+_CODES = {-1.0: 1e9, **dict.fromkeys((-9.0, -77.0, -88.0, -99.0, -999.0, -9999.0), 1e9)}
+_CODES |= {99.0: 10.0, 999.0: 100.0, 9999.0: 100.0}
+"""Codes for no answer, each with the largest grade beside which it is one."""
+_PILED, _APART = 0.15, 5.0
+_FEW_SCALES, _TWO_SCALES = 0.02, 10.0
+_SHOWN_CUTS = 3
+_ZERO_ONE_TWO = f"{MAP_WORDS}, such as 0=1,1=tie,2=0 where 0 stands for the first response"
+
+
+def graded_judges(table: RawTable, roles: Roles, task: Task) -> tuple[GradedJudge, ...]:
     """Return the judges whose numbers may be grades; empty if all numbers can be verdicts."""
-    if _only_verdicts(table, mapping):
+    if _only_verdicts(table, roles):
         return ()
-    numbers = {judge: _numbers(counts) for judge, counts in _words_by_judge(table, mapping)}
+    raw = {judge: _numbers(counts) for judge, counts in _words_by_judge(table, roles)}
+    numbers = {judge: _without_codes(values) for judge, values in raw.items()}
     scales = _guessed(numbers, task)
     given = {j: values for j, values in numbers.items() if values is not None and len(values)}
     if not scales and all(_may_be_verdicts(values) for values in given.values()):
@@ -132,18 +94,33 @@ def graded_judges(table: RawTable, mapping: Columns, task: Task) -> tuple[Graded
             float(values[-1]),
             scales.get(judge),
             has_grades=_has_grades(values),
+            values=_counted(values),
         )
         for judge, values in given.items()
-        if judge in scales or not np.isin(values, (0.0, 1.0)).all()
+        if judge in scales or not np.isin(_given(raw[judge]), (0.0, 1.0)).all()
     )
+
+
+def _given(values: Floats | None) -> Floats:
+    return np.zeros(0) if values is None else values
+
+
+def _counted(values: Floats) -> tuple[tuple[float, int], ...]:
+    """Return distinct values with their counts, in at most ``MOST_VALUES`` steps."""
+    steps = np.linspace(0, len(values) - 1, min(len(values), 100_000)).astype(np.int64)
+    levels, counts = np.unique(values[steps], return_counts=True)
+    if len(levels) > MOST_VALUES:
+        counts, edges = np.histogram(values, MOST_VALUES)
+        levels = (edges[1:] + edges[:-1]) / 2.0
+    return tuple(zip(levels.tolist(), counts.tolist(), strict=True))
 
 
 def scales_of(
     table: RawTable,
-    mapping: Columns,
+    roles: Roles,
     task: Task,
-    thresholds: GivenThresholds = None,
-    known: KnownThresholds = NOTHING_KNOWN,
+    thresholds: Thresholds,
+    known: Mapping[str, float],
 ) -> dict[str, Scale]:
     """Return the judges of a file that give grades, by name; empty if all give verdicts.
 
@@ -156,18 +133,18 @@ def scales_of(
         A threshold that is not finite or of a judge that the file does not have, or -1 if it may be
         a grade or a missing vote.
     """
-    thresholds = Thresholds.of(thresholds)
     named, of_others = thresholds.by_judge, thresholds.default
-    if not named and _only_verdicts(table, mapping):
+    if not named and _only_verdicts(table, roles):
         return {}
-    words = dict(_words_by_judge(table, mapping))
+    words = dict(_words_by_judge(table, roles))
     _check_thresholds(table, thresholds, words)
     if named or of_others is not None:
         _refuse_thousands(table, words)
     scales = {judge: Scale("scores", float(threshold)) for judge, threshold in named.items()}
     if of_others is None:
         scales |= _as_before({j: c for j, c in words.items() if j not in scales}, known)
-    numbers = {judge: _numbers(counts) for judge, counts in words.items() if judge not in scales}
+    raw = {judge: _numbers(counts) for judge, counts in words.items() if judge not in scales}
+    numbers = {judge: _without_codes(values) for judge, values in raw.items()}
     if of_others is None:
         return scales | _guessed(numbers, task)
     graded = [judge for judge, values in numbers.items() if _has_grades(values)]
@@ -178,7 +155,7 @@ def scales_of(
             if of_others >= 1.0 and values is not None and len(values) and (values == 1.0).all()
         ]
     scales |= {judge: Scale("scores", float(of_others)) for judge in graded}
-    _refuse_minus_one(table, {j: v for j, v in numbers.items() if j not in scales})
+    _refuse_minus_one(table, {j: v for j, v in raw.items() if j not in scales})
     return scales
 
 
@@ -199,71 +176,192 @@ def _check_thresholds(table: RawTable, thresholds: Thresholds, judges: Collectio
 
 
 def _guessed(numbers: Mapping[str, Floats | None], task: Task) -> dict[str, Scale]:
-    """Return the scale that the numbers of all judges can only be on; empty if there is none."""
-    voting = [values for values in numbers.values() if values is None or len(values)]
-    for scale in _GUESSES if voting else ():
-        if all(values is not None and _fits(scale, values, task) for values in voting):
-            return {judge: scale for judge, values in numbers.items() if values is not None}
+    """Return the scales that numbers can only be on: all differences, or probabilities.
+
+    Beside judges with votes, those whose numbers can only be probabilities give probabilities.
+    """
+    voting = {j: values for j, values in numbers.items() if values is None or len(values)}
+    probable = {j for j, own in voting.items() if own is not None and _are_probabilities(own)}
+    votes = {j for j, own in voting.items() if own is None or _may_be_verdicts(own)}
+    if probable and probable | votes == voting.keys():
+        if not votes:
+            probable = {judge for judge, own in numbers.items() if own is not None}
+        return dict.fromkeys(probable, PROBABILITIES)
+    signed = [own is not None and task == "pairwise" and _is_signed(own) for own in voting.values()]
+    if voting and all(signed):
+        return {judge: DIFFERENCES for judge, values in numbers.items() if values is not None}
     return {}
 
 
-def _as_before(words: Mapping[str, Mapping[str, int]], known: KnownThresholds) -> dict[str, Scale]:
-    numbers = {judge: _numbers(counts) for judge, counts in words.items() if judge in known}
+def _as_before(
+    words: Mapping[str, Mapping[str, int]], known: Mapping[str, float]
+) -> dict[str, Scale]:
+    cuts = {judge: cut for judge, cut in known.items() if not np.isnan(cut)}
+    numbers = {judge: _numbers(counts) for judge, counts in words.items() if judge in cuts}
     graded = [judge for judge, values in numbers.items() if values is not None and len(values)]
     if not any(_has_grades(numbers[judge]) for judge in graded):
         return {}
     return {judge: Scale("grades of the panel", float(known[judge])) for judge in graded}
 
 
-def grades_of(cells: pd.Series) -> Floats:
-    """Return the numbers (n,) in a column of grades; NaN if a cell holds none."""
-    codes, words = distinct(cells)
-    return np.array([_grade(word) for word in words] or [np.nan])[codes]
+def missing_codes(column: Column) -> NDArray[np.bool_]:
+    """Return which distinct texts (n_words,) of a column of grades are codes for no answer.
+
+    A code is -1, -99, 99 and the like, outside the range of all other grades.
+    """
+    return np.isin(column.numbers, _codes_among(column.numbers))
+
+
+def _codes_among(numbers: Floats) -> list[float]:
+    rest = numbers[~np.isnan(numbers) & ~np.isin(numbers, list(_CODES))]
+    if not len(rest):
+        return []
+    low, high = float(rest.min()), float(rest.max())
+    return [
+        code
+        for code, most in _CODES.items()
+        if high <= most and ((code < 0 <= low) or code > max(high, most))
+    ]
 
 
 def grade_notes(scales: Mapping[str, Scale], votes: VoteMatrix) -> list[str]:
-    """Return how grades were read, and how many of them are ties, in full sentences."""
+    """Return how grades were read, how many are ties, and what is odd about them, in sentences."""
     by_scale: dict[str, list[str]] = {}
     for judge, scale in scales.items():
         by_scale.setdefault(str(scale), []).append(judge)
     notes = [f"Read as {scale}: {listed(judges)}." for scale, judges in by_scale.items()]
-    if votes.grades is not None:
-        n_grades = int((~np.isnan(votes.grades)).sum())
-        n_ties = int((votes.grades == votes.thresholds).sum())
-        many = "is a tie" if n_ties == 1 else "are ties"
-        notes.append(f"{n_grades:,} grades, of which {n_ties:,} {many} (on the threshold).")
-    return notes
+    if votes.grades is None:
+        return notes
+    n_grades = int((~np.isnan(votes.grades)).sum())
+    n_ties = int((votes.grades == votes.thresholds).sum())
+    many = "is a tie" if n_ties == 1 else "are ties"
+    notes.append(f"{n_grades:,} grades, of which {n_ties:,} {many} (on the threshold).")
+    own = {
+        judge: votes.grades[~np.isnan(votes.grades[:, j]), j]
+        for j, judge in enumerate(votes.judges)
+        if judge in scales
+    }
+    return [*notes, *_two_scales(own, votes), *_piled_up(own)]
 
 
-PROBABILITIES = Scale("probabilities", 0.5)
-DIFFERENCES = Scale("differences of ratings", 0.0)
-_GUESSES = (PROBABILITIES, DIFFERENCES)
-_VERDICTS = (-1.0, 0.0, 1.0)
+def _two_scales(grades: Mapping[str, Floats], votes: VoteMatrix) -> Iterator[str]:
+    """Say of a judge that some of its numbers are on 0 to 1 and the others far beyond."""
+    for judge, values in grades.items():
+        small = (values >= 0.0) & (values <= 1.0)
+        if not small.any() or small.all() or np.median(values[~small]) < _TWO_SCALES:
+            continue
+        others = [v for name, v in grades.items() if name != judge and len(v)]
+        usual = max((float(((v >= 0.0) & (v <= 1.0)).mean()) for v in others), default=0.0)
+        if small.mean() > max(_FEW_SCALES, _APART * usual):
+            column = votes.grades[:, votes.judges.index(judge)]  # type: ignore[index]
+            place = int(np.argmax((column >= 0.0) & (column <= 1.0)))
+            yield (
+                f"The numbers of {quote_value(judge)} lie on two scales: {int(small.sum()):,} of "
+                f"{len(values):,} are from 0 to 1, the first on item "
+                f"{quote_value(votes.item_ids[place])} ({column[place]:g}), the others from "
+                f"{values[~small].min():g} to {values[~small].max():g}."
+            )
 
 
-def _only_verdicts(table: RawTable, mapping: Columns) -> bool:
-    columns = mapping.judge_columns
-    if mapping.layout == "long":
-        columns = (str(mapping.verdict_column),)
-    words = (word for column in columns for word in distinct(table.frame[column])[1])
+def _piled_up(grades: Mapping[str, Floats]) -> Iterator[str]:
+    """Say of a judge that it gives its lowest or highest grade far more often than the others."""
+    for end in ("lowest", "highest"):
+        shares = {
+            judge: float((values == (values.min() if end == "lowest" else values.max())).mean())
+            for judge, values in grades.items()
+            if len(np.unique(values)) > _APART
+        }
+        for judge, share in shares.items():
+            others = [other for name, other in shares.items() if name != judge]
+            if len(others) > 1 and share > _PILED and share > _APART * max(others):
+                values = grades[judge]
+                value = values.min() if end == "lowest" else values.max()
+                percent = f"{100 * share:.0f} %"
+                yield (
+                    f"{quote_value(judge)} gives its {end} grade, {value:g}, in {percent} "
+                    f"of its votes, the others in at most {100 * max(others):.0f} %: it may stand "
+                    "for answers that failed."
+                )
+
+
+# --- refusals --------------------------------------------------------------------------------
+
+
+def refuse_scores(table: RawTable, column: Column, row: int, remedy: str) -> InputError:
+    """Return the refusal of a number that is no verdict, with thresholds that would cut it."""
+    numbers = column.numbers[column.codes]
+    numbers = numbers[~np.isnan(numbers)]
+    low, high = float(numbers.min()), float(numbers.max())
+    problem = "not a verdict"
+    if len(np.unique(numbers)) > 1 and not np.isin(numbers, _VERDICTS).all():
+        problem = f"{problem}, in a column of numbers from {low:g} to {high:g}"
+    if set(np.unique(numbers).tolist()) == {0.0, 1.0, 2.0}:
+        remedy = f"{_ZERO_ONE_TWO}; {remedy}"
+    else:
+        cuts = _cuts(numbers, "votes")
+        remedy = f"{SCORES_OR_NOT}{cuts and f' ({cuts})'}; {remedy}"
+    return InputError(
+        problem,
+        file=table.file(row),
+        row=table.row(row),
+        column=column.name,
+        value=column.cells.iloc[row],
+        allowed="0 or 1, a verdict in words (yes, A, pass, ...), or blank for no verdict",
+        remedy=remedy,
+    )
+
+
+def refuse_label_scale(table: RawTable, column: Column, row: int) -> InputError:
+    """Return the refusal of labels on a scale, with their values and thresholds that would do."""
+    numbers = column.numbers[column.codes]
+    levels, counts = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
+    shown = ", ".join(f"{v:g} ({n:,})" for v, n in zip(levels[:12], counts[:12], strict=True))
+    more = f" and {len(levels) - 12} more" if len(levels) > 12 else ""
+    cuts = _cuts(numbers[~np.isnan(numbers)], "labels")
+    remedy = f"say where labels are cut {LABEL_THRESHOLD}{cuts and f' ({cuts})'}"
+    if set(levels.tolist()) == {0.0, 1.0, 2.0}:
+        remedy = _ZERO_ONE_TWO
+    return InputError(
+        f"labels on a scale: {shown}{more}",
+        file=table.file(row),
+        row=table.row(row),
+        column=column.name,
+        value=column.cells.iloc[row],
+        allowed="labels 0 and 1, or a threshold between the two",
+        remedy=remedy,
+    )
+
+
+def _cuts(numbers: Floats, what: str) -> str:
+    """Return thresholds between the grades, with the share of ones that each would make."""
+    levels = np.unique(numbers)
+    middles = (levels[1:] + levels[:-1]) / 2.0
+    shares = np.array([(numbers > cut).mean() for cut in middles])
+    best = np.sort(np.argsort(np.abs(shares - 0.5), kind="stable")[:_SHOWN_CUTS])
+    return ", ".join(f"{middles[k]:g} makes {100 * shares[k]:.0f} % of the {what} 1" for k in best)
+
+
+def _only_verdicts(table: RawTable, roles: Roles) -> bool:
+    words = (word for column in roles.verdicts for word in distinct(table.frame[column])[1])
     return all(verdict_of(word) >= MISSING for word in words)
 
 
-def _words_by_judge(table: RawTable, mapping: Columns) -> Iterator[tuple[str, dict[str, int]]]:
+def _words_by_judge(table: RawTable, roles: Roles) -> Iterator[tuple[str, dict[str, int]]]:
     """Yield the words of every judge, with the number of cells of each."""
-    if mapping.layout == "wide":
-        for column in mapping.judge_columns:
+    if roles.layout == "wide":
+        for column in roles.judge_columns:
             codes, words = distinct(table.frame[column])
             counts = np.bincount(codes, minlength=len(words))
             yield unshield(column, is_role_name), dict(zip(words, counts.tolist(), strict=True))
         return
-    raters, names = names_in(table, str(mapping.judge_column), "judge name", is_role_name)
-    codes, words = distinct(table.frame[str(mapping.verdict_column)])
+    raters, names = names_in(table, roles.judge_column, "judge name", is_role_name)
+    codes, words = distinct(table.frame[str(roles.verdict_column)])
     pairs, counts = np.unique(raters * len(words) + codes, return_counts=True)
-    of = pairs // max(len(words), 1)
+    of, of_word = pairs // max(len(words), 1), pairs % max(len(words), 1)
+    edges = np.searchsorted(of, np.arange(len(names) + 1))
     for place, name in enumerate(names):
-        own = of == place
-        chosen = (words[code] for code in (pairs[own] % len(words)).tolist())
+        own = slice(edges[place], edges[place + 1])
+        chosen = (words[code] for code in of_word[own].tolist())
         yield name, dict(zip(chosen, counts[own].tolist(), strict=True))
 
 
@@ -282,11 +380,6 @@ def _refuse_thousands(table: RawTable, words: Mapping[str, Mapping[str, int]]) -
         )
 
 
-def _grade(word: str) -> float:
-    text = decimal_of(word.strip())
-    return float(text) if is_number(text) else np.nan
-
-
 def _numbers(counts: Mapping[str, int]) -> Floats | None:
     """Return the numbers in a judge's cells, with repeats, ascending.
 
@@ -295,14 +388,18 @@ def _numbers(counts: Mapping[str, int]) -> Floats | None:
     values: list[float] = []
     repeats: list[int] = []
     for word, count in counts.items():
-        grade = _grade(word)
-        if np.isnan(grade):
-            if verdict_of(word) != MISSING:
-                return None
-        elif count:
-            values.append(grade)
-            repeats.append(count)
+        text = decimal_of(word.strip())
+        if is_number(text):
+            if count:
+                values.append(float(text))
+                repeats.append(count)
+        elif verdict_of(word) != MISSING:
+            return None
     return np.sort(np.repeat(values, repeats)) if values else np.zeros(0)
+
+
+def _without_codes(values: Floats | None) -> Floats | None:
+    return None if values is None else values[~np.isin(values, _codes_among(values))]
 
 
 def _may_be_verdicts(values: Floats) -> bool:
@@ -315,19 +412,17 @@ def _has_grades(values: Floats | None) -> bool:
     return values is not None and not np.isin(values, _VERDICTS).all()
 
 
-def _fits(scale: Scale, values: Floats, task: Task) -> bool:
-    """Whether numbers can only be grades of this scale.
+def _are_probabilities(values: Floats) -> bool:
+    """Whether numbers can only be probabilities: mostly inside (0, 1), and not all .5 there."""
+    inside = (values > 0.0) & (values < 1.0)
+    within = bool((values >= 0.0).all() and (values <= 1.0).all())
+    return within and bool(inside.mean() > 0.5 and (values[inside] != 0.5).any())
 
-    Probabilities must mostly be inside (0, 1) and not all .5 there; differences must be on both
-    sides of 0, with more on each than the -1 of a missing vote.
-    """
-    distinct_values = np.unique(values)
-    if scale is PROBABILITIES:
-        inside = (values > 0.0) & (values < 1.0)
-        within = bool((values >= 0.0).all() and (values <= 1.0).all())
-        return within and bool(inside.mean() > 0.5 and (values[inside] != 0.5).any())
-    sides = min(int((distinct_values > 0.0).sum()), int((distinct_values < 0.0).sum()))
-    return task == "pairwise" and sides > 1
+
+def _is_signed(values: Floats) -> bool:
+    """Whether numbers are on both sides of 0, with more on each than the -1 of a missing vote."""
+    levels = np.unique(values)
+    return min(int((levels > 0.0).sum()), int((levels < 0.0).sum())) > 1
 
 
 def _refuse_minus_one(table: RawTable, numbers: Mapping[str, Floats | None]) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -10,22 +11,36 @@ from numpy.typing import NDArray
 
 from judgepanel.votes.attributes import names_in, refuse_unknown, unique_ids
 from judgepanel.votes.cells import unshield
-from judgepanel.votes.columns import Mapping, is_role_name
-from judgepanel.votes.errors import InputError, quote_value
-from judgepanel.votes.grades import Scale, grades_of
-from judgepanel.votes.matrix import MISSING
-from judgepanel.votes.remedies import (
+from judgepanel.votes.choices import Choices
+from judgepanel.votes.columns import Column, Columns, failed
+from judgepanel.votes.errors import (
+    BY_PLACE_OR_NOT,
     CORRECT_CELL,
+    IGNORE,
     JUDGE_OR_NOT,
-    REMOVE_ROW,
+    MAP_WORDS,
     RENAME_COLUMN,
-    ROLE_COLUMN,
-    SCORES_OR_NOT,
+    InputError,
+    quote_value,
 )
+from judgepanel.votes.grades import Scale, missing_codes, refuse_scores
+from judgepanel.votes.matrix import MISSING, Task, check_judges
+from judgepanel.votes.names import is_role_name
+from judgepanel.votes.orders import are_by_place, first_shown
+from judgepanel.votes.roles import Roles
+from judgepanel.votes.rows import Cast, combined, turned_back
 from judgepanel.votes.table import RawTable, check_size
-from judgepanel.votes.words import ALLOWED_VERDICTS, UNKNOWN, ties_in, verdicts_of
+from judgepanel.votes.words import (
+    TIE,
+    UNKNOWN,
+    Vocabulary,
+    counted_words,
+    is_good_or_bad,
+    mixed_words,
+    side_of,
+)
 
-_PROBLEM = "not a verdict"
+Scales = Mapping[str, Scale]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +50,7 @@ class Verdicts:
     ``ties`` bool (n_items, n_judges) marks missing votes that were given as ties. ``grades``
     float64 (n_items, n_judges) and ``thresholds`` (n_judges,) are NaN if missing, and None if no
     judge gives grades. ``items`` (n_rows,) are positions in ``item_ids`` for a long file, None for
-    a wide one (row i is item i).
+    a wide one (row i is item i). ``notes`` are sentences on failures, orders and runs.
     """
 
     votes: NDArray[np.int8]
@@ -45,74 +60,222 @@ class Verdicts:
     items: NDArray[np.intp] | None = None
     grades: NDArray[np.float64] | None = None
     thresholds: NDArray[np.float64] | None = None
+    notes: tuple[str, ...] = ()
 
 
-Scales = dict[str, Scale]
+@dataclass(frozen=True, slots=True, eq=False)
+class Reader:
+    """How the verdicts of one table are read: the roles of columns, and the meaning of words."""
+
+    table: RawTable
+    roles: Roles
+    columns: Columns
+    vocabulary: Vocabulary
+
+    @classmethod
+    def of(cls, table: RawTable, roles: Roles, choices: Choices) -> Reader:
+        """Return the reader of a table; refuse words of two kinds."""
+        reader = cls(table, roles, Columns(table), Vocabulary(choices.words)).for_task("pointwise")
+        named = {name: reader.columns[name].given for name in reader.named}
+        _refuse_mixed(table, named, reader.vocabulary)
+        return reader
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The columns of the judges, and the label."""
+        label = self.roles.label_column
+        return (*self.roles.verdicts, *(() if label is None else (label,)))
+
+    def for_task(self, task: Task) -> Reader:
+        """Return the reader for a task: 1 and 2 may name the two responses of a pair."""
+        words = [self.columns[name].given for name in self.named]
+        known = Vocabulary.of(words, pairwise=task == "pairwise", given=self.vocabulary.given)
+        return replace(self, vocabulary=known)
+
+    def meanings(self, name: str, *, halves: bool = True) -> NDArray[np.int8]:
+        """Return meanings (n_rows,) of the cells of a column; names of models are sides."""
+        column = self.columns[name]
+        codes = self.vocabulary.meanings(column.words, halves=halves)[column.codes]
+        pair = self.columns.pair()
+        if pair is not None and (codes == UNKNOWN).any():
+            cells, first, second = (
+                self.columns[n].cells.astype("str").str.strip().to_numpy() for n in (name, *pair)
+            )
+            is_first, is_second = cells == first, cells == second
+            codes = np.where(is_first & ~is_second, 1, np.where(is_second & ~is_first, 0, codes))
+        return np.asarray(codes, dtype=np.int8)
+
+    def has_halves(self, name: str) -> bool:
+        """Whether .5 is a tie in a column."""
+        ties = [(self.meanings(name, halves=halves) == TIE).sum() for halves in (True, False)]
+        return bool(ties[0] > ties[1])
+
+    def named_models(self) -> list[str]:
+        """Return columns of verdicts in which names of models are read as sides."""
+        if self.columns.pair() is None:
+            return []
+        models = self.columns.models()
+        return [name for name in self.named if models & set(self.columns[name].given)]
+
+    def refuse_unknown(self, name: str, codes: NDArray[np.int8], *, wide: bool) -> None:
+        """Refuse the first cell of a column of verdicts whose word is not known."""
+        unknown = codes == UNKNOWN
+        if not unknown.any():
+            return
+        column = self.columns[name]
+        numbers = column.numbers[column.codes]
+        problem = "not a verdict"
+        remedy = JUDGE_OR_NOT if wide else CORRECT_CELL
+        scores = numbers[unknown]
+        if not np.isnan(scores[0]):
+            raise refuse_scores(self.table, column, int(np.argmax(unknown)), remedy)
+        words = counted_words(column.cells, (UNKNOWN,), self.vocabulary)
+        allowed = "0, 1, yes, no, pass, fail, A, B, A>B, B>A, tie, ..., or blank for no verdict"
+        refuse_unknown(
+            self.table,
+            name,
+            codes,
+            f"{problem}; unknown: {words}",
+            allowed,
+            f"{MAP_WORDS}; {remedy}",
+        )
 
 
-def read_verdicts(table: RawTable, mapping: Mapping, scales: Scales | None = None) -> Verdicts:
+def _refuse_mixed(
+    table: RawTable, columns: Mapping[str, Iterable[str]], vocabulary: Vocabulary
+) -> None:
+    words: set[str] = set()
+    for name, own in columns.items():
+        words.update(word for word in own if word.strip().lower() not in vocabulary.given)
+        mixed = mixed_words(words)
+        if mixed is not None:
+            raise InputError(
+                f"{mixed[0]!r} says which response is better and {mixed[1]!r} whether one is good",
+                file=table.name,
+                column=name,
+                allowed="one kind of words in the label and in all judges",
+                remedy=f"{MAP_WORDS}, or leave this column out {IGNORE}",
+            )
+
+
+def read_verdicts(reader: Reader, scales: Scales) -> Verdicts:
     """Return all votes of a file; ``scales`` are those of judges with grades (:mod:`votes.grades`).
 
     Raises InputError for an unknown verdict word, an empty or repeated item id, an empty or
-    repeated judge name, and two votes of one judge on one item.
+    repeated judge name, and two votes of one judge on one item that nothing tells apart.
     """
-    read = _wide if mapping.layout == "wide" else _long
-    return read(table, mapping, scales or {})
+    return (_wide if reader.roles.layout == "wide" else _long)(reader, scales)
 
 
-def _wide(table: RawTable, mapping: Mapping, scales: Scales) -> Verdicts:
-    judges = _judge_names(table, mapping.judge_columns)
-    item_ids = unique_ids(table, mapping.id_column)
-    votes = np.empty((table.n_rows, len(judges)), dtype=np.int8, order="F")
-    ties = np.zeros(votes.shape, dtype=bool, order="F")
-    grades = np.full(votes.shape, np.nan, order="F") if scales else None
-    for position, (column, judge) in enumerate(zip(mapping.judge_columns, judges, strict=True)):
-        codes, ties[:, position] = verdicts_of(table.frame[column]), ties_in(table.frame[column])
+def _wide(reader: Reader, scales: Scales) -> Verdicts:
+    table, roles = reader.table, reader.roles
+    judges = _judge_names(table, roles.judge_columns)
+    repeated = roles.run_column is not None or roles.order_column is not None
+    items, item_ids = None, tuple[str, ...]()
+    if repeated and roles.id_column and table.frame.duplicated(list(roles.id_column)).any():
+        items, item_ids = in_order(*names_in(table, roles.id_column, "item id"))
+    else:
+        item_ids = unique_ids(table, roles.id_column)
+    shape = (table.n_rows, len(judges))
+    votes = np.empty(shape, dtype=np.int8)
+    grades = np.full(shape, np.nan) if scales else None
+    notes: list[str] = []
+    for position, (name, judge) in enumerate(zip(roles.judge_columns, judges, strict=True)):
+        codes = reader.meanings(name)
         scale = scales.get(judge)
         if scale is not None and grades is not None:
-            values = grades_of(table.frame[column])
-            codes, ties[:, position] = _cut(values, scale.threshold, codes, ties[:, position])
+            column = reader.columns[name]
+            values = column.numbers.copy()
+            values[missing_codes(column)] = np.nan
+            values = values[column.codes]
+            codes = _cut(values, scale.threshold, codes, column)
             grades[:, position] = values
-        _refuse_unknown(table, column, codes)
+        reader.refuse_unknown(name, codes, wide=True)
+        is_failed, note = failed(reader.columns, name, roles.beside.get(name, ()), codes)
+        if note:
+            notes.append(note)
+            codes = np.where(is_failed, MISSING, codes).astype(np.int8)
+            if grades is not None:
+                grades[is_failed, position] = np.nan
         votes[:, position] = codes
-    return Verdicts(votes, ties, item_ids, judges, None, grades, _thresholds(judges, scales))
+    thresholds = _thresholds(judges, scales)
+    forward = None
+    if roles.order_column is not None:
+        forward, note = _forward(reader, votes)
+        notes += [note] if note else []
+    if items is None:
+        if forward is not None:
+            votes, grades = turned_back(votes, grades, thresholds, forward[:, None])
+        return _verdicts(votes, grades, thresholds, item_ids, judges, None, notes)
+    cast = Cast(
+        np.repeat(items, len(judges)),
+        np.tile(np.arange(len(judges)), table.n_rows),
+        votes.ravel(),
+        None if grades is None else grades.ravel(),
+        thresholds,
+        None if forward is None else np.repeat(forward, len(judges)),
+    )
+    runs = None if roles.run_column is None else reader.columns[roles.run_column].codes
+    cast, more = combined(
+        *(table, cast, item_ids, judges, roles),
+        runs=None if runs is None else np.repeat(runs, len(judges)),
+        per_row=len(judges),
+    )
+    return _placed(cast, item_ids, judges, items, [*notes, *more])
+
+
+def _placed(
+    cast: Cast,
+    item_ids: tuple[str, ...],
+    judges: tuple[str, ...],
+    items: NDArray[np.intp],
+    notes: Sequence[str],
+) -> Verdicts:
+    """Return one vote per item and judge as an array; a cell without one is missing."""
+    cells = cast.items * len(judges) + cast.raters
+    codes = np.full((len(item_ids), len(judges)), MISSING, dtype=np.int8)
+    codes.ravel()[cells] = cast.codes
+    grades = None
+    if cast.grades is not None:
+        grades = np.full(codes.shape, np.nan)
+        grades.ravel()[cells] = cast.grades
+    return _verdicts(codes, grades, cast.thresholds, item_ids, judges, items, notes)
+
+
+def _verdicts(
+    codes: NDArray[np.int8],
+    grades: NDArray[np.float64] | None,
+    thresholds: NDArray[np.float64] | None,
+    item_ids: tuple[str, ...],
+    judges: tuple[str, ...],
+    items: NDArray[np.intp] | None,
+    notes: Sequence[str],
+) -> Verdicts:
+    """Return votes and ties from meanings (n_items, n_judges)."""
+    votes = np.maximum(codes, MISSING)
+    return Verdicts(votes, codes == TIE, item_ids, judges, items, grades, thresholds, tuple(notes))
 
 
 def _cut(
     values: NDArray[np.float64],
     threshold: float | NDArray[np.float64],
     codes: NDArray[np.int8],
-    ties: NDArray[np.bool_],
-) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """Return votes and ties (n,) of grades, which are NaN for words; other verdicts are unknown."""
-    word = np.isnan(values)
-    cut = np.where(values == threshold, MISSING, values > threshold)
-    cut = np.where(word, np.where(codes == MISSING, MISSING, UNKNOWN), cut)
-    return cut.astype(np.int8), np.where(word, ties, values == threshold)
+    column: Column,
+) -> NDArray[np.int8]:
+    """Return meanings (n_rows,) of grades, which are NaN where a cell holds none.
+
+    A word among them may say that there is no vote; other verdicts are unknown.
+    """
+    word = np.isnan(column.numbers)[column.codes]
+    cut = np.where(values == threshold, TIE, values > threshold)
+    cut = np.where(np.isnan(values), MISSING, cut)
+    return np.where(word, np.where(codes < 0, codes, UNKNOWN), cut).astype(np.int8)
 
 
 def _thresholds(judges: tuple[str, ...], scales: Scales) -> NDArray[np.float64] | None:
     if not scales:
         return None
     return np.array([scales[judge].threshold if judge in scales else np.nan for judge in judges])
-
-
-def _refuse_unknown(
-    table: RawTable, column: str, codes: NDArray[np.int8], remedy: str = JUDGE_OR_NOT
-) -> None:
-    unknown = codes == UNKNOWN
-    if not unknown.any():
-        return
-    problem, allowed = _PROBLEM, ALLOWED_VERDICTS
-    numbers = grades_of(table.frame[column])
-    scores = numbers[unknown]
-    if not np.isnan(scores[0]):
-        remedy = f"{SCORES_OR_NOT}; {remedy}"
-        if not np.isnan(scores).any() and len(np.unique(scores)) > 1:
-            low, high = np.nanmin(numbers), np.nanmax(numbers)
-            problem = f"{_PROBLEM}, in a column of numbers from {low:g} to {high:g}"
-            allowed = "0 or 1, a verdict in words (yes, A, pass, ...), or blank for no verdict"
-    refuse_unknown(table, column, codes, problem, allowed, remedy)
 
 
 def _judge_names(table: RawTable, columns: tuple[str, ...]) -> tuple[str, ...]:
@@ -132,56 +295,96 @@ def _judge_names(table: RawTable, columns: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _long(table: RawTable, mapping: Mapping, scales: Scales) -> Verdicts:
-    item_column, judge_column, verdict_column = (
-        str(mapping.item_column),
-        str(mapping.judge_column),
-        str(mapping.verdict_column),
-    )
-    items, item_ids = _in_order(*names_in(table, item_column, "item id"))
-    raters, judges = _in_order(*names_in(table, judge_column, "judge name", is_role_name))
+# --- one row per vote ------------------------------------------------------------------------
+
+
+def _long(reader: Reader, scales: Scales) -> Verdicts:
+    table, roles = reader.table, reader.roles
+    name = str(roles.verdict_column)
+    items, item_ids = in_order(*names_in(table, roles.id_column, "item id"))
+    raters, judges = in_order(*names_in(table, roles.judge_column, "judge name", is_role_name))
+    check_judges(len(judges))
     check_size(len(item_ids), len(judges))
-    codes, tied = verdicts_of(table.frame[verdict_column]), ties_in(table.frame[verdict_column])
+    codes, column = reader.meanings(name, halves=not scales), reader.columns[name]
     thresholds, values = _thresholds(judges, scales), None
     if thresholds is not None:
-        values = grades_of(table.frame[verdict_column])
-        graded = ~np.isnan(thresholds[raters])
-        cut, on_it = _cut(values, thresholds[raters], codes, tied)
-        codes, tied = np.where(graded, cut, codes), np.where(graded, on_it, tied)
-        values = np.where(graded, values, np.nan)
-    _refuse_unknown(table, verdict_column, codes, CORRECT_CELL)
-    cells = items * len(judges) + raters
-    twice = pd.Series(cells).duplicated().to_numpy()
-    if twice.any():
-        second = int(np.argmax(twice))
-        first = table.row(int(np.argmax(cells == cells[second])))
-        raise InputError(
-            f"judge {quote_value(judges[raters[second]])} already has a vote on this item in row "
-            f"{first}",
-            file=table.name,
-            row=table.row(second),
-            column=item_column,
-            value=item_ids[items[second]],
-            allowed="one row for each item and judge",
-            remedy=f"{REMOVE_ROW}, or name a column that tells the items apart {ROLE_COLUMN['id']}",
-        )
-    votes = np.full(len(item_ids) * len(judges), MISSING, dtype=np.int8)
-    votes[cells] = codes
-    ties = np.zeros(len(votes), dtype=bool)
-    ties[cells] = tied
-    grades = None
-    shape = (len(item_ids), len(judges))
+        cuts, values = thresholds[raters], column.numbers.copy()
+        values[missing_codes(column)] = np.nan
+        values = np.where(np.isnan(cuts), np.nan, values[column.codes])
+        codes = np.where(np.isnan(cuts), codes, _cut(values, cuts, codes, column)).astype(np.int8)
+    reader.refuse_unknown(name, codes, wide=False)
+    is_failed, note = failed(reader.columns, name, roles.beside.get(name, ()), codes)
+    notes = [note] if note else []
+    codes = np.where(is_failed, MISSING, codes).astype(np.int8)
     if values is not None:
-        grades = np.full(shape, np.nan)
-        grades.ravel()[cells] = values
-    return Verdicts(
-        votes.reshape(shape), ties.reshape(shape), item_ids, judges, items, grades, thresholds
-    )
+        values = np.where(is_failed, np.nan, values)
+    cast = Cast(items, raters, codes, values, thresholds)
+    forward = None
+    if roles.order_column is not None:
+        forward, note = _forward(reader, codes, items)
+        notes += [note] if note else []
+    runs = None if roles.run_column is None else reader.columns[roles.run_column].codes
+    cast = replace(cast, forward=forward)
+    cast, more = combined(table, cast, item_ids, judges, roles, runs=runs)
+    return _placed(cast, item_ids, judges, items, [*notes, *more])
 
 
-def _in_order(
-    codes: NDArray[np.intp], names: list[str]
-) -> tuple[NDArray[np.intp], tuple[str, ...]]:
+def in_order(codes: NDArray[np.intp], names: list[str]) -> tuple[NDArray[np.intp], tuple[str, ...]]:
     """Return the names renumbered in order of first occurrence."""
     ordered, first = pd.factorize(codes)
     return np.asarray(ordered, dtype=np.intp), tuple(names[code] for code in first)
+
+
+# --- orders ----------------------------------------------------------------------------------
+
+
+def _forward(
+    reader: Reader, codes: NDArray[np.int8], items: NDArray[np.intp] | None = None
+) -> tuple[NDArray[np.int8] | None, str]:
+    """Return the order (n_rows,) by which verdicts are to be turned back, None if by none; a note.
+
+    ``codes`` are (n_rows,) or (n_rows, n_judges), ``items`` (n_rows,) those of a long file. Raises
+    InputError if it cannot be told whether verdicts are by place.
+    """
+    name = str(reader.roles.order_column)
+    forward, notes = first_shown(reader.table, name)
+    labels = _labels_of_rows(reader, items)
+    shown = None
+    if labels is not None:
+        several = codes.ndim > 1
+        shape = (len(forward), codes.shape[1] if several else 1)
+        spread_out = (np.broadcast_to(own[:, None], shape).ravel() for own in (labels, forward))
+        shown = are_by_place(codes.ravel(), *spread_out)
+    words = {word for verdict in reader.roles.verdicts for word in reader.columns[verdict].given}
+    sides = any(side_of(word) is not None for word in words) or reader.vocabulary.places
+    if shown is None and sides and not reader.named_models():
+        shown = True
+    quoted = quote_value(name)
+    if shown is None and not any(map(is_good_or_bad, words)) and not reader.named_models():
+        raise InputError(
+            f"{quoted} says which response was shown first, and it cannot be told whether verdicts "
+            "are by place or were turned back already",
+            file=reader.table.name,
+            column=name,
+            allowed="A and B, or first and second, for verdicts by place",
+            remedy=BY_PLACE_OR_NOT,
+        )
+    if not shown:
+        return None, f"Verdicts are not turned by {quoted}: they are meant alike in both orders."
+    note = f"Verdicts are by place and were turned back by {quoted}."
+    return forward, " ".join((note, *notes))
+
+
+def _labels_of_rows(reader: Reader, items: NDArray[np.intp] | None) -> NDArray[np.int8] | None:
+    """Return the label (n_rows,) of each row's item, -1 if unknown; None without labels."""
+    name = reader.roles.label_column
+    if name is None:
+        return None
+    codes = reader.meanings(name, halves=False)
+    codes = np.where(codes < 0, MISSING, codes).astype(np.int8)
+    if items is None:
+        return codes
+    given = np.flatnonzero(codes >= 0)
+    of_item = np.full(int(items.max()) + 1, MISSING, dtype=np.int8)
+    of_item[items[given]] = codes[given]
+    return of_item[items]

@@ -16,7 +16,11 @@ MAX_CELLS = 120_000_000
 MAX_COLUMNS = 5_000
 """Columns of a table, and keys of JSON Lines."""
 MAX_NAME = 1_000
-"""Characters in a column name."""
+"""Characters in the name of a column or a judge, in an id, a group and a feature of an item."""
+MAX_JUDGES = 5_000
+"""Judges of a vote matrix."""
+MAX_TEXT = 200_000_000
+"""Characters of the ids, the groups or a feature of all items together."""
 MAX_CELL = 1_000_000
 """Characters in a cell; the output of a judge is a cell."""
 MAX_DEPTH = 100

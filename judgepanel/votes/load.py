@@ -1,125 +1,119 @@
-"""Loading a vote matrix from a path or an upload in one call."""
+"""Loading a vote matrix from a path or an upload in one call.
+
+A table whose rows are people and whose columns are items is turned before it has roles.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from judgepanel.votes.build import Loaded, build_votes
-from judgepanel.votes.columns import Mapping, guess_mapping
-from judgepanel.votes.companions import with_labels
-from judgepanel.votes.errors import InputError, unopened
-from judgepanel.votes.files import check_bytes, read_table
-from judgepanel.votes.forms import implied_task
-from judgepanel.votes.from_arrow import dataset_files, is_dataset, read_dataset
-from judgepanel.votes.from_jsonl import read_jsonl
-from judgepanel.votes.grades import NOTHING_KNOWN, GivenThresholds, KnownThresholds
-from judgepanel.votes.imports import KINDS, recognised
+from judgepanel.votes.choices import Choices
+from judgepanel.votes.columns import Columns, with_choices_joined, without_header_rows
+from judgepanel.votes.companions import label_columns, with_labels
+from judgepanel.votes.errors import TRANSPOSE, InputError, listed, quote_value, unopened
+from judgepanel.votes.formats import check_bytes, read_table
+from judgepanel.votes.imports import read_source, recognised
 from judgepanel.votes.matrix import Task
-from judgepanel.votes.remedies import CHECK_PATH, PAIRWISE
-from judgepanel.votes.table import RawTable
-from judgepanel.votes.transcripts import transcribed
-
-ALLOWED_SOURCES = "a file, or a dataset that save_to_disk of Hugging Face's datasets has written"
-READ_AS_POINTWISE = (
-    "Verdicts say whether one response is good, so that items are single responses (pointwise). "
-    f"If they are pairs, say so {PAIRWISE}."
-)
+from judgepanel.votes.names import ID_NAMES, JUDGE_WORDS, tokens_of
+from judgepanel.votes.outputs import transcribed
+from judgepanel.votes.roles import guess_roles
+from judgepanel.votes.rows import settled
+from judgepanel.votes.sources import source_of
+from judgepanel.votes.table import RawTable, check_columns, text_column
 
 
-def load_votes(  # noqa: PLR0913 - each is a column, or what a file cannot say
+def load_votes(
     source: str | Path | bytes | RawTable,
     *,
     name: str | None = None,
-    task: Task | None = None,
-    id_column: str | None = None,
-    label_column: str | None = None,
-    group_column: str | None = None,
-    judge_columns: Sequence[str] = (),
-    features: Sequence[str] = (),
-    ignore: Sequence[str] = (),
     labels: str | Path | bytes | RawTable | None = None,
     judge_table: str | Path | bytes | RawTable | None = None,
     need_labels: bool = True,
-    thresholds: GivenThresholds = None,
-    known_thresholds: KnownThresholds = NOTHING_KNOWN,
-    records: str | None = None,
+    **given: Any,
 ) -> Loaded:
     """Read votes from a path, from the bytes of an upload called ``name``, or from a raw table.
 
-    Columns that are not given are guessed (see ``guess_mapping``), and so is the task: pairwise
-    unless the file says otherwise or has verdicts such as yes and no. ``labels`` is a table of
-    labels (see ``with_labels``); ``label_column`` is then one of its columns. ``thresholds`` cut
-    scores into votes, for all judges or by judge; ``known_thresholds`` are those of a panel that is
-    to score the votes (see ``scales_of``). ``records`` is the path of the list of records in a JSON
-    document (see ``lines_of``).
+    ``given`` is what is known about the file, the fields of :class:`Choices`; all else is guessed.
+    ``labels`` is a table of labels (see ``with_labels``), of which ``label_column`` is then a
+    column.
 
     Raises
     ------
     InputError
         One sentence with file, row, column, value and what is allowed.
     """
-    judge_columns, features, ignore = map(_as_tuple, (judge_columns, features, ignore))
+    choices = Choices.of(**given)
     if isinstance(source, RawTable):
         table = source
     else:
-        table = open_table(source, name, task=task, records=records)
+        table = open_table(source, name, task=choices.task, records=choices.records)
     if labels is not None and not isinstance(labels, RawTable):
         labels = open_table(labels, None, "the label table")
-    table, mapping = map_columns(
-        table,
-        labels,
-        id_column=id_column,
-        label_column=label_column,
-        group_column=group_column,
-        judge_columns=judge_columns,
-        features=features,
-        ignore=ignore,
-        need_label=need_labels,
-    )
-    task = task or table.task
-    if task is None and implied_task(table, mapping) == "pointwise":
-        task, table = "pointwise", replace(table, notes=(*table.notes, READ_AS_POINTWISE))
-    judges = judge_table
-    if judges is not None and not isinstance(judges, RawTable):
-        judges = open_table(judges, None, "the judge table")
+    if judge_table is not None and not isinstance(judge_table, RawTable):
+        judge_table = open_table(judge_table, None, "the judge table")
+    table, choices = prepared(table, choices, labels)
+    table, roles = settled(table, guess_roles(table, choices, need_label=need_labels))
     return build_votes(
         table,
-        mapping,
-        task=task or "pairwise",
-        judge_table=judges,
+        roles,
+        choices,
+        judge_table=judge_table,
         need_labels=need_labels,
-        thresholds=thresholds,
-        known_thresholds=known_thresholds,
     )
 
 
-def _as_tuple(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Return one name or several, in whatever holds them, as a tuple."""
-    return (names,) if isinstance(names, str) else tuple(map(str, names))
+def prepared(
+    table: RawTable, choices: Choices, labels: RawTable | None = None
+) -> tuple[RawTable, Choices]:
+    """Return a table whose columns can have roles, and the choices that fit it.
 
-
-def map_columns(
-    table: RawTable,
-    labels: RawTable | None = None,
-    *,
-    label_column: str | None = None,
-    need_label: bool = True,
-    **roles: Any,
-) -> tuple[RawTable, Mapping]:
-    """Return the table and its column roles, with labels from the votes or from another file.
-
-    ``roles`` are the arguments of ``guess_mapping``. With ``labels``, the returned table has them
-    as a new column, and ``label_column`` is a column of ``labels``.
+    Further rows of a header are left out, a choice that is written as several flags is one column,
+    rows that are judges become columns, and labels of another file are a new column.
     """
+    table, notes = without_header_rows(table)
+    table = replace(table, notes=(*table.notes, *notes))
+    named = {name for names in choices.named.values() for name in names}
+    joined_table, joined = with_choices_joined(table)
+    if joined and not named & {name for flags in joined.values() for name in flags}:
+        notes = [
+            f"{listed(flags)} are read together as '{stem}'." for stem, flags in joined.items()
+        ]
+        flags = [name for own in joined.values() for name in own]
+        frame = joined_table.frame.drop(columns=flags)
+        table = replace(joined_table, frame=frame, notes=(*table.notes, *notes))
+    table = _with_items_as_rows(table, choices, labels)
     if labels is not None:
-        votes = guess_mapping(table, need_label=False, **roles)
-        table, label_column = with_labels(table, votes, labels, label_column)
-    return table, guess_mapping(table, label_column=label_column, need_label=need_label, **roles)
+        own = replace(choices, label_column=None)
+        votes = guess_roles(table, own, need_label=False)
+        table, label = with_labels(table, votes, labels, choices)
+        choices = replace(choices, label_column=label)
+    return table, choices
+
+
+def _with_items_as_rows(table: RawTable, choices: Choices, labels: RawTable | None) -> RawTable:
+    """Return the table with one row per item where its rows are judges, if asked or sure."""
+    ids: list[str] = []
+    if labels is not None:
+        with suppress(InputError):  # Refused where labels are looked up.
+            own, _ = label_columns(labels, "", choices.label_column)
+            ids = [str(word) for word in labels.frame[own].unique()]
+    items = named_items(table, ids)
+    if choices.transpose or items:
+        return transposed(table, items or numbered_items(table))
+    people = [] if choices.named else numbered_items(table)
+    if people and not guess_roles(table, choices, need_label=False).label_column:
+        raise refuse_people_as_rows(table, people)
+    return table
 
 
 def open_table(
@@ -134,8 +128,8 @@ def open_table(
 
     Files written by other tools (see ``judgepanel.votes.imports``) are recognised by their content;
     ``task`` selects pairs or single responses if such a file holds both. ``records`` is the path of
-    the list of records in a JSON document, which is then not taken for another tool's. A folder is
-    read if Hugging Face's ``save_to_disk`` wrote it.
+    the list of records in a JSON document, which is then not taken for another tool's. The files of
+    a folder or archive that have the same columns are one table.
     """
     table = _open(source, name, unnamed, task, records)
     # Arrow would keep what reading took: a fifth of a gigabyte for a million rows.
@@ -151,53 +145,115 @@ def _open(
     records: str | None,
 ) -> RawTable:
     if isinstance(source, bytes):
-        return _read(source, name or unnamed, task, records)
-    path = Path(source)
-    name = name or path.name
-    if records is None and is_dataset(path):
-        return _read_dataset(path, name)
-    if not path.is_file():
+        name, data = name or unnamed, source
+    else:
+        path = Path(source)
+        name = name or path.name
         if path.is_dir():
-            raise InputError(
-                "this is a folder, not a file",
-                file=name,
-                allowed=ALLOWED_SOURCES,
-                remedy="name a file in it",
-            )
-        raise InputError("there is no such file", file=name, remedy=CHECK_PATH)
-    return _read(_bytes_of([path], name)[0], name, task, records)
-
-
-def _bytes_of(paths: Sequence[Path], name: str) -> list[bytes]:
-    """Return the content of the files of one upload."""
+            return transcribed(read_source(source_of(path), task))
+        data = _bytes_of(path, name)
     try:
-        check_bytes(sum(path.stat().st_size for path in paths))
-        return [path.read_bytes() for path in paths]
+        check_bytes(len(data))
+        if records is not None:
+            return replace(transcribed(read_table(data, name, records)), records=records)
+        table = recognised(data, name, task)
+        return transcribed(read_table(data, name) if table is None else table)
+    except InputError as error:
+        raise (error if error.file is not None else error.in_file(name)) from None
+
+
+def _bytes_of(path: Path, name: str) -> bytes:
+    try:
+        check_bytes(path.stat().st_size)
+        return path.read_bytes()
     except InputError as error:
         raise error.in_file(name) from None
     except OSError as error:
         raise unopened(error, name) from None
 
 
-def _read_dataset(folder: Path, name: str) -> RawTable:
-    parts = _bytes_of(dataset_files(folder), name)
-    try:
-        return transcribed(read_dataset(parts, name))
-    except InputError as error:
-        raise (error if error.file is not None else error.in_file(name)) from None
+_NUMBERED = re.compile(r"(.*?)\d+")
+_FEWEST, _SHARE = 5, 0.5
+_MANY = 10
+_PEOPLE = JUDGE_WORDS | {"response", "respondent", "person", "pid", "name", "id"}
 
 
-def _read(data: bytes, name: str, task: Task | None, records: str | None) -> RawTable:
-    try:
-        check_bytes(len(data))
-        if records is not None:
-            return replace(transcribed(read_table(data, name, records)), records=records)
-        source = recognised(data, name, task)
-        if source is None:
-            return transcribed(read_table(data, name))
-        kind, rows = source
-        table = read_jsonl(rows.lines(name), name)
-    except InputError as error:
-        raise (error if error.file is not None else error.in_file(name)) from None
-    notes = (f"Read as {KINDS[kind].title}.", *rows.notes())
-    return transcribed(replace(table, notes=notes, task=rows.task))
+def named_items(table: RawTable, ids: Collection[str]) -> list[str]:
+    """Return the columns that are items by their names, where most ids are names of columns."""
+    known = {name.strip() for name in ids}
+    columns = [name for name in table.columns if name.strip() in known]
+    enough = len(columns) >= max(_FEWEST, _SHARE * len(known))
+    return columns if enough else []
+
+
+def numbered_items(table: RawTable) -> list[str]:
+    """Return columns of verdicts with numbered names, such as Q1 to Q60, if they may be items.
+
+    There are many of them, more than rows, and a column tells the rows apart.
+    """
+    columns = Columns(table)
+    by_stem: dict[str, list[str]] = {}
+    for name in table.columns:
+        match = _NUMBERED.fullmatch(name)
+        if match is not None and columns[name].is_few and columns[name].kind != "empty":
+            by_stem.setdefault(match[1], []).append(name)
+    items = max(by_stem.values(), key=len, default=[])
+    rest = [name for name in table.columns if name not in items]
+    many = len(items) >= _MANY and len(items) > table.n_rows
+    return items if many and _names_of_rows(table, rest) is not None else []
+
+
+def _names_of_rows(table: RawTable, rest: Sequence[str]) -> str | None:
+    columns = Columns(table)
+    unique = [n for n in rest if columns[n].is_unique and columns[n].kind not in ("dates", "texts")]
+    named = [name for name in unique if _PEOPLE & set(tokens_of(name))]
+    return next(iter(named or unique), None)
+
+
+def transposed(table: RawTable, items: Sequence[str]) -> RawTable:
+    """Return a table with one row per column of ``items`` (all but the names of rows by default).
+
+    The rows become columns, called by the column that tells them apart or by their numbers.
+    """
+    names_from = _names_of_rows(table, [name for name in table.columns if name not in items])
+    items = list(items) or [name for name in table.columns if name != names_from]
+    check_columns(table.n_rows)
+    if not items:
+        raise InputError("no columns to turn into rows", remedy=f"do without it {TRANSPOSE}")
+    cells = np.stack([table.frame[name].astype(str).to_numpy() for name in items])
+    if names_from is None:
+        names = [f"row {table.row(k)}" for k in range(table.n_rows)]
+    else:
+        names = table.frame[names_from].astype(str).str.strip().tolist()
+    id_name = next(name for name in ID_NAMES if name not in names)
+    frame = {id_name: text_column(np.arange(len(items)), list(items))}
+    for place, name in enumerate(names):
+        words, codes = np.unique(cells[:, place], return_inverse=True)
+        frame[name] = text_column(codes, words.tolist())
+    dropped = [n for n in table.columns if n not in items and n != names_from]
+    note = (
+        f"Rows are judges{'' if names_from is None else f', named by {quote_value(names_from)},'} "
+        f"and {len(items)} columns are items"
+    )
+    note += f"; not used: {listed(dropped)}." if dropped else "."
+    return replace(
+        table,
+        frame=pd.DataFrame(frame, copy=False),
+        first_row=1,
+        lines=None,
+        header_row=None,
+        notes=(*table.notes, note),
+    )
+
+
+def refuse_people_as_rows(table: RawTable, items: Sequence[str]) -> InputError:
+    """Return the refusal of a table whose rows seem to be judges."""
+    return InputError(
+        f"rows seem to be judges and columns items, from {quote_value(items[0])} to "
+        f"{quote_value(items[-1])}",
+        file=table.name,
+        row=table.header_row,
+        allowed="one row per item, or one row per vote",
+        remedy=f"turn the table {TRANSPOSE}, and give labels by the names of these columns in "
+        "another file",
+    )

@@ -1,73 +1,110 @@
-"""The role of a column without a role name: a judge, a feature, or ignored.
+"""The role of every column of a table: chosen by the user, or guessed from its name and content.
 
-A column computed from the judges, or one that describes the items, would be a judge that knows the
-answer; a column of texts or dates is not a reason to refuse the votes beside it.
+Names that are written as usual (``LABEL_NAMES`` and others) come first, then words in longer names,
+then content. A column computed from the judges or from the label would be a judge that knows the
+answer, see ``judgepanel.votes.columns``. What cannot be told is refused, with the candidates.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from judgepanel.votes.cells import is_number
-from judgepanel.votes.errors import InputError, quote_value
-from judgepanel.votes.remedies import COLUMN_LISTS, name_column
-from judgepanel.votes.table import RawTable, no_column
-from judgepanel.votes.words import (
-    UNKNOWN,
-    decimal_of,
-    distinct,
-    is_missing,
-    is_verdict,
-    verdicts_of,
+from judgepanel.votes.cells import unshield
+from judgepanel.votes.choices import SINGLE, Choices
+from judgepanel.votes.columns import (
+    Column,
+    Columns,
+    Truth,
+    equal_to_label,
+    evaluators,
+    facet_of,
+    majorities,
+    opposite_judges,
+    spread,
 )
+from judgepanel.votes.errors import (
+    CHOICE_CONTROLS,
+    ONE_ROLE_EACH,
+    InputError,
+    choose_column,
+    name_column,
+    quote_value,
+)
+from judgepanel.votes.names import (
+    AGGREGATE_NAMES,
+    COMPUTED_WORDS,
+    FEATURE_NAMES,
+    FEATURE_PREFIX,
+    GROUP_NAMES,
+    ID_NAMES,
+    JUDGE_WORDS,
+    LABEL_NAMES,
+    LABEL_WORDS,
+    LONG_ITEM_NAMES,
+    LONG_JUDGE_NAMES,
+    LONG_VERDICT_NAMES,
+    MEASURE_WORDS,
+    PERSON_WORDS,
+    TEXT_NAMES,
+    VERDICT_WORDS,
+    find_column,
+    is_role_name,
+    names_order,
+    plain_name,
+    tokens_of,
+)
+from judgepanel.votes.orders import says_orders
+from judgepanel.votes.records import RECORD
+from judgepanel.votes.table import RawTable, no_column
+from judgepanel.votes.words import UNKNOWN, Vocabulary, is_good_or_bad, side_of
 
-ColumnKind = Literal[
-    "id", "label", "group", "feature", "judge", "item", "judge name", "verdict", "text", "ignore"
+Layout = Literal["wide", "long"]
+RoleName = Literal[
+    "id",
+    "label",
+    "group",
+    "feature",
+    "system",
+    "judge",
+    "judge name",
+    "verdict",
+    "order",
+    "run",
+    "beside",
+    "text",
+    "ignore",
 ]
 CHOSEN = "chosen by name"
-
-FEATURE_NAMES = frozenset(
-    (
-        *("difficulty", "hard", "is_hard", "is_easy", "is_adversarial", "category", "categories"),
-        *("subset", "domain", "topic", "subject", "language", "lang", "dataset", "source"),
-        *("split", "length", "n_tokens", "n_words", "n_chars", "turns", "n_turns"),
-    )
+_LONG_NAMES = frozenset(
+    map(plain_name, (*LONG_ITEM_NAMES, *LONG_JUDGE_NAMES, *LONG_VERDICT_NAMES, *TEXT_NAMES))
 )
-AGGREGATE_NAMES = frozenset(
-    (
-        *("majority", "majority_vote", "maj_vote", "majority_label", "mode", "consensus", "mean"),
-        *("average", "avg", "mean_vote", "mean_score", "vote_mean", "vote_sum", "vote_count"),
-        *("n_votes", "agreement", "ensemble", "aggregate", "aggregated", "unanimous"),
-    )
-)
-MODEL_NAMES = (
-    *(("model_a", "model_b"), ("model_1", "model_2"), ("model1", "model2")),
-    *(("model_left", "model_right"), ("generator_1", "generator_2"), ("system_a", "system_b")),
-)
-"""Names of columns that hold the models behind the first and the second response."""
-_TEXT_NAMES = frozenset(
+_LABEL_NAMES_ONLY = frozenset(map(plain_name, LABEL_NAMES)) - {"target", "y", "z"}
+"""Names of labels that no judge is likely to have."""
+_TEXTS = frozenset(
     (
         *("prompt", "instruction", "input", "question", "query", "response", "response_a"),
         *("response_b", "response_1", "response_2", "output_1", "output_2", "comment", "comments"),
         *("note", "notes", "reason", "reasoning", "rationale", "explanation", "text", "output"),
     )
 )
-_DATE_NAMES = frozenset(("timestamp", "date", "datetime", "time", "created", "created_at"))
-_DATE = re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].{0,40})?|\d{1,2}[./]\d{1,2}[./]\d{2,4}(?: .{0,20})?")
-_INDEX_NAME = re.compile(r"unnamed: ?\d+(?:_level_\d+)?|__index_level_\d+__", re.IGNORECASE)
-_LONG_TEXT = 40
-_MANY_WORDS = 12
-_CONTESTED = 50
-"""Items on which the others must disagree before a judge is identified as their majority."""
-_MOST_COMPARED = 200
-_FIRST_ROWS = 5_000
+_DATES = frozenset(("timestamp", "date", "datetime", "time", "created", "created_at"))
+_INDEX = ("unnamed:", "__index_level_")
+_ITEM_WORDS = frozenset(
+    (
+        *("item", "example", "question", "sample", "instance", "task", "pair", "prompt", "case"),
+        *("query", "conversation", "trace", "span", "record", "hit", "unit", "document", "call"),
+        *("ticket", "answer", "source", "request", "doc", "row", "rec", "entry", "dialog"),
+    )
+)
+_ID_WORDS = frozenset(("id", "uid", "uuid", "key", "idx", "index"))
+_NO_ITEMS = frozenset(("assignment", "annotation", "assessment", "score", "run", "event", "vote"))
+"""Words of ids that are of a vote, not of an item."""
+_FEW_VALUES, _LABEL_VALUES, _FEW_ROWS = 12, 11, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,191 +112,875 @@ class ColumnRole:
     """The role of a column and the reason (a clause without a full stop)."""
 
     column: str
-    role: ColumnKind
+    role: RoleName
     reason: str
 
 
-def is_descriptive_name(name: str) -> bool:
-    """Whether a column of this name is a feature or an aggregate even if it holds verdicts."""
-    return name in FEATURE_NAMES or name in AGGREGATE_NAMES
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The role of each column of a file, by its name in the file.
+
+    A wide file has one row per item and one column per judge (``judge_columns``); without an id the
+    items are numbered from 1. A long file has one row per vote: ``judge_column`` (several columns
+    together may name the judge) and ``verdict_column``. ``order_column`` says which response was
+    shown first, ``run_column`` which of several votes of a judge on an item this is. ``beside`` are
+    columns about the same verdict (its error, score, explanation), by the column of the verdict.
+    ``columns`` gives each column's role and the reason; ``chosen`` are the names of the choices
+    that the user made; ``notes`` are sentences on what was decided.
+    """
+
+    layout: Layout
+    id_column: tuple[str, ...] = ()
+    label_column: str | None = None
+    group_column: str | None = None
+    judge_columns: tuple[str, ...] = ()
+    judge_column: tuple[str, ...] = ()
+    verdict_column: str | None = None
+    order_column: str | None = None
+    run_column: str | None = None
+    system_column: tuple[str, ...] = ()
+    feature_columns: tuple[str, ...] = ()
+    beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    columns: tuple[ColumnRole, ...] = field(default=(), compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """All columns with a role, repeated for each role they have."""
+        single = (self.label_column, self.group_column, self.verdict_column)
+        named = tuple(column for column in single if column is not None)
+        several = (self.judge_column, self.judge_columns, self.feature_columns, self.system_column)
+        return (*self.id_column, *named, *(column for own in several for column in own))
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """The columns whose cells are votes."""
+        if self.layout == "long":
+            return () if self.verdict_column is None else (self.verdict_column,)
+        return self.judge_columns
+
+    @property
+    def left_out(self) -> tuple[ColumnRole, ...]:
+        """Columns that might have been judges and are not read as such, with the reason."""
+        return tuple(r for r in self.columns if r.role == "ignore" and r.reason in self._reasons)
+
+    @property
+    def _reasons(self) -> set[str]:
+        plain = ("no other role fits", CHOSEN, "named as in a file with one row per vote")
+        return {role.reason for role in self.columns if role.reason not in plain}
 
 
-def second_labels(
-    table: RawTable, label: str | None, columns: Sequence[str], *, is_given: bool
-) -> tuple[ColumnRole, ...]:
-    """Return columns named as only a label is, which are ignored beside the label.
+def guess_roles(table: RawTable, choices: Choices, *, need_label: bool = True) -> Roles:
+    """Return the roles of a table's columns.
+
+    A file is long if it has an item, a judge and a verdict column and the judge column holds names
+    rather than verdicts. In a wide file a column without another role is a judge, unless its name
+    or content shows that it is a feature or not counted, or its name is typical of a long file
+    (annotator, model, output, ...) and it holds no verdicts. With ``choices.judge_columns`` the
+    file is wide and no other column is a judge. Columns given by name are used as given.
 
     Raises
     ------
     InputError
-        The label was not given by name, and one of the columns differs from it.
+        A named column that does not exist or has two roles, no judges, or no label column although
+        one is needed.
     """
-    if label is None:
-        return ()
-    for column in columns:
-        if not (is_given or _say_the_same(table.frame[label], table.frame[column])):
-            raise InputError(
-                f"this may be the label, and so may {quote_value(label)}, which differs",
-                file=table.name,
-                row=table.header_row,
-                column=column,
-                allowed="one label column; another one is not read as a judge",
-                remedy=name_column("label"),
-            )
-    reason = f"named as a label, beside {quote_value(label)}"
-    return tuple(ColumnRole(column, "ignore", reason) for column in columns)
+    _check_choices(table, choices)
+    if table.judges and not choices.judge_columns and not choices.judge_column:
+        named = {name for names in choices.named.values() for name in names}
+        judges = tuple(name for name in table.judges if name not in named)
+        choices = replace(choices, judge_columns=judges)
+    guess = _Guess(table, choices)
+    roles = None if choices.judge_columns else guess.long()
+    if roles is None:
+        roles = guess.wide()
+    check_roles(table, roles, need_label=need_label, guess=guess)
+    return replace(roles, columns=guess.roles(roles), notes=tuple(guess.notes))
 
 
-def _say_the_same(first: pd.Series, second: pd.Series) -> bool:
-    """Whether two columns hold the same verdicts, and the same words for those that are not known.
-
-    Names of models are such words: as codes they would all be alike.
-    """
-    codes = verdicts_of(first)
-    unknown = codes == UNKNOWN
-    words, others = (cells[unknown].astype("str").str.strip() for cells in (first, second))
-    return np.array_equal(codes, verdicts_of(second)) and words.tolist() == others.tolist()
-
-
-def roles_of(
-    table: RawTable, columns: Sequence[str], readable: Mapping[str, bool]
-) -> tuple[ColumnRole, ...]:
-    """Return roles of the candidate judge columns; ``readable`` tells which hold verdicts only."""
-    models = model_columns(table)
-    first = [_role_of(table, column, readable[column], models or ()) for column in columns]
-    judges = [role.column for role in first if role.role == "judge"]
-    computed = _majorities(table, [column for column in judges if readable[column]])
-    return tuple(
-        ColumnRole(role.column, "ignore", "equal to the majority of the other judges")
-        if role.column in computed
-        else role
-        for role in first
-    )
-
-
-def model_columns(table: RawTable) -> tuple[str, str] | None:
-    """Return the columns with the names of the two models, None if there are none."""
-    names = {name.lower(): name for name in reversed(table.columns)}
-    for first, second in MODEL_NAMES:
-        if first in names and second in names:
-            pair = (names[first], names[second])
-            if not any(is_verdict(word) for column in pair for word in _words(table, column)):
-                return pair
-    return None
-
-
-def _role_of(table: RawTable, column: str, readable: bool, models: Iterable[str]) -> ColumnRole:
-    kind, reason = _by_name(column, models) or (
-        ("judge", "holds verdicts") if readable else _by_content(table, column)
-    )
-    return ColumnRole(column, kind, reason)
-
-
-def _by_name(column: str, models: Iterable[str]) -> tuple[ColumnKind, str] | None:
-    name = column.strip().lower()
-    rules: tuple[tuple[bool, ColumnKind, str], ...] = (
-        (column in models, "text", "the name of the model that wrote a response"),
-        (_INDEX_NAME.fullmatch(name) is not None, "ignore", "an index column"),
-        (name in AGGREGATE_NAMES, "ignore", "named as something computed from the judges"),
-        (name in FEATURE_NAMES, "feature", "named as something that describes the items"),
-    )
-    return next(((kind, reason) for holds, kind, reason in rules if holds), None)
-
-
-def _by_content(table: RawTable, column: str) -> tuple[ColumnKind, str]:
-    """Return the role of a column that contains other words than verdicts."""
-    name = column.strip().lower()
-    words = _words(table, column)
-    numbers = [word for word in words if is_number(decimal_of(word))]
-    verdicts = [word for word in words if is_verdict(word)]
-    long = sum(map(len, words)) > _LONG_TEXT * len(words)
-    rules: tuple[tuple[bool, ColumnKind, str], ...] = (
-        (name in _DATE_NAMES or all(map(_DATE.fullmatch, words)), "ignore", "dates or times"),
-        (name in _TEXT_NAMES and not verdicts, "text", "named as a text about the item"),
-        (len(numbers) == len(words), "judge", "numbers, which may be scores"),
-        (bool(verdicts), "judge", "holds verdicts and other words"),
-        (len(words) == 1 and table.n_rows > 1, "ignore", "the same word in every row"),
-        (long, "text", "long texts"),
-        (len(words) > _MANY_WORDS, "ignore", f"{len(words):,} different words, none a verdict"),
-    )
-    fallback: tuple[ColumnKind, str] = ("judge", "few words, which may be verdicts")
-    return next(((kind, reason) for holds, kind, reason in rules if holds), fallback)
-
-
-def _words(table: RawTable, column: str) -> list[str]:
-    """Return the distinct non-missing words of a column, stripped of blanks."""
-    words = (word.strip() for word in distinct(table.frame[column])[1])
-    return [word for word in words if not is_missing(word)]
-
-
-def _majorities(table: RawTable, judges: list[str]) -> frozenset[str]:
-    """Return judges equal to the majority of all others on every item, and to no single judge."""
-    if not 4 <= len(judges) <= _MOST_COMPARED or table.n_rows < _CONTESTED:
-        return frozenset()
-    first = table.frame[judges].head(_FIRST_ROWS)
-    if table.n_rows > _FIRST_ROWS and not _agreeing(_signs(first), contested=0):
-        return frozenset()  # Nearly every judge is told from a majority by its first votes.
-    signs = _signs(table.frame[judges])
-    return frozenset(
-        judge
-        for judge in _agreeing(signs, contested=_CONTESTED)
-        if not any(
-            other != judge and bool((signs[other] == signs[judge]).all()) for other in judges
-        )
-    )
-
-
-def _signs(cells: pd.DataFrame) -> dict[str, NDArray[np.int8]]:
-    """Return the votes of every column as -1, 1 and 0 for none."""
-    votes = {str(judge): verdicts_of(column) for judge, column in cells.items()}
-    return {judge: np.where(v < 0, 0, 2 * v - 1).astype(np.int8) for judge, v in votes.items()}
-
-
-def _agreeing(signs: Mapping[str, NDArray[np.int8]], *, contested: int) -> list[str]:
-    """Return judges equal to the majority of all others, where so many votes are contested."""
-    none = np.zeros(len(next(iter(signs.values()))), dtype=np.int16)
-    total = sum(signs.values(), start=none)
-    given = sum((sign != 0 for sign in signs.values()), start=none)
-    suspects = []
-    for judge, sign in signs.items():
-        others = total - sign
-        decided = (others != 0) & (sign != 0)
-        split = decided & (np.abs(others) < given - np.abs(sign))
-        if split.sum() >= contested and bool((np.sign(others)[decided] == sign[decided]).all()):
-            suspects.append(judge)
-    return suspects
-
-
-def check_chosen(
-    table: RawTable, chosen: Iterable[tuple[str, Sequence[str]]], single: Iterable[str | None]
-) -> None:
-    """Refuse columns chosen by an option that are not in the file or were chosen twice."""
-    seen = {column for column in single if column is not None}
-    existing = set(table.columns)
-    for option, columns in chosen:
-        for column in columns:
-            if column not in existing:
-                remedy = f"name a column of the file {COLUMN_LISTS[option]}"
+def _check_choices(table: RawTable, choices: Choices) -> None:
+    """Refuse columns that are chosen and do not exist, or are chosen twice."""
+    existing, seen = set(table.columns), set[str]()
+    for choice, names in choices.named.items():
+        for name in names:
+            if name not in existing:
                 raise no_column(
-                    table.columns, column, remedy, file=table.name, row=table.header_row
+                    table.columns,
+                    name,
+                    choose_column(choice),
+                    file=table.name,
+                    row=table.header_row,
                 )
-            if column in seen:
+            if name in seen:
                 raise InputError(
                     "this column has two roles",
                     file=table.name,
-                    column=column,
+                    column=name,
                     allowed="one role per column",
-                    remedy=f"name it once, {COLUMN_LISTS[option]}",
+                    remedy=ONE_ROLE_EACH
+                    if choice in SINGLE or choice == "id_column"
+                    else f"name it once, {CHOICE_CONTROLS[choice]}",
                 )
-            seen.add(column)
+            seen.add(name)
 
 
-def repeats_across_items(values: pd.Series) -> tuple[int, int] | None:
-    """Return the numbers of distinct values and rows if a column's values recur, but not often."""
-    codes, _ = distinct(values)
-    counts = np.bincount(codes[codes >= 0])
-    counts = counts[counts > 0]
-    n_values, n_rows = len(counts), int(counts.sum())
-    if n_values < 2 or n_values == n_rows or n_values * 10 < n_rows:
+def check_roles(
+    table: RawTable, roles: Roles, *, need_label: bool, guess: _Guess | None = None
+) -> None:
+    """Refuse roles that do not fit the table (see ``guess_roles``)."""
+    seen: set[str] = set()
+    existing = set(table.columns)
+    for column in roles.used:
+        if column not in existing:
+            raise no_column(
+                table.columns,
+                column,
+                "name a column that is in the file",
+                file=table.name,
+                row=table.header_row,
+            )
+        if column in seen:
+            raise InputError(
+                "this column has two roles",
+                file=table.name,
+                column=column,
+                allowed="one role per column",
+                remedy=ONE_ROLE_EACH,
+            )
+        seen.add(column)
+    if need_label and roles.label_column is None:
+        raise InputError(
+            "there is no label column",
+            file=table.name,
+            row=table.header_row,
+            allowed="a column named label, gold, truth, target or y",
+            remedy=name_column("label", () if guess is None else guess.label_candidates()),
+        )
+    if roles.layout == "wide" and not roles.judge_columns:
+        raise InputError(
+            "there are no judge columns",
+            file=table.name,
+            row=table.header_row,
+            allowed="one column of verdicts per judge, beside the id, the label and feat_ columns",
+            remedy="add the judges' columns; or, if one of them was taken for another role, "
+            + ONE_ROLE_EACH,
+        )
+
+
+def judges_beside(table: RawTable, item: str, others: set[str]) -> tuple[str, ...]:
+    """Return the verdict columns of a file with one row per item; () if items repeat.
+
+    Columns whose name is a role name or typical of a long file are left out, as are ``others``.
+    """
+    if table.frame[item].duplicated().any():
+        return ()
+    return _Guess(table, Choices()).judges({item, *others})
+
+
+class _Guess:
+    """The columns of a table whose roles are guessed, and what was decided so far."""
+
+    def __init__(self, table: RawTable, choices: Choices) -> None:
+        self.table, self.choices = table, choices
+        self.columns = Columns(table)
+        self.models = self.columns.models()
+        self.vocabulary = Vocabulary(choices.words)
+        self.chosen = {name for names in choices.named.values() for name in names}
+        self.free = [name for name in table.columns if name not in self.chosen]
+        self.why: dict[str, ColumnRole] = {}
+        self.notes: list[str] = []
+
+    # --- what columns say ---
+
+    def find(self, *names: str, fits: Callable[[str], bool] = lambda column: True) -> str | None:
+        return find_column(self.free, names, fits)
+
+    def readable(self, name: str) -> bool:
+        """Whether a column holds verdicts in any form: words, 1 and 2, or model names."""
+        return self.columns[name].says_verdicts(self.vocabulary, self.models)
+
+    def is_value(self, name: str) -> bool:
+        """Whether a column may hold verdicts, grades or labels by its content."""
+        column = self.columns[name]
+        if column.kind in ("empty", "dates", "texts") or column.is_unique:
+            return False
+        return column.kind == "numbers" or column.is_few or self.readable(name)
+
+    def is_known(self, name: str) -> bool:
+        """Whether a column has the votes of a judge of the panel that is to score them."""
+        return bool(self.choices.known) and unshield(name, is_role_name) in self.choices.known
+
+    def give(self, name: str, role: RoleName, reason: str) -> None:
+        self.why[name] = ColumnRole(name, role, reason)
+
+    def is_constant(self, name: str, within: np.ndarray) -> bool:
+        """Whether a column says the same on all rows of an item."""
+        return spread(self.columns[name].codes, within) == 0.0
+
+    # --- labels ---
+
+    def label_candidates(self) -> tuple[str, ...]:
+        """Return columns that may be the label, where none can be told to be it."""
+        return next((names for names in self._label_tiers(()) if names), ())
+
+    def _label_tiers(self, taken: Iterable[str | None]) -> Iterable[tuple[str, ...]]:
+        """Yield columns that may be the label, those with plainer names first."""
+        names = [n for n in self.free if n not in set(taken) and self._may_be_label(n)]
+        words = {name: set(tokens_of(name)) for name in names}
+        strong = LABEL_WORDS - {"label", "labels"}
+        yield tuple(n for n in names if words[n] & strong)
+        by_person = PERSON_WORDS | {"annotation", "annotated", "true", "reference", "final"}
+        labels = tuple(n for n in names if words[n] & {"label", "labels"})
+        yield tuple(n for n in labels if words[n] & by_person)
+        yield tuple(n for n in names if words[n] & PERSON_WORDS)
+        yield labels
+
+    def _may_be_label(self, name: str) -> bool:
+        column = self.columns[name]
+        few = len(column.given) <= (_LABEL_VALUES if column.kind == "numbers" else _FEW_VALUES)
+        return (
+            self.is_value(name)
+            and few
+            and not COMPUTED_WORDS & set(column.tokens) - {"final"}
+            and not name.startswith(FEATURE_PREFIX)
+        )
+
+    def label(self, taken: Iterable[str | None]) -> str | None:
+        """Return the label by its name: a usual one, else the only one with a word for it."""
+        if self.choices.label_column is not None:
+            return self.choices.label_column
+        taken = {name for name in taken if name is not None}
+        usual = find_column([name for name in self.free if name not in taken], LABEL_NAMES)
+        if usual is not None:
+            return usual
+        for names in self._label_tiers(taken):
+            if len(names) == 1:
+                self.give(names[0], "label", "its name says so")
+                self.notes.append(f"{quote_value(names[0])} is read as the label.")
+                return names[0]
+            if names:
+                return None
         return None
-    return n_values, n_rows
+
+    def second_labels(self, label: str | None, taken: set[str | None]) -> None:
+        """Leave out columns named as only a label is, beside the label.
+
+        Raises InputError if the label was not chosen, and one of the columns differs from it.
+        """
+        if label is None:
+            return
+        for name in self.free:
+            if (
+                name in taken
+                or plain_name(name) not in _LABEL_NAMES_ONLY
+                or not self.readable(name)
+            ):
+                continue
+            if self.choices.label_column is None and not self._say_the_same(label, name):
+                raise InputError(
+                    f"this may be the label, and so may {quote_value(label)}, which differs",
+                    file=self.table.name,
+                    row=self.table.header_row,
+                    column=name,
+                    allowed="one label column; another one is not read as a judge",
+                    remedy=name_column("label"),
+                )
+            self.give(name, "ignore", f"named as a label, beside {quote_value(label)}")
+
+    def _say_the_same(self, first: str, second: str) -> bool:
+        """Whether two columns hold the same verdicts, and the same words where none is known.
+
+        Names of models are such words: as codes they would all be alike.
+        """
+        left, right = self.columns[first], self.columns[second]
+        codes = left.means(self.vocabulary)
+        unknown = codes == UNKNOWN
+        words, others = (c.cells[unknown].astype("str").str.strip() for c in (left, right))
+        same = np.array_equal(codes, right.means(self.vocabulary))
+        return same and words.tolist() == others.tolist()
+
+    # --- ids, groups, features ---
+
+    def item_id(self, taken: Iterable[str | None]) -> tuple[str, ...]:
+        """Return the column with the ids of the items of a wide file."""
+        if self.choices.id_column:
+            return self.choices.id_column
+        taken = set(taken)
+        free = [name for name in self.free if name not in taken]
+        usual = self._usual_id(taken)
+        if usual is not None:
+            return (usual,)
+        if self.table.n_rows < _FEW_ROWS:
+            return ()
+        unique = [name for name in free if self.columns[name].is_unique and self._may_be_id(name)]
+        named = [name for name in unique if _ID_WORDS & set(tokens_of(name)[-1:])]
+        named = [n for n in named if _ITEM_WORDS & set(tokens_of(n))] or named
+        named = named or [name for name in unique if _ITEM_WORDS & set(tokens_of(name))]
+        if not named and len(unique) == 1:
+            named = unique
+        if not named:
+            return ()
+        self.give(named[0], "id", "different in every row")
+        self.notes.append(f"{quote_value(named[0])} is read as the id of the items.")
+        return (named[0],)
+
+    def _usual_id(self, taken: Iterable[str | None]) -> str | None:
+        taken = set(taken)
+        free = [name for name in self.free if name not in taken]
+        return find_column(free, ID_NAMES, lambda name: self.columns[name].is_unique)
+
+    def _may_be_id(self, name: str) -> bool:
+        """Whether a column of different values may number or name the items."""
+        column, lower = self.columns[name], name.strip().lower()
+        if name.startswith(FEATURE_PREFIX) or lower.startswith(_INDEX) or lower in _TEXTS | _DATES:
+            return False
+        if _ID_WORDS & set(column.tokens):
+            return column.kind in ("numbers", "words")
+        if MEASURE_WORDS & set(column.tokens):
+            return False
+        if column.kind != "numbers":
+            return column.kind == "words" and not any(map(self.vocabulary.knows, column.given))
+        numbers = column.numbers[column.codes]
+        return bool((np.diff(numbers) == 1.0).all() and numbers[0] in (0.0, 1.0))
+
+    def group(self, taken: Iterable[str | None]) -> str | None:
+        if self.choices.group_column is not None:
+            return self.choices.group_column
+        taken = set(taken)
+        for name in GROUP_NAMES:
+            column = self.find(name)
+            if column is None or column in taken:
+                continue
+            if self.columns[column].kind not in ("verdicts", "empty"):
+                return column
+        return None
+
+    def features(self, taken: Iterable[str | None]) -> tuple[str, ...]:
+        wanted = {name for name in self.free if name.startswith(FEATURE_PREFIX)}
+        wanted |= {*self.choices.features}
+        taken = set(taken)
+        return tuple(n for n in self.table.columns if n in wanted and n not in taken)
+
+    # --- one row per vote ---
+
+    def long(self) -> Roles | None:
+        """Return the roles of a file with one row per vote, None if it is another file."""
+        choices = self.choices
+        asked = bool(choices.judge_column or choices.verdict_column)
+        judge = choices.judge_column or self._judge_names()
+        label = choices.label_column
+        taken = {*judge, label, choices.group_column}
+        item = choices.id_column or self._items_of_votes(judge, taken)
+        taken |= {*item}
+        within = self._codes(item) if item else None
+        verdict = choices.verdict_column or self._verdict(taken, within)
+        if not (item and judge and verdict):
+            if asked:
+                raise self._no_long_table(item, judge, verdict)
+            return None
+        taken.add(verdict)
+        if label is None:
+            free = [name for name in self.free if name not in taken]
+            truths = [name for name in LABEL_NAMES if self.find(name) != verdict]
+            label = find_column(free, truths)
+            if label is None and not (asked or self._several_votes(item)) and self.judges(taken):
+                return None
+            label = label or self._label_of_items(taken, within)
+        if not asked and self._is_wide(item, verdict, label, taken):
+            return None
+        group = self.group({*taken, label})
+        taken |= {label, group}
+        order, run = self._order(taken), choices.run_column
+        return Roles(
+            layout="long",
+            id_column=item,
+            label_column=label,
+            group_column=group,
+            judge_column=judge,
+            verdict_column=verdict,
+            order_column=order,
+            run_column=run,
+            system_column=choices.system_column,
+            feature_columns=self.features({*taken, order, run}),
+            beside=self._beside_verdict(verdict, {*taken, order, run}, within),
+        )
+
+    def _codes(self, names: Sequence[str]) -> np.ndarray:
+        """Return codes (n_rows,) of the combinations of columns."""
+        codes = self.columns[names[0]].codes
+        for name in names[1:]:
+            own = self.columns[name].codes.astype(np.int64)
+            codes = pd.factorize(codes * (int(own.max(initial=0)) + 1) + own)[0]
+        return np.asarray(codes)
+
+    def _n_values(self, names: Sequence[str]) -> int:
+        """Return the number of combinations of values of columns."""
+        return int(np.count_nonzero(np.bincount(self._codes(names))))
+
+    def _several_votes(self, item: Sequence[str]) -> bool:
+        """Whether items have several rows that differ."""
+        if self._n_values(item) == self.table.n_rows:
+            return False
+        frame = self.table.frame.drop_duplicates()
+        return bool(frame.duplicated(list(item)).any())
+
+    def _is_wide(
+        self, item: Sequence[str], verdict: str, label: str | None, taken: set[str | None]
+    ) -> bool:
+        """Whether a file that has the columns of votes has one row per item after all."""
+        if self._n_values(item) < self.table.n_rows:
+            return label is None and not self._several_votes(item) and bool(self.judges(taken))
+        rest = {*item, label, self._usual_id(()), self.group(())}
+        others = [n for n in self.table.columns if n not in rest and n not in self.features(rest)]
+        if all(self.columns[name].kind in ("verdicts", "empty") for name in others):
+            return True
+        doubtful = label is None or self.columns[verdict].kind != "verdicts"
+        return doubtful and bool(self.judges({*taken, label}))
+
+    def _judge_names(self) -> tuple[str, ...]:
+        """Return the columns that name the judge of a row: by a usual name, else by its words."""
+        usual = self.find(*LONG_JUDGE_NAMES)
+        if usual is not None:
+            return (usual,)
+        named = [
+            name
+            for name in self.free
+            if JUDGE_WORDS & set(tokens_of(name)) and self._holds_names(name)
+        ]
+        if not named:
+            named = [n for n in self.free if n.endswith(" number") and self._repeats(n, "texts")]
+        return tuple(named[:1])
+
+    def _holds_names(self, name: str) -> bool:
+        """Whether a column may hold names of judges, or numbers that stand for them."""
+        column, words = self.columns[name], tokens_of(name)
+        if column.kind == "verdicts" or any(word.isdigit() for word in words):
+            return False
+        if column.kind == "numbers" and not {"id", "user", "number"} & set(words):
+            return False
+        return self._repeats(name, "texts")
+
+    def _repeats(self, name: str, *but: str) -> bool:
+        """Whether the values of a column recur, and it is not empty or of these kinds."""
+        column = self.columns[name]
+        if column.kind in ("empty", "dates", *but):
+            return False
+        return len(column.given) * 2 <= self.table.n_rows
+
+    def _items_of_votes(self, judge: Sequence[str], taken: set[str | None]) -> tuple[str, ...]:
+        """Return the column of the items: one that recurs, but hardly ever with the same judge."""
+        free = [name for name in self.free if name not in taken]
+        usual = find_column(free, LONG_ITEM_NAMES)
+        if usual is not None and not self.columns[usual].is_unique:
+            return (usual,)
+        if not judge:
+            return () if usual is None else (usual,)
+        named = []
+        for name in free:
+            words = set(tokens_of(name))
+            if find_column([name], GROUP_NAMES):
+                continue
+            by_name = words & _ID_WORDS or words & _ITEM_WORDS
+            if by_name and not words & (_NO_ITEMS | JUDGE_WORDS) and self._are_items(name, judge):
+                named.append(name)
+        named = [n for n in named if set(tokens_of(n)) & _ITEM_WORDS] or named
+        if not named and RECORD in free and self._are_items(RECORD, judge):
+            named = [RECORD]
+        if not named:
+            return () if usual is None else (usual,)
+        self.give(named[0], "id", "recurs with every judge")
+        return (named[0],)
+
+    def _are_items(self, name: str, judge: Sequence[str]) -> bool:
+        """Whether values of a column recur with different judges, several of them at least."""
+        column = self.columns[name]
+        n_values = len(column.given)
+        if not 1 < n_values < self.table.n_rows or column.kind in ("dates", "verdicts"):
+            return False
+        n_pairs = self._n_values((*judge, name))
+        return n_pairs > n_values
+
+    def _verdict(self, taken: set[str | None], within: np.ndarray | None) -> str | None:
+        """Return the column with the verdict of a row, first one that differs within items."""
+        free = [name for name in self.free if name not in taken]
+        usual = [n for n in LONG_VERDICT_NAMES if find_column(free, (n,)) is not None]
+        named = [str(find_column(free, (name,))) for name in usual]
+        named += [
+            name
+            for name in free
+            if VERDICT_WORDS & set(tokens_of(name)) and self.is_value(name) and name not in named
+        ]
+        # Crowdsourcing files call the worker's answer "label" and the truth "gold".
+        named += [n for n in (find_column(free, ("label", "labels")),) if n and n not in named[:1]]
+        named = [n for n in named if n not in self._labels_only(free)] or named
+        if within is None or not named:
+            return named[0] if named else None
+        n_items = int(np.count_nonzero(np.bincount(within)))
+        if n_items == self.table.n_rows:
+            return named[0]
+        varying = [name for name in named if not self.is_constant(name, within)]
+        usual_ones = [name for name in varying if find_column([name], LONG_VERDICT_NAMES)]
+        texts = [n for n in usual_ones or varying if self.columns[n].kind != "texts"]
+        return next(iter(texts or varying or named))
+
+    def _labels_only(self, free: Sequence[str]) -> set[str]:
+        words = LABEL_WORDS - {"label", "labels"} | PERSON_WORDS
+        return {name for name in free if set(tokens_of(name)) & words}
+
+    def _label_of_items(self, taken: set[str | None], within: np.ndarray | None) -> str | None:
+        label = self.label(taken)
+        if label is None or within is None or self.is_constant(label, within):
+            return label
+        self.why.pop(label, None)
+        self.notes = [note for note in self.notes if not note.startswith(quote_value(label))]
+        return None
+
+    def _order(self, taken: Iterable[str | None]) -> str | None:
+        """Return the column that says which response was shown first."""
+        if self.choices.order_column is not None:
+            return self.choices.order_column
+        taken = set(taken)
+        named = [name for name in self.free if name not in taken and names_order(name)]
+        return next((name for name in named if says_orders(self.columns[name])), None)
+
+    def _beside_verdict(
+        self, verdict: str, taken: Iterable[str | None], within: np.ndarray | None
+    ) -> dict[str, tuple[str, ...]]:
+        """Return the columns of a long file that are about the verdict of the same row."""
+        taken = set(taken)
+        beside = []
+        for name in self.free:
+            last = tokens_of(name)[-1:]
+            if name in taken or not last or facet_of(last[0]) == "word" or name.startswith("feat_"):
+                continue
+            if facet_of(last[0]) == "number" and not self.is_value(name):
+                continue
+            if within is None or not self.is_constant(name, within):
+                beside.append(name)
+                self.give(name, "beside", f"about the verdict in {quote_value(verdict)}")
+        return {verdict: tuple(beside)} if beside else {}
+
+    def _no_long_table(
+        self, item: Sequence[str], judge: Sequence[str], verdict: str | None
+    ) -> InputError:
+        choice = "judge_column" if not judge else "verdict_column" if not verdict else "id_column"
+        what = {"judge_column": "judge", "verdict_column": "verdict", "id_column": "item"}[choice]
+        return InputError(
+            "a table with one row per vote needs an item, a judge and a verdict column; there is "
+            f"no {what} column",
+            file=self.table.name,
+            row=self.table.header_row,
+            remedy=choose_column(choice, [n for n in self.free if self._repeats(n, "texts")]),
+        )
+
+    # --- one row per item ---
+
+    def judges(self, taken: Iterable[str | None]) -> tuple[str, ...]:
+        """Return the verdict columns whose names suggest neither a role nor a long file."""
+        out = {*taken, self._usual_id(taken), find_column(self.free, LABEL_NAMES)}
+        out |= {self.group(taken), *self.features(out)}
+        return tuple(
+            name
+            for name in self.free
+            if name not in out and plain_name(name) not in _LONG_NAMES and self.readable(name)
+        )
+
+    def wide(self) -> Roles:
+        """Return the roles of a file with one row per item."""
+        choices = self.choices
+        group = self.group((choices.label_column,))
+        item = self.item_id((choices.label_column, group))
+        label = self.label({*item, group}) or self._outcome({*item, group})
+        if group is not None and not item and self.columns[group].is_unique:
+            item, group = (group,), None
+        features = self.features({*item, label, group})
+        taken = {*item, label, group, *features, *choices.system_column}
+        order = self._order(taken)
+        roles = Roles(
+            layout="wide",
+            id_column=item,
+            label_column=label,
+            group_column=group,
+            judge_columns=choices.judge_columns,
+            order_column=order,
+            system_column=choices.system_column,
+            feature_columns=features,
+        )
+        taken |= {order, *choices.ignore}
+        if choices.judge_columns:
+            rest = [n for n in self.free if n not in taken and n not in choices.judge_columns]
+            beside = self._beside_judges(choices.judge_columns, rest)
+            for name in rest:
+                if name not in self.why:
+                    self.give(name, "ignore", "not a judge that was chosen")
+            return replace(roles, beside=beside)
+        unused: set[str] = set()
+        judges = self.judges({*item, label, group})
+        if len(judges) > 1 or (judges and not self._bracketed(judges[0])):
+            unused = self._named_as_long(taken)
+        else:
+            self._refuse_half_a_long_file(taken)
+        for name in unused:
+            self.give(name, "ignore", "named as in a file with one row per vote")
+        self.second_labels(label, taken)
+        names = [n for n in self.free if n not in taken and n not in self.why]
+        return self._with_judges(roles, names)
+
+    def _outcome(self, taken: set[str | None]) -> str | None:
+        """Return the column named winner or preference, the label if no other column is."""
+        names = [self.find(name) for name in ("winner", "preference")]
+        names = [name for name in names if name and name not in taken and self.readable(name)]
+        return names[0] if len(names) == 1 else None
+
+    def _bracketed(self, name: str) -> bool:
+        """Whether verdicts are written as ``[[A]]``, which suggests outputs of judges."""
+        return any(word.startswith("[[") for word in self.columns[name].given)
+
+    def _named_as_long(self, taken: Iterable[str | None]) -> set[str]:
+        """Return columns with names typical of a long file in which most words are no verdicts."""
+        taken = set(taken)
+        long = [n for n in self.free if n not in taken and plain_name(n) in _LONG_NAMES]
+        return {
+            name
+            for name in long
+            if 2 * sum(map(self.vocabulary.knows, self.columns[name].given))
+            < len(self.columns[name].given)
+        }
+
+    def _refuse_half_a_long_file(self, taken: Iterable[str | None]) -> None:
+        """Refuse judge names without verdicts, and texts without judge names."""
+        for names, missing, allowed in (
+            (LONG_JUDGE_NAMES, "none with verdicts or outputs", ("verdict", "vote", *TEXT_NAMES)),
+            (TEXT_NAMES, "none with the names of judges", LONG_JUDGE_NAMES[:4]),
+        ):
+            column = self.find(*names)
+            if column is None or column in set(taken):
+                continue
+            if self.columns[column].kind in ("verdicts", "empty") and not self._bracketed(column):
+                continue
+            raise InputError(
+                f"one row per vote, it seems, but there is {missing}",
+                file=self.table.name,
+                row=self.table.header_row,
+                column=column,
+                allowed=f"a column named {', '.join(allowed)}",
+                remedy=f"rename that column to {allowed[0]}; or, with one column per judge, put "
+                f"{FEATURE_PREFIX} before the name of this one or take it out",
+            )
+
+    def _with_judges(self, roles: Roles, names: Sequence[str]) -> Roles:
+        """Return roles with the judges among columns without another role."""
+        for name in names:
+            by_name = self._by_name(name)
+            if by_name is not None:
+                self.give(name, *by_name)
+        rest = [name for name in names if name not in self.why]
+        beside = self._evaluators(roles.label_column, rest)
+        for name in rest:
+            if name not in self.why:
+                self.give(name, *self._by_content(name))
+        self._measurements([name for name in rest if self.why[name].role == "judge"])
+        judges = [name for name in rest if self.why[name].role == "judge"]
+        voting = [name for name in judges if self.readable(name)]
+        own = {name: self.columns[name].means(self.vocabulary) for name in voting}
+        for name in majorities(own):
+            self.give(name, "ignore", "equal to the majority of the other judges")
+        for name, other in opposite_judges(own).items():
+            self.give(name, "ignore", f"always the opposite of {quote_value(other)}")
+        label = roles.label_column
+        truth = None if label is None else Truth.of(self.columns[label], self.vocabulary)
+        if truth is not None:
+            for name in judges:
+                reason = equal_to_label(truth, self.columns[name], self.vocabulary)
+                if reason:
+                    self.give(name, "ignore", reason)
+        kinds = {name: self.why[name].role for name in names}
+        judges = [name for name in names if kinds[name] == "judge"]
+        features = [name for name in names if kinds[name] == "feature"]
+        return replace(
+            roles,
+            judge_columns=tuple(judges),
+            feature_columns=tuple(
+                name for name in self.table.columns if name in {*roles.feature_columns, *features}
+            ),
+            beside={name: own for name, own in beside.items() if name in judges},
+        )
+
+    def _by_name(self, name: str) -> tuple[RoleName, str] | None:
+        lower = name.strip().lower()
+        rules: tuple[tuple[bool, RoleName, str], ...] = (
+            (name in self.choices.thresholds.by_judge, "judge", "has a threshold"),
+            (self.is_known(name), "judge", "a judge of the panel"),
+            (
+                name in (self.columns.pair() or ()),
+                "text",
+                "the name of the model that wrote a response",
+            ),
+            (lower.startswith(_INDEX), "ignore", "an index column"),
+            (lower in AGGREGATE_NAMES, "ignore", "named as something computed from the judges"),
+            (lower in FEATURE_NAMES, "feature", "named as something that describes the items"),
+            (
+                names_order(name) and says_orders(self.columns[name]),
+                "ignore",
+                "named as the order in which responses were shown",
+            ),
+        )
+        return next(((role, reason) for holds, role, reason in rules if holds), None)
+
+    def _by_content(self, name: str) -> tuple[RoleName, str]:
+        """Return the role of a column by what it holds."""
+        column, lower = self.columns[name], name.strip().lower()
+        words = column.given
+        if self.readable(name):
+            return "judge", "holds verdicts"
+        verdicts = [word for word in words if self.vocabulary.knows(word)]
+        numeric = int((~np.isnan(column.numbers)).sum())
+        rules: tuple[tuple[bool, RoleName, str], ...] = (
+            (lower in _DATES or column.kind == "dates", "ignore", "dates or times"),
+            (
+                lower in _TEXTS and 2 * len(verdicts) < len(words),
+                "text",
+                "named as a text about the item",
+            ),
+            (column.kind == "numbers", "judge", "numbers, which may be scores"),
+            (2 * numeric > len(words), "judge", "numbers and other words"),
+            (bool(verdicts), "judge", "holds verdicts and other words"),
+            (len(words) == 1 and self.table.n_rows > 1, "ignore", "the same word in every row"),
+            (column.kind == "texts", "text", "long texts"),
+            (not column.is_few, "ignore", f"{len(words):,} different words, none a verdict"),
+        )
+        fallback: tuple[RoleName, str] = ("judge", "few words, which may be verdicts")
+        return next(((role, reason) for holds, role, reason in rules if holds), fallback)
+
+    def _evaluators(self, label: str | None, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Leave one column of each evaluator that has several; all of the label's are left out.
+
+        Returns the other columns of an evaluator by the one with its verdict.
+        """
+        known = [*names, *([] if label is None else [label])]
+        beside: dict[str, tuple[str, ...]] = {}
+        for parts in evaluators(known).values():
+            if label in parts.values():
+                for name in parts.values():
+                    if name != label:
+                        self.give(name, "ignore", f"about the label {quote_value(label)}")
+                continue
+            values = {
+                last: name
+                for last, name in parts.items()
+                if facet_of(last) in ("word", "number") and self.is_value(name)
+            }
+            if not values:
+                continue
+            words = [n for n in values.values() if self.readable(n) and not self._of_numbers(n)]
+            readable = [name for name in values.values() if self.readable(name)]
+            named = [n for last, n in values.items() if facet_of(last) == "word"]
+            verdict = next(iter(words or [n for n in named if n in readable] or readable), None)
+            verdict = verdict or next(iter(values.values()))
+            for name in parts.values():
+                if name != verdict:
+                    self.give(name, "beside", f"about the verdict in {quote_value(verdict)}")
+            beside[verdict] = tuple(name for name in parts.values() if name != verdict)
+        return beside
+
+    def _beside_judges(
+        self, judges: Sequence[str], rest: Sequence[str]
+    ) -> dict[str, tuple[str, ...]]:
+        """Return the other columns of the evaluators whose verdicts were chosen."""
+        beside: dict[str, tuple[str, ...]] = {}
+        for parts in evaluators([*judges, *rest]).values():
+            own = [name for name in parts.values() if name in judges]
+            if len(own) == 1:
+                others = tuple(name for name in parts.values() if name in rest)
+                beside[own[0]] = others
+                for name in others:
+                    self.give(name, "beside", f"about the verdict in {quote_value(own[0])}")
+        return beside
+
+    def _of_numbers(self, name: str) -> bool:
+        """Whether all verdicts in a column are 0 and 1."""
+        words = self.columns[name].given
+        return not any(is_good_or_bad(word) or side_of(word) is not None for word in words)
+
+    def _measurements(self, judges: Sequence[str]) -> None:
+        """Leave out numbers that are no scale of judges: measurements, sums, one on its own."""
+        scores = [n for n in judges if self.columns[n].is_scores and not self.readable(n)]
+        families: dict[str, int] = {}
+        for name in judges:
+            families[_family(name)] = families.get(_family(name), 0) + 1
+        scales: dict[str, list[str]] = {}
+        for name in scores:
+            if name in self.choices.thresholds.by_judge:
+                continue
+            words = set(tokens_of(name))
+            alone = families[_family(name)] == 1
+            if words & MEASURE_WORDS and alone:
+                self.give(name, "ignore", "numbers, named as a measurement")
+            elif words & COMPUTED_WORDS and alone:
+                self.give(name, "ignore", "numbers, named as something computed from the judges")
+            elif len(self.columns[name].given) == 1 and self.table.n_rows > 1 and alone:
+                self.give(name, "ignore", "the same number in every row")
+            else:
+                scales.setdefault(scale_of(self.columns[name]), []).append(name)
+        others = len(judges) > len(scores)
+        largest = max((len(own) for own in scales.values()), default=0)
+        if self.choices.thresholds.default is not None and largest == len(scales) == 1:
+            return  # The threshold that is given is for these numbers.
+        for scale, own in scales.items():
+            shared = len(own) > 1 or (scale == "0 to 1" and others)
+            if not shared and (others or largest > 1):
+                low, high = (f(self.columns[own[0]].numbers) for f in (np.nanmin, np.nanmax))
+                reason = f"numbers from {low:g} to {high:g}, a scale that no other column has"
+                self.give(own[0], "ignore", reason)
+
+    # --- all roles ---
+
+    def roles(self, roles: Roles) -> tuple[ColumnRole, ...]:
+        """Return every column with its role and the reason, in file order."""
+        places: dict[str, RoleName] = dict.fromkeys(roles.id_column, "id")
+        single: tuple[tuple[RoleName, str | None], ...] = (
+            ("label", roles.label_column),
+            ("group", roles.group_column),
+            ("verdict", roles.verdict_column),
+            ("order", roles.order_column),
+            ("run", roles.run_column),
+        )
+        places |= {column: role for role, column in single if column is not None}
+        places |= dict.fromkeys(roles.judge_column, "judge name")
+        places |= dict.fromkeys(roles.system_column, "system")
+        places |= dict.fromkeys(roles.feature_columns, "feature")
+        places |= dict.fromkeys(roles.judge_columns, "judge")
+        return tuple(self._role(name, places.get(name)) for name in self.table.columns)
+
+    def _role(self, name: str, role: RoleName | None) -> ColumnRole:
+        known = self.why.get(name)
+        if name in self.chosen:
+            return ColumnRole(name, role or "ignore", CHOSEN)
+        if known is not None and role in (None, known.role):
+            return known
+        if role == "label" and self.table.labels is not None:
+            return ColumnRole(name, role, "read from the other file")
+        reason = "no other role fits" if role is None else f"read as the {role}"
+        return ColumnRole(name, role or "ignore", reason)
+
+
+def _family(name: str) -> str:
+    """Return a name without its numbers and its last word: what judges of one kind share."""
+    words = [word for word in tokens_of(name) if not word.isdigit()]
+    return " ".join(words[:-1]) or " ".join(words)
+
+
+def scale_of(column: Column) -> str:
+    """Return the scale of a column of numbers, as wide as its numbers need."""
+    numbers = column.numbers[~np.isnan(column.numbers)]
+    low, high = float(numbers.min()), float(numbers.max())
+    if low < 0:
+        return "signed"
+    return next(
+        (
+            name
+            for most, name in ((1, "0 to 1"), (10, "0 to 10"), (100, "0 to 100"))
+            if high <= most
+        ),
+        "large",
+    )

@@ -9,8 +9,7 @@ from judgepanel.votes.errors import InputError
 from judgepanel.votes.installed import IN_CHECKOUT, SAMPLE_FOLDER
 from judgepanel.votes.load import load_votes
 from judgepanel.votes.matrix import VoteMatrix
-from judgepanel.votes.simulate import simulate
-from judgepanel.votes.simulation_spec import SimulationSpec
+from judgepanel.votes.simulate import SimulationSpec, simulate
 from judgepanel.votes.write import write_judges, write_votes
 
 HARD_JUDGES = 30

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import union_categoricals
 
 from judgepanel.votes import limits
 from judgepanel.votes.coverage import Coverage
@@ -17,9 +20,11 @@ from judgepanel.votes.errors import SHOWN_LENGTH, InputError, TooLarge, quote_va
 from judgepanel.votes.matrix import Task
 
 INDEX_COLUMN = "Unnamed: 0"
+FILE_COLUMN = "file"
+"""The column with the file of each row, in a table of several files."""
+_PART = re.compile(r"(?<![a-z])part-?\d+.*|\d+-of-\d+")
 MOST_TITLES = 10
 """Rows above a header that may be titles."""
-_BETWEEN_WORDS = re.compile(r"[\s_-]+")
 Format = Literal["csv", "parquet", "arrow", "jsonl", "excel", "frame"]
 
 
@@ -52,6 +57,9 @@ class RawTable:
     task : what an item is, if the file says so; otherwise None.
     labels : the source of its labels, if that is another file.
     records : the path of the list of records in a JSON document, if it was given.
+    files, starts : the files that the table is made of, if there are several, and the first record
+        of each.
+    judges : the columns of the judges, if the file says so.
     """
 
     frame: pd.DataFrame
@@ -65,6 +73,9 @@ class RawTable:
     task: Task | None = None
     labels: LabelSource | None = None
     records: str | None = None
+    files: tuple[str, ...] = ()
+    starts: tuple[int, ...] = ()
+    judges: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -77,6 +88,19 @@ class RawTable:
     def row(self, index: int) -> int:
         """Return the line of the file with record ``index`` (from 0)."""
         return self.first_row + index if self.lines is None else int(self.lines[index])
+
+    def file(self, index: int) -> str:
+        """Return the name of the file with record ``index`` (from 0)."""
+        if not self.files:
+            return self.name
+        return self.files[bisect_right(self.starts, index) - 1]
+
+    def taken(self, rows: NDArray[np.intp]) -> RawTable:
+        """Return some of the records, which keep their lines."""
+        lines = np.array([self.row(int(row)) for row in rows], dtype=np.int32)
+        starts = tuple(np.searchsorted(rows, self.starts).tolist())
+        frame = self.frame.iloc[rows].reset_index(drop=True)
+        return replace(self, frame=frame, lines=lines, starts=starts)
 
 
 def column_names(raw: Sequence[str], header_row: int | None) -> list[str]:
@@ -117,30 +141,6 @@ def column_names(raw: Sequence[str], header_row: int | None) -> list[str]:
 def title_note(row: int, title: str) -> str:
     """Say that a title above the header is not read."""
     return f"Row {row} is left out, a title above the header: {quote_value(title)}."
-
-
-def plain_name(name: str) -> str:
-    """Return a column's name without case, blanks, underscores and hyphens."""
-    return _BETWEEN_WORDS.sub("", name).lower()
-
-
-def find_column(
-    columns: Sequence[str],
-    names: Sequence[str],
-    fits: Callable[[str], bool] = lambda column: True,
-) -> str | None:
-    """Return the first column with one of the names, None if there is none.
-
-    Only if no column has a name as it is written here are names compared by ``plain_name``; such a
-    column has to fit as well.
-    """
-    written = {column.lower(): column for column in reversed(columns)}
-    column = next((written[name] for name in names if name in written), None)
-    if column is not None:
-        return column
-    plain = {plain_name(column): column for column in reversed(columns)}
-    similar = (plain[name] for name in map(plain_name, names) if name in plain)
-    return next(filter(fits, similar), None)
 
 
 def no_column(
@@ -216,4 +216,39 @@ def text_column(codes: NDArray[np.integer], texts: Sequence[str]) -> pd.Categori
     target[used] = [place.setdefault(texts[code], len(place)) for code in used.tolist()]
     return pd.Categorical.from_codes(
         target[codes], categories=pd.Index(list(place), dtype="str"), validate=False
+    )
+
+
+def together(tables: Sequence[RawTable], name: str) -> RawTable:
+    """Return tables with the same columns, one below the other.
+
+    Unless they are numbered parts of one table, two more columns tell where a row is from: the
+    file, and its folder if there are several.
+    """
+    paths = [PurePosixPath(table.name) for table in tables]
+    columns = list(tables[0].columns)
+    sizes = [table.n_rows for table in tables]
+    check_size(sum(sizes), len(columns) + 2)
+    frame = {
+        column: union_categoricals([table.frame[column] for table in tables]) for column in columns
+    }
+    stems = [path.name.partition(".")[0] or path.name for path in paths]
+    folders = [str(path.parent) for path in paths]
+    places = {FILE_COLUMN: stems if len(set(stems)) > 1 else [str(path) for path in paths]}
+    if len({_PART.sub("", stem) for stem in stems}) == 1 < len(set(stems)):
+        places = {}
+    if len(set(folders)) > 1 and len(set(stems)) < len(stems):
+        places["folder"] = [path.parent.name for path in paths]
+    for column, own in places.items():
+        title = column if column not in columns else f"{column} read"
+        frame[title] = text_column(np.repeat(np.arange(len(own)), sizes), own)
+    lines = [[table.row(k) for k in range(table.n_rows)] for table in tables]
+    return RawTable(
+        pd.DataFrame(frame, copy=False),
+        name,
+        tables[0].format,
+        first_row=1,
+        lines=np.concatenate([np.array(own, dtype=np.int32) for own in lines]),
+        files=tuple(map(str, paths)),
+        starts=tuple(np.cumsum([0, *sizes[:-1]]).tolist()),
     )

@@ -15,10 +15,10 @@ import pyarrow.parquet
 
 from judgepanel.votes.attributes import is_group_word, is_numeric_word
 from judgepanel.votes.cells import csv_quoted, shield
-from judgepanel.votes.columns import FEATURE_PREFIX, is_role_name
 from judgepanel.votes.companions import JUDGE_COLUMN
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.matrix import MISSING, VoteMatrix
+from judgepanel.votes.names import FEATURE_PREFIX, is_role_name
 
 Value = str | float | int | None
 _TIE = 2

@@ -8,14 +8,17 @@ written as ``$'\xHH'``: the shell restores them, and the terminal does not inter
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.options import written_options
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded, Task
+from judgepanel.votes.cells import join_names
+from judgepanel.votes.choices import OPTIONS, Thresholds
 from judgepanel.votes.installed import IN_CHECKOUT
-from judgepanel.votes.name_list import join_names
+from judgepanel.votes.words import words_text
 
 if TYPE_CHECKING:
     from judgepanel.decision.recommend_spec import RecommendSpec
@@ -65,25 +68,38 @@ def inspect_command(
 
 def column_options(loaded: Loaded) -> tuple[str, ...]:
     """Return the options with which the command line reads the file the same way."""
-    mapping, labels = loaded.mapping, loaded.labels
-    named = (
-        ("--records", loaded.records),
-        ("--id-column", mapping.item_column or mapping.id_column),
-        ("--labels", None if labels is None else labels.file),
-        ("--label-column", mapping.label_column if labels is None else labels.column),
-        ("--group-column", mapping.group_column),
-        ("--judge-table", loaded.judge_file),
-    )
-    written = [(option, column) for option, column in named if column]
-    for option, column in mapping.chosen:
-        value = join_names([column]) if option == "--judge-columns" else column
-        written.append((option, value))
-    thresholds = loaded.thresholds
-    if thresholds.default is not None:
-        written.append(("--threshold", repr(thresholds.default)))
-    for judge, cut in thresholds.by_judge.items():
-        written.append(("--threshold", f"{judge}={cut!r}"))
+    choices, roles, labels = loaded.choices, loaded.roles, loaded.labels
+    written: list[tuple[str, str]] = []
+    for option in OPTIONS:
+        value = getattr(choices, option.choice)
+        if option.choice == "id_column":
+            value = value or roles.id_column
+        if option.choice in ("label_column", "group_column"):
+            value = value or getattr(roles, option.choice)
+        if option.choice == "label_column" and labels is not None:
+            written.append(("--labels", labels.file))
+            value = labels.column
+        if option.choice != "task":
+            written += [(option.flag, text) for text in _values(option.flag, value)]
+    if loaded.judge_file:
+        written.append(("--judge-table", loaded.judge_file))
     return tuple(part for pair in written for part in pair)
+
+
+def _values(flag: str, value: Any) -> list[str]:
+    """Return the values that an option is given with."""
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [""]
+    if isinstance(value, Thresholds):
+        default = [] if value.default is None else [repr(value.default)]
+        return [*default, *(f"{judge}={cut!r}" for judge, cut in value.by_judge.items())]
+    if isinstance(value, Mapping):
+        return [words_text(value)] if value else []
+    if isinstance(value, tuple):
+        return [join_names([name]) if flag == "--judge-columns" else name for name in value]
+    return [value if isinstance(value, str) else repr(value)]
 
 
 def quoted(word: str) -> str:
@@ -119,7 +135,7 @@ def _grouping(settings: Settings) -> list[Option]:
 
 
 def _pairs(columns: tuple[str, ...]) -> list[Option]:
-    return list(zip(columns[::2], columns[1::2], strict=True))
+    return [(flag, text or None) for flag, text in zip(columns[::2], columns[1::2], strict=True)]
 
 
 def _command(name: str, files: list[str], options: list[Option]) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from judgepanel.studies.outputs import Positions
-from judgepanel.votes.coverage import Coverage, JudgeCoverage
-from judgepanel.votes.verdicts import LEVELS, REASONS
+from judgepanel.votes.coverage import LEVELS, REASONS, Coverage, JudgeCoverage
 from judgepanel.words.numbers import counted, percent
 from judgepanel.words.tables import Column, Form, levels, numbers, text
 from judgepanel.words.text import plain

@@ -7,9 +7,9 @@ import pytest
 
 import judgepanel as jp
 from judgepanel.cli import main
-from judgepanel.votes.from_frame import FRAME
+from judgepanel.votes.columnar import FRAME
+from judgepanel.votes.errors import in_terminal
 from judgepanel.votes.installed import SAMPLE_FOLDER
-from judgepanel.votes.remedies import in_terminal
 
 SAMPLE = SAMPLE_FOLDER / "clean_pairwise_votes.csv"
 
@@ -37,9 +37,12 @@ def refusal(call, *arguments, **options):
     [
         ({"id": ["q1", "q2"], "a": [1, 0], "b": [0, 1]}, "there is no label column"),
         ({"label": [None, None], "a": [1, 0]}, "all labels are missing"),
-        ({"label": [1, 2], "a": [1, 0]}, "not a label (found '2')"),
-        ({"label": ["good", "bad"], "a": [1, 0]}, "not a label (found 'good')"),
-        ({"label": [1, 0], "a": [1, 7]}, "not a verdict (found '7')"),
+        ({"label": [1, 2], "a": [1, 0]}, "labels on a scale: 1 (1), 2 (1) (found '2')"),
+        ({"label": ["hm", "ah"], "a": [1, 0]}, "not a label; unknown: 'hm' (1), 'ah' (1)"),
+        (
+            {"label": [1, 0], "a": [1, 7]},
+            "a column of numbers from 1 to 7 (found '7')",
+        ),
         ({"id": ["q1", "q1"], "label": [1, 0], "a": [1, 0]}, "this item id is already in row"),
         ({"label": [1, 0]}, "there are no judge columns"),
     ],

@@ -70,6 +70,12 @@ def upload(page: Page, file: Path | dict[str, Any], place: str = VOTES_FILE) -> 
     page.locator(f"[class*='st-key-{place}'] input[type=file]").set_input_files(file)
 
 
+def say_pairs(page: Page) -> None:
+    """Say what an item is, where the file does not."""
+    page.get_by_text("Pairwise: which of two").click()
+    idle(page)
+
+
 def as_upload(name: str, content: str | bytes) -> dict[str, Any]:
     """A file that exists in memory only."""
     data = content.encode() if isinstance(content, str) else content

@@ -128,7 +128,7 @@ def test_graded_samples_are_pointwise_and_another_scorer_can_be_the_label(
     upload(page, as_upload("log.json", json.dumps(log).encode()))
     expect(page.get_by_role("alert")).to_contain_text("there is no label column")
     expect(page.get_by_role("radio", name="Pointwise: is this one response good")).to_be_checked()
-    pick(page, "Label column", "exact")
+    pick(page, "exact", "label")
     expect(answer(page)).to_contain_text("60 items, 3 judges, all labelled")
     page.get_by_role("button", name="Analyse", exact=True).click()
     finished_curve(page)

@@ -17,6 +17,7 @@ from tests.browser.driver import (
     answer,
     finished_curve,
     idle,
+    say_pairs,
     unfold,
     upload,
 )
@@ -76,6 +77,7 @@ def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
     page.goto(server.url)
     upload(page, real_votes("llmbar_votes.csv"))
     expect(answer(page)).to_have_text("419 items, 65 judges, all labelled, balanced: ready.")
+    say_pairs(page)
     page.get_by_role("button", name="Analyse").click()
     page.wait_for_url("**/panel_curve?analysis=*")
     finished_curve(page)

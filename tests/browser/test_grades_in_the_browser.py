@@ -6,7 +6,16 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import address, analysis_in, answer, as_upload, idle, refused, upload
+from tests.browser.driver import (
+    address,
+    analysis_in,
+    answer,
+    as_upload,
+    idle,
+    refused,
+    say_pairs,
+    upload,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -42,6 +51,7 @@ def test_a_threshold_for_one_judge_stays_with_the_analysis(
     idle(page)
     type_threshold(page, 1, "3.5")
     expect(page.get_by_text("Read as scores cut at 3.5")).to_be_visible()
+    say_pairs(page)
     page.get_by_role("button", name="Analyse").click()
     page.wait_for_url("**/panel_curve*")
     page.goto(address(server, "", analysis_in(page)))

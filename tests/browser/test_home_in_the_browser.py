@@ -25,6 +25,7 @@ from tests.browser.driver import (
     finished_comparison,
     idle,
     refused,
+    say_pairs,
     upload,
 )
 
@@ -136,6 +137,7 @@ def test_labels_in_a_second_file_complete_votes_without_labels(
         "label": "gold",
         "judges": ["a", "b"],
     }
+    say_pairs(page)
     page.get_by_role("button", name="Analyse").click()
     page.wait_for_url("**/panel_curve?analysis=*")
     page.get_by_text("How this was computed").first.click()

@@ -9,7 +9,15 @@ from playwright.sync_api import Page, expect
 
 from judgepanel.decision.panel_file import load_panel
 from tests.browser.conftest import Guard, Server, free_port, started
-from tests.browser.driver import answer, as_upload, downloaded, finished_panel, refused, upload
+from tests.browser.driver import (
+    answer,
+    as_upload,
+    downloaded,
+    finished_panel,
+    refused,
+    say_pairs,
+    upload,
+)
 from tests.setup.environment import Environment, empty_workbook, installed
 
 pytestmark = pytest.mark.browser
@@ -44,6 +52,7 @@ def test_uploaded_votes_become_a_panel_file_that_the_installed_command_scores_wi
     page.get_by_role("heading", name="Your votes").wait_for()
     upload(page, environment.work / votes)
     expect(answer(page)).to_contain_text("300 items, 6 judges, all labelled")
+    say_pairs(page)
     page.get_by_role("button", name="Analyse").click()
     page.wait_for_url("**/panel_curve?analysis=*")
     page.get_by_role("link", name="Recommended panel").first.click()

@@ -98,7 +98,7 @@ def test_votes_that_cannot_be_scored_are_refused_and_the_panel_stays(
     refused(page, "none of the panel's judges is in this file")
     upload(page, as_upload("worse.csv", "item_id,x,y\na,1,0.3\n"), NEW_VOTES)
     refused(page, "worse.csv, row 2, column 'y'")
-    refused(page, "name another label column with --label-column.")
+    refused(page, "say where labels are cut with --label-threshold")
     expect(page.locator("code").filter(has_text="score panel.json worse.csv")).to_have_count(1)
     finished_panel(page)
     guard.check()

@@ -26,6 +26,7 @@ from tests.browser.driver import (
     as_upload,
     downloaded,
     finished_curve,
+    say_pairs,
     upload,
 )
 from tests.browser.service import prepared
@@ -66,6 +67,7 @@ def test_an_upload_its_link_and_a_restart_show_the_same_page(
     first = start_server()
     page.goto(first.url)
     upload(page, few_votes())
+    say_pairs(page)
     page.get_by_role("button", name="Analyse").click()
     finished_curve(page)
     sentence, csv = answer(page).inner_text(), downloaded(page, "Download CSV")
@@ -124,6 +126,7 @@ def test_two_servers_on_one_postgresql_show_each_others_work(
     first, other = (start_server(env={"JUDGEPANEL_DATABASE_URL": database}) for _ in range(2))
     page = open_page(first.url)
     upload(page, few_votes())
+    say_pairs(page)
     page.get_by_role("button", name="Analyse").click()
     page.wait_for_url("**/panel_curve?**")
     beside = open_page(address(other, CURVE, analysis_in(page)))

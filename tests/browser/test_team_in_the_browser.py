@@ -13,7 +13,15 @@ from playwright.sync_api import Page, expect
 from judgepanel.present.pages import PAGES as MENU
 from judgepanel.service import SqlWorkspace
 from tests.browser.conftest import Guard, Server, ServerFactory, free_port
-from tests.browser.driver import CURVE, address, answer, finished_curve, idle, upload
+from tests.browser.driver import (
+    CURVE,
+    address,
+    answer,
+    finished_curve,
+    idle,
+    say_pairs,
+    upload,
+)
 from tests.browser.identity import owner, provider, sign_in, sign_out, team
 from tests.browser.service import prepared
 
@@ -77,6 +85,7 @@ def test_an_upload_is_seen_by_its_owner_alone(
     ann.goto(here.server.url)
     expect(ann.get_by_text("<b>ann</b>")).to_be_visible()
     upload(ann, VOTES)
+    say_pairs(ann)
     ann.get_by_role("button", name="Analyse").click()
     finished_curve(ann)
     link = ann.url

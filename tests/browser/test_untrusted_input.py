@@ -25,6 +25,7 @@ from tests.browser.driver import (
     finished_panel,
     problem,
     refused,
+    say_pairs,
     upload,
 )
 from tests.browser.service import prepared_votes
@@ -32,7 +33,7 @@ from tests.browser.service import prepared_votes
 pytestmark = pytest.mark.browser
 
 HEAD = "item_id,label,j1,j2\n"
-GOOD = HEAD + "".join(f"q{i},{i % 2},{i % 2},{(i // 2) % 2}\n" for i in range(60))
+GOOD = HEAD + "".join(f"q{i},{i % 2},{(i + (i % 7 == 0)) % 2},{(i // 2) % 2}\n" for i in range(60))
 REFUSED: dict[str, tuple[str | bytes, list[str]]] = {
     "empty.csv": ("", ["empty.csv"]),
     "binary.csv": (bytes(range(256)) * 8, ["binary.csv"]),
@@ -101,6 +102,7 @@ def test_each_wrong_file_is_refused_in_a_sentence_and_a_good_one_still_works(
     upload(page, as_upload("good.csv", GOOD))
     expect(answer(page)).to_contain_text("60 items, 2 judges, all labelled, balanced: ready.")
     expect(problem(page)).to_have_count(0)
+    say_pairs(page)
     page.get_by_role("button", name="Analyse").click()
     page.wait_for_url("**/panel_curve?analysis=*")
     expect(page.get_by_text("60 items x 2 judges")).to_be_visible()
@@ -117,6 +119,7 @@ def test_hostile_names_stay_text_on_every_page_and_in_every_download(
     upload(page, as_upload("<img src=x onerror=window.hacked=1> **b**.csv", hostile_votes()))
     expect(answer(page)).to_contain_text("80 items, 8 judges")
     assert injected(page) == []
+    say_pairs(page)
     page.get_by_role("button", name="Analyse").click()
     finished_curve(page)
     analysis = analysis_in(page)

@@ -33,7 +33,11 @@ def test_inspect_says_what_a_sample_holds(cli, samples, sample):
     votes = load_votes(samples / sample.file).votes
     ran = cli("inspect", samples / sample.file)
     assert ran.status == 0
-    assert ran.out.startswith(f"{votes.n_items} items, {votes.n_judges} judges, ")
+    first, second, *_ = ran.out.splitlines()
+    assert first.startswith(
+        f"I read {votes.n_items} items and {votes.n_judges} judges from one row"
+    )
+    assert second.startswith(f"{votes.n_items} items, {votes.n_judges} judges, ")
     assert votes.sha256 in ran.out
     assert all(name in ran.out for name in votes.judges)
 
@@ -55,7 +59,8 @@ def test_inspect_tells_the_parse_rates_of_outputs_that_have_no_labels(cli, tmp_p
     path.write_text("\n".join(lines), encoding="utf-8")
     ran = cli("inspect", path)
     assert ran.status == 0
-    assert ran.out.startswith("2 items, 2 judges, no labels.\n75.0 % of 4 outputs are read as")
+    assert ran.out.startswith("I read 2 items and 2 judges from one row per vote; without labels;")
+    assert "\n2 items, 2 judges, no labels.\n75.0 % of 4 outputs are read as" in ran.out
     assert [line.split()[:3] for line in ran.out.splitlines()[-2:]] == [
         ["one", "2", "1"],
         ["two", "2", "2"],
@@ -279,11 +284,13 @@ def test_one_judge_alone_is_no_error(cli, clean):
 
 def test_named_columns_are_read(cli, tmp_path):
     path = tmp_path / "v.csv"
-    rows = "".join(f"{i},{i % 2},p{i % 7},{i % 2},{(i + i // 3) % 2}\n" for i in range(30))
+    rows = "".join(
+        f"{i},{i % 2},p{i % 7},{int(i % 2 or i < 1)},{(i + i // 3) % 2}\n" for i in range(30)
+    )
     path.write_text("nr,best,prompt,x,y\n" + rows)
     columns = ("--id-column=nr", "--label-column=best", "--group-column=prompt")
     ran = cli("inspect", path, *columns)
-    assert ran.out.startswith("30 items, 2 judges, all labelled")
+    assert "\n30 items, 2 judges, all labelled" in ran.out
 
 
 def test_a_judge_table_joins_the_votes(cli, samples):
@@ -326,8 +333,8 @@ def test_roles_of_columns_come_from_a_file_and_options_before_it(cli, tmp_path):
     (tmp_path / "v.csv").write_text("qid,gold,a,b,difficult\n" + rows)
     (tmp_path / "r.toml").write_text('item_id = "qid"\nlabel = "gold"\njudges = ["a", "b"]\n')
     told = ("inspect", tmp_path / "v.csv", "--roles", tmp_path / "r.toml")
-    assert cli(*told).out.startswith("20 items, 2 judges, all labelled")
-    assert cli(*told, "--judge-columns", "b").out.startswith("20 items, 1 judge, all labelled")
+    assert "\n20 items, 2 judges, all labelled" in cli(*told).out
+    assert "\n20 items, 1 judge, all labelled" in cli(*told, "--judge-columns", "b").out
     refused = cli(*told[:3], tmp_path / "v.csv")
     assert (refused.status, refused.out) == (2, "")
     assert refused.err.startswith("judgepanel: v.csv: not a TOML file: ")

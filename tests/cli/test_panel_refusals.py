@@ -266,7 +266,7 @@ def test_votes_of_strangers_are_refused(refused, panel, tmp_path):
 def test_a_scored_file_with_a_bad_vote_is_refused_with_its_place(refused, panel, tmp_path):
     (tmp_path / "new.csv").write_text("item_id,j1,j2\na,1,0\nb,2,1\n")
     line = refused("score", panel, tmp_path / "new.csv", "--out", tmp_path / "s.csv")
-    assert "new.csv, row 3, column 'j1': not a verdict (found '2')" in line
+    assert "new.csv, row 3, column 'j1': not a verdict, in a column of numbers from 1 to 2" in line
 
 
 def test_the_panel_scores_what_is_right(cli, panel, votes, tmp_path):

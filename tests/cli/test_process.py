@@ -127,7 +127,7 @@ def test_a_reader_that_leaves_is_no_error(clean):
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, b"")
-    assert ran.stdout.startswith(b"300 items, 24 judges")
+    assert ran.stdout.startswith(b"I read 300 items and 24 judges")
 
 
 def test_results_can_be_piped(clean):

@@ -341,14 +341,14 @@ def test_a_disk_that_takes_no_more_keeps_what_was_finished(
                 raise OSError(28, "No space left on device")
         return real(handle, data)
 
-    monkeypatch.setattr("judgepanel.collect.journal.os.write", write)
+    monkeypatch.setattr("judgepanel.collect.runner.os.write", write)
     with pytest.raises(InputError) as caught:
         run(pairs, judges, tmp_path / "out")
     assert str(caught.value) == (
         "outputs.jsonl: cannot be written to: No space left on device; what was finished is kept; "
         "allowed: room on the disk; then run the same command again."
     )
-    monkeypatch.setattr("judgepanel.collect.journal.os.write", real)
+    monkeypatch.setattr("judgepanel.collect.runner.os.write", real)
     before = entries(tmp_path / "out")
     assert 2 <= len(before) < 30
     assert run(pairs, judges, tmp_path / "out").complete

@@ -62,11 +62,70 @@ def parquet_of_long_values(compression: str = "none", rows: int = 10_000) -> byt
         values = ["x" * 100_000] * 16
     return _parquet(
         {
-            f"judge {k}": pa.DictionaryArray.from_arrays(indices, pa.array([value]))
-            for k, value in enumerate(values)
+            **votes_of(rows),
+            **{
+                f"feat_{k}": pa.DictionaryArray.from_arrays(indices, pa.array([value]))
+                for k, value in enumerate(values)
+            },
         },
         compression,
     )
+
+
+def shared(values: list[str], codes: np.ndarray) -> pa.DictionaryArray:
+    """A column whose every value stands in the file once."""
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(values))
+
+
+def votes_of(rows: int, judges: int = 3) -> dict[str, pa.Array]:
+    """Ids, labels and judges of a file of votes that is right but for what is added to it."""
+    random = np.random.default_rng(5)
+    columns = {f"judge {k}": random.integers(0, 2, rows) for k in range(judges)}
+    known = {"item_id": pa.array(range(rows)), "label": pa.array(np.arange(rows) % 2)}
+    return known | {name: shared(["0", "1"], votes) for name, votes in columns.items()}
+
+
+def long_texts(column: str, rows: int = 10_000) -> bytes:
+    """Two texts of 100,000 characters in a column that is kept for every item."""
+    texts = shared(["g" * 100_000, "h" * 100_000], np.arange(rows) % 2)
+    return _parquet({**votes_of(rows), column: texts}, "zstd")
+
+
+def one_vote_each(n_items: int, n_judges: int) -> bytes:
+    """One vote of each judge on some item: a matrix of items by judges that is nearly empty."""
+    rows = np.arange(max(n_items, n_judges))
+    table = {
+        "item": pa.array([f"i{k}" for k in rows % n_items]),
+        "judge": pa.array([f"j{k}" for k in rows % n_judges]),
+        "verdict": pa.array(rows * 7 % 13 % 2),
+        "label": pa.array(rows % n_items % 2),
+    }
+    return _parquet(table, "zstd")
+
+
+def long_names(n_judges: int = 60, length: int = 500_000) -> bytes:
+    """Judges with names of half a million characters, one row per vote."""
+    items, judges = (part.ravel() for part in np.indices((40, n_judges)))
+    table = {
+        "item": shared([f"i{k}" for k in range(40)], items),
+        "judge": shared([f"j{k}" + "n" * length for k in range(n_judges)], judges),
+        "verdict": pa.array((items * 5 + judges * 3) % 7 % 2),
+        "label": pa.array(items % 2),
+    }
+    return _parquet(table, "zstd")
+
+
+def many_features(n_features: int = 1_500, rows: int = 4_000) -> bytes:
+    """As many numbers about the items as a table may have columns."""
+    numbers = shared(["0.12345678901234567", "1"], np.arange(rows) % 2)
+    features = {f"feat_{k}": numbers for k in range(n_features)}
+    return _parquet({**votes_of(rows), **features}, "zstd")
+
+
+def long_judge_table(rows: int = 10_000) -> bytes:
+    """What is known about ten thousand judges, of which three vote."""
+    notes = {f"note {k}": shared(["n" * 100_000], np.zeros(rows)) for k in range(8)}
+    return _parquet({"judge": pa.array([f"judge {k}" for k in range(rows)]), **notes}, "zstd")
 
 
 def arrow_of_zeros(rows: int = 150 * MIB) -> bytes:
@@ -275,3 +334,20 @@ ATTACKS: MappingProxyType[str, Callable[[], bytes]] = MappingProxyType(
         "better.jsonl": lambda: outputs_of("better" * (5 * MIB // 6)),
     }
 )
+
+
+AFTER_READING: MappingProxyType[str, tuple[Callable[[], bytes], Callable[[], bytes] | None]] = (
+    MappingProxyType(
+        {
+            "long features": (lambda: long_texts("feat_text"), None),
+            "long groups": (lambda: long_texts("group"), None),
+            "long notes": (lambda: long_texts("note"), None),
+            "one vote a judge": (lambda: one_vote_each(9_000, 9_000), None),
+            "many judges": (lambda: one_vote_each(4_000, 4_000), None),
+            "long names": (long_names, None),
+            "many features": (many_features, None),
+            "a judge table": (lambda: _parquet(votes_of(200), "zstd"), long_judge_table),
+        }
+    )
+)
+"""Small files that reading takes little for and everything after it much: votes, and judges."""

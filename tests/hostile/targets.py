@@ -26,13 +26,13 @@ from hypothesis import strategies as st
 
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.intake.answer import Ask, BadAnswer, answer_to, packed, unpacked
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError, load_votes
-from judgepanel.votes.answer import BadAnswer, packed, unpacked
-from judgepanel.votes.files import unzip
+from judgepanel.votes.formats import unzip
 from judgepanel.votes.load import open_table
-from judgepanel.votes.verdict_text import read_verdict
+from judgepanel.votes.outputs import read_verdict
 from tests.helpers import make_votes
 from tests.hostile import attacks
 
@@ -239,7 +239,7 @@ TARGETS: MappingProxyType[str, Target] = MappingProxyType(
             (b"<think>no</think>\nOutput (a) is better.", b'{"winner": "B"}', b"**A** [[B>>A]]"),
         ),
         "panel": Target(load_panel, (_panel(),)),
-        "answer": Target(_answer, (b"".join(packed(open_table(WIDE, "v.csv"))),)),
+        "answer": Target(_answer, (packed(answer_to(Ask("v.csv", len(WIDE)), [WIDE])),)),
     }
 )
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from judgepanel.cli import main
-from judgepanel.collect import completion
-from judgepanel.collect.results import NAMES
+from judgepanel.collect import calls
+from judgepanel.collect.runner import NAMES
 from judgepanel.votes import load_votes
 from tests.hostile.collecting import ITEMS, KEY, entries, judge, n_votes, prepared, votes_in
 from tests.hostile.hostile_endpoint import (
@@ -56,7 +56,7 @@ def test_an_output_that_no_file_of_votes_holds_is_kept_escaped_and_is_no_vote(
     assert uploaded.coverage is not None
     reasons = {coverage.judge: coverage.reasons[-1] for coverage in uploaded.coverage.judges}
     assert reasons == {"fine": 0, attack: ITEMS}
-    most = completion.longest_text(max_tokens=1024)
+    most = calls.longest_text(max_tokens=1024)
     for entry in entries(tmp_path):
         assert isinstance(entry["text"], str)
         assert len(entry["text"]) <= most

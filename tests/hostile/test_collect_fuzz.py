@@ -23,7 +23,7 @@ from judgepanel.collect import (
     read_pairs,
     votes_of,
 )
-from judgepanel.collect.exchange import Exchange, Reply
+from judgepanel.collect.calls import Exchange, Reply
 from judgepanel.votes import InputError, VoteMatrix, load_votes, write_votes
 
 JUDGES = """

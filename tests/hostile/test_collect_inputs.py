@@ -16,7 +16,7 @@ from tests.hostile.hostile_endpoint import DIGITS, HostileEndpoint
 @pytest.mark.parametrize(
     ("column", "value", "sentence"),
     [
-        ("label", "maybe", "column 'label': not a label (found 'maybe')"),
+        ("label", "maybe", "column 'label': not a label; unknown: 'maybe' (1)"),
         ("group_id", "", "column 'group_id': the group is empty"),
         ("feat_x", "inf", "column 'feat_x': an infinite number"),
     ],

@@ -37,12 +37,12 @@ else:
     app = App(__file__, **protection())
 """
 READING = """
-    from judgepanel.ui.uploads import read_upload
+    from judgepanel.ui.uploads import Upload, read_uploads
     from tests.hostile import attacks
 
     text = " tie" * 200_000
     rows = [attacks.outputs_of(f"{k}{text}").replace(b'"q1"', b'"q%d"' % k) for k in range(100)]
-    read_upload(b"".join(rows), "outputs.jsonl")
+    read_uploads(Upload("outputs.jsonl", b"".join(rows)))
 """
 STUCK = """
     def stuck():
@@ -103,7 +103,7 @@ def readers_of(pid: int) -> list[int]:
             command = status.with_name("cmdline").read_bytes()
         except OSError:
             continue
-        if parent == pid and b"judgepanel.votes.reader" in command:
+        if parent == pid and b"judgepanel.intake.reader" in command:
             ids.append(int(status.parent.name))
     return ids
 

@@ -15,7 +15,7 @@ from judgepanel.decision.panel_file import load_panel
 from judgepanel.votes import InputError, limits, load_votes
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.load import open_table
-from judgepanel.votes.verdict_text import read_verdict
+from judgepanel.votes.outputs import read_verdict
 from tests.hostile import attacks
 
 LARGEST = 5 * attacks.MIB

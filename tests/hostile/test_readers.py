@@ -11,19 +11,20 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from judgepanel.votes import InputError, limits, sandbox
-from judgepanel.votes.answer import BadAnswer, packed, unpacked
-from judgepanel.votes.load import open_table
-from judgepanel.votes.reader import VIRTUAL_MIB
+from judgepanel.intake import answer, process
+from judgepanel.intake.answer import Answer, Ask, BadAnswer, answer_to, packed, unpacked
+from judgepanel.intake.process import ReaderProcess, read_apart
+from judgepanel.intake.reader import VIRTUAL_MIB
+from judgepanel.studies.codec import pack
+from judgepanel.votes import InputError, limits
 from judgepanel.votes.samples import SAMPLES, sample_bytes
-from judgepanel.votes.sandbox import Reading, open_sandboxed
 from tests.hostile import attacks
 from tests.hostile.measure import Cost, measured
 
 ROOT = Path(__file__).parents[2]
+SAMPLE = sample_bytes("clean_pairwise")
 MOST_MIB = limits.READER_MIB + VIRTUAL_MIB
 """What the operating system grants a reader; how much of it is touched differs by interpreter."""
 MOST_CPU_SECONDS = 40.0
@@ -32,18 +33,20 @@ MOST_CPU_SECONDS = 40.0
 READ = """
 import sys
 from pathlib import Path
-from judgepanel.votes import InputError
-from judgepanel.votes.sandbox import open_sandboxed
+from judgepanel.intake.answer import Ask
+from judgepanel.intake.process import read_apart
 path = Path(sys.argv[1])
-try:
-    print("read", open_sandboxed(path.read_bytes(), path.name).frame.shape)
-except InputError as error:
-    print("refused", error)
+data = path.read_bytes()
+answer = read_apart(Ask(path.name, len(data)), data)
+if answer.refusal is None:
+    print("read", answer.loaded.votes.votes.shape)
+else:
+    print("refused", answer.refusal.error())
 """
 
 OUTCOMES = {
-    "long-values.parquet": "read (10000, 16)",
-    "longer-values.parquet": "read (10000, 16)",
+    "long-values.parquet": "column 'feat_0': the cell has 9,000 characters",
+    "longer-values.parquet": "column 'feat_0': the cell has 100,000 characters",
     "many-rows.parquet": "too many cells; allowed: 120,000,000 cells",
     "zeros.arrow": "too large when unpacked; allowed: at most 500,000,000 bytes",
     "far-cells.xlsx": "too many cells; allowed: 120,000,000 cells",
@@ -57,9 +60,9 @@ OUTCOMES = {
     "open-quote.csv": "row 1: a quotation mark is opened and never closed",
     "repeated-keys.jsonl": "row 1, column '0476624': this key is given twice",
     "new-keys.jsonl": "row 5001: 5,001 columns are too many",
-    "empty-members.csv.gz": "read (1, 3)",
-    "many-members.zip": "holds nothing that is known",
-    "nested.jsonl": "row 1: a nested value",
+    "empty-members.csv.gz": "only one item has the label 1",
+    "many-members.zip": "holds no votes",
+    "nested.jsonl": "row 1: JSON is nested too deeply",
     "long-cell.csv": "column 'judge': the cell has 199,229,440 characters",
     "winwin.jsonl": "column 'text': the cell has 5,242,878 characters",
     "better.jsonl": "column 'text': the cell has 5,242,878 characters",
@@ -88,7 +91,7 @@ def test_an_attack_costs_little_and_is_told_what_is_allowed(name: str, tmp_path:
 
 @pytest.mark.parametrize(
     ("make", "shape"),
-    [(attacks.honest_csv, "(100000, 952)"), (attacks.honest_long_csv, "(8000000, 4)")],
+    [(attacks.honest_csv, "(100000, 950)"), (attacks.honest_long_csv, "(20000, 400)")],
     ids=["wide", "long"],
 )
 def test_an_honest_file_of_190_mb_is_read_within_the_same_memory(
@@ -102,32 +105,39 @@ def test_an_honest_file_of_190_mb_is_read_within_the_same_memory(
     assert cost.cpu < 60, cost  # 154 s when every block kept dictionaries of its own.
 
 
+def asked(data: bytes, name: str) -> Ask:
+    return Ask(name, len(data))
+
+
+def apart(data: bytes, name: str) -> Answer:
+    return read_apart(asked(data, name), data)
+
+
 @pytest.mark.parametrize("name", [sample.name for sample in SAMPLES])
 def test_what_is_read_apart_is_what_is_read_here(name: str) -> None:
     data = sample_bytes(name)
-    here, there = open_table(data, "votes.csv"), open_sandboxed(data, "votes.csv")
-    assert there.frame.equals(here.frame)
-    assert [there.row(k) for k in range(3)] == [here.row(k) for k in range(3)]
-    assert (there.format, there.header_row, there.notes) == ("csv", here.header_row, here.notes)
+    here, there = answer_to(asked(data, "votes.csv"), [data]), apart(data, "votes.csv")
+    assert there.loaded.votes == here.loaded.votes
+    assert there.preview == here.preview
+    assert there.checks == here.checks
+    assert there.roles_file == here.roles_file
 
 
 def test_outputs_and_what_was_read_of_them_come_back_whole() -> None:
     texts = ["[[A]]", "Output (b) is better.", "I cannot say", "😀 [[B]]"]
     rows = [attacks.outputs_of(text).replace(b'"q1"', b'"q%d"' % k) for k, text in enumerate(texts)]
     data = b"\n\n".join(rows)
-    here, there = open_table(data, "o.jsonl"), open_sandboxed(data, "o.jsonl")
-    assert there.coverage == here.coverage
-    assert there.frame.equals(here.frame)
-    assert np.array_equal(there.lines, here.lines)
+    ask = Ask("o.jsonl", len(data), need_labels=False)
+    here, there = answer_to(ask, [data]), read_apart(ask, data)
+    assert there.loaded.coverage == here.loaded.coverage
+    assert there.loaded.votes == here.loaded.votes
 
 
 def test_a_refusal_says_the_same_from_there_as_from_here() -> None:
     for data, name in ((b"item_id,label,j\nq,1,maybe,x\n", "a.csv"), (b'{"a":[1]}\n', "a.jsonl")):
-        with pytest.raises(InputError) as here:
-            open_table(data, name)
-        with pytest.raises(InputError) as there:
-            open_sandboxed(data, name)
-        assert str(there.value) == str(here.value)
+        here = answer_to(asked(data, name), [data])
+        assert here.refusal is not None
+        assert apart(data, name).refusal == here.refusal
 
 
 def test_a_file_that_takes_too_much_memory_ends_its_reader_only(
@@ -136,7 +146,7 @@ def test_a_file_that_takes_too_much_memory_ends_its_reader_only(
     monkeypatch.setattr(limits, "READER_MIB", 250)
     data = attacks.honest_csv(items=50_000, judges=1_900)
     with pytest.raises(InputError, match=r"h\.csv: reading it takes too much memory"):
-        open_sandboxed(data, "h.csv")
+        apart(data, "h.csv").read()
 
 
 def test_a_file_that_takes_too_long_ends_its_reader_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,54 +155,55 @@ def test_a_file_that_takes_too_long_ends_its_reader_only(monkeypatch: pytest.Mon
         attacks.outputs_of(f"{k} tie" * 100_000).replace(b'"q1"', b'"q%d"' % k) for k in range(30)
     )
     with pytest.raises(InputError, match=r"s\.jsonl: reading it takes too long; allowed: 2 s"):
-        open_sandboxed(slow, "s.jsonl")
+        apart(slow, "s.jsonl").read()
 
 
 def test_a_reader_that_crashes_is_a_refusal() -> None:
-    with Reading(attacks.honest_csv(items=20_000), "h.csv") as reading:
-        os.kill(reading.pid, signal.SIGSEGV)
+    data = attacks.honest_csv(items=20_000)
+    with ReaderProcess(asked(data, "h.csv"), data) as reader:
+        os.kill(reader.pid, signal.SIGSEGV)
         with pytest.raises(InputError, match=r"h\.csv: it cannot be read, a parser failed on it"):
-            reading.table()
+            reader.answer().read()
 
 
 @pytest.fixture
 def nobody_waits() -> Iterator[None]:
-    sandbox.kill_readers()
+    process.kill_readers()
     yield
-    sandbox.kill_readers()
+    process.kill_readers()
 
 
 @pytest.mark.usefixtures("nobody_waits")
 def test_a_process_that_waits_reads_one_file_under_the_limits_of_then(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    sandbox.stand_by()
-    waiting = sandbox._STANDBY._process
-    sandbox.stand_by()
-    assert sandbox._STANDBY._process is waiting
+    process.stand_by()
+    waiting = process._STANDBY._process
+    process.stand_by()
+    assert process._STANDBY._process is waiting
     monkeypatch.setattr(limits, "READER_MIB", 250)
     data = attacks.honest_csv(items=50_000, judges=1_900)
-    with Reading(data, "h.csv") as reading:
+    with ReaderProcess(asked(data, "h.csv"), data) as reading:
         assert reading.pid == waiting.pid
         with pytest.raises(InputError, match=r"h\.csv: reading it takes too much memory"):
-            reading.table()
+            reading.answer().read()
     monkeypatch.undo()
-    with Reading(sample_bytes("one_class"), "v.csv") as reading:
+    with ReaderProcess(asked(SAMPLE, "v.csv"), SAMPLE) as reading:
         assert reading.pid != waiting.pid
-        assert reading.table().n_rows > 0
+        assert reading.answer().loaded is not None
 
 
 @pytest.mark.usefixtures("nobody_waits")
 def test_a_process_that_waits_is_taken_only_while_it_lives_and_ends_with_its_server() -> None:
-    sandbox.stand_by()
-    gone = sandbox._STANDBY._process
+    process.stand_by()
+    gone = process._STANDBY._process
     gone.kill()
     gone.wait()
-    with Reading(sample_bytes("one_class"), "v.csv") as reading:
-        assert reading.table().n_rows > 0
-    sandbox.stand_by()
-    waiting = sandbox._STANDBY._process
-    sandbox.kill_readers()
+    with ReaderProcess(asked(SAMPLE, "v.csv"), SAMPLE) as reading:
+        assert reading.answer().loaded is not None
+    process.stand_by()
+    waiting = process._STANDBY._process
+    process.kill_readers()
     assert waiting.returncode == -signal.SIGKILL
 
 
@@ -200,7 +211,7 @@ def test_a_process_that_waits_is_taken_only_while_it_lives_and_ends_with_its_ser
 def test_a_process_that_waits_ends_with_who_started_it_or_when_nothing_comes(
     patience: str, status: int
 ) -> None:
-    command = [sys.executable, "-P", "-m", "judgepanel.votes.reader", patience]
+    command = [sys.executable, "-P", "-m", "judgepanel.intake.reader", patience]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE) as process:
         if status == 0:
             process.communicate()
@@ -208,7 +219,8 @@ def test_a_process_that_waits_ends_with_who_started_it_or_when_nothing_comes(
 
 
 def test_who_stops_waiting_leaves_no_process() -> None:
-    with Reading(attacks.honest_csv(items=20_000), "h.csv") as reading:
+    data = attacks.honest_csv(items=20_000)
+    with ReaderProcess(asked(data, "h.csv"), data) as reading:
         assert not reading.wait(0.0)
         os.kill(reading.pid, 0)
     with pytest.raises(ProcessLookupError):
@@ -219,12 +231,13 @@ def test_a_reader_has_no_secrets_and_its_limits_hold_before_it_reads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("JUDGEPANEL_DATABASE_URL", "postgresql://somebody:secret@db/votes")
-    with Reading(attacks.honest_csv(items=50_000), "h.csv") as reading:
+    data = attacks.honest_csv(items=50_000)
+    with ReaderProcess(asked(data, "h.csv"), data) as reading:
         while not (environ := Path(f"/proc/{reading.pid}/environ").read_bytes()):
             continue
         assert b"secret" not in environ
     code = (
-        "import resource; from judgepanel.votes.reader import limit; limit(100, 7, 9)\n"
+        "import resource; from judgepanel.intake.reader import limit; limit(100, 7, 9)\n"
         "print(*(resource.getrlimit(getattr(resource, 'RLIMIT_' + k)) for k in"
         " ('AS', 'CPU', 'FSIZE', 'CORE')))"
     )
@@ -235,21 +248,15 @@ def test_a_reader_has_no_secrets_and_its_limits_hold_before_it_reads(
     assert resource.getrlimit(resource.RLIMIT_AS) != (memory, memory)
 
 
-def test_an_answer_that_was_tampered_with_is_none() -> None:
-    whole = b"".join(packed(open_table(sample_bytes(SAMPLES[0].name), "v.csv")))
-    assert unpacked(whole).n_rows > 0
-    header = int.from_bytes(whole[16:24], "big")
-    codes = 24 + header
+def test_an_answer_that_was_tampered_with_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = packed(answer_to(asked(SAMPLE, "v.csv"), [SAMPLE]))
+    assert unpacked(whole).loaded is not None
     broken = {
-        "cut off": whole[:-1],
-        "followed by more": whole + b"\0",
-        "no header": whole[:20],
-        "codes without a text": whole[:codes] + b"\x7f" * 200 + whole[codes + 200 :],
-        "negative codes": whole[:codes] + b"\xff" * 200 + whole[codes + 200 :],
-        "another format": whole.replace(b'"format": "csv"', b'"format": "exe"'),
-        "rows that are not there": whole.replace(b'"rows": ', b'"rows":9', 1),
-        "a header that is nested": whole[:16] + (5_000).to_bytes(8, "big") + b"[" * 5_000,
-        "a header of another kind": whole[:16] + (2).to_bytes(8, "big") + b"[]",
+        "cut off": whole[:-30],
+        "no archive": whole[:20],
+        "another array": whole[:2_000] + b"\xff" * 50 + whole[2_050:],
+        "nothing": b"",
+        "another kind": pack(asked(SAMPLE, "v.csv")),
     }
     accepted = []
     for what, data in broken.items():
@@ -257,9 +264,12 @@ def test_an_answer_that_was_tampered_with_is_none() -> None:
             unpacked(data)
             accepted.append(what)
     assert accepted == []
+    monkeypatch.setattr(answer, "MAX_ANSWER", 1_000)
+    with pytest.raises(BadAnswer, match="too large"):
+        unpacked(whole)
 
 
 def test_an_endless_answer_ends_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "MAX_ANSWER", 100)
+    monkeypatch.setattr(process, "MAX_ANSWER", 100)
     with pytest.raises(InputError):
-        open_sandboxed(sample_bytes(SAMPLES[0].name), "v.csv")
+        apart(SAMPLE, "v.csv").read()

@@ -1,154 +1,139 @@
-"""Start after an upload: every column has a role, and each role can be changed."""
+"""Start after an upload: each column has a role above its cells, and guesses can be changed."""
 
+import json
 from math import inf, nan
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.ui.pages.start_columns import thresholds_of
-from judgepanel.votes.grades import Thresholds
-from tests.pages.driver import htmls
+from judgepanel.ui.pages.start_columns import Said, thresholds_of
+from judgepanel.ui.uploads import Upload
+from judgepanel.votes.choices import Thresholds
+from tests.pages.driver import checked, htmls, open_app, text_of
+
+N = 24
+LABELS = [n % 2 for n in range(N)]
 
 
-def columns_of_an_upload() -> None:
-    import streamlit as st
-
-    from judgepanel.ui.pages.start_columns import choose_columns, guessed_columns
-    from judgepanel.votes import build_votes, read_table
-
-    lines = [f"q{n},{n % 2},2024-05-0{n + 1},{n % 2},{n // 4},{n % 2}" for n in range(8)]
-    data = "\n".join(["item_id,label,timestamp,ann,bob,odd", *lines])
-    raw = read_table(data.encode(), "v.csv")
-    loaded = build_votes(*choose_columns(raw, guessed_columns(raw), None)[:2])
-    st.write("judges: " + ", ".join(loaded.votes.judges))
-    st.write("features: " + ", ".join(loaded.mapping.feature_columns))
+def uploaded(votes: bytes, name: str = "v.csv", labels: bytes | None = None) -> AppTest:
+    app = open_app()
+    app.session_state["votes_file-kept"] = Upload(name, votes)
+    if labels is not None:
+        app.session_state["labels_file-kept"] = Upload("gold.csv", labels)
+    return checked(app.run())
 
 
-def columns_of_labels() -> None:
-    import streamlit as st
-
-    from judgepanel.ui.pages.start_columns import choose_columns, guessed_columns
-    from judgepanel.votes import build_votes, read_table
-    from judgepanel.words.commands import column_options
-
-    lines = [f"q{n},{n % 2},{n // 4}" for n in range(8)]
-    votes = read_table("\n".join(["item_id,ann,bob", *lines]).encode(), "v.csv")
-    lines = [f"q{n},{n % 2},{n // 4}" for n in range(8)]
-    labels = read_table("\n".join(["item_id,gold,second", *lines]).encode(), "gold.csv")
-    loaded = build_votes(*choose_columns(votes, guessed_columns(votes), labels)[:2])
-    st.write("labels: " + "".join(map(str, loaded.votes.labels)))
-    st.write("options: " + " ".join(column_options(loaded)))
+def csv(**columns: list[object]) -> bytes:
+    rows = zip(*columns.values(), strict=True)
+    return "\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)]).encode()
 
 
-def scores_of_an_upload() -> None:
-    import streamlit as st
-
-    from judgepanel.ui.pages.start_columns import (
-        choose_columns,
-        choose_thresholds,
-        guessed_columns,
-    )
-    from judgepanel.votes import InputError, build_votes, read_table
-    from judgepanel.votes.grades import graded_judges
-
-    lines = [f"q{n},{n % 2},{n}" for n in range(8)]
-    raw = read_table("\n".join(["item_id,label,ann", *lines]).encode(), "v.csv")
-    table, mapping, _ = choose_columns(raw, guessed_columns(raw), None)
-    thresholds = choose_thresholds(graded_judges(table, mapping, "pairwise"))
-    try:
-        votes = build_votes(table, mapping, thresholds=thresholds).votes
-        st.write("votes: " + "".join(map(str, votes.votes[:, 0])))
-    except InputError as error:
-        st.write(str(error))
+def votes(*judges: str, label: bool = True) -> dict[str, list[object]]:
+    flips = {name: [(v + (n % (k + 3) == 0)) % 2 for n, v in enumerate(LABELS)]
+             for k, name in enumerate(judges)}  # fmt: skip
+    ids = {"item_id": [f"q{n}" for n in range(N)]}
+    return {**ids, **({"label": list(LABELS)} if label else {}), **flips}
 
 
-def records_of_an_upload() -> None:
-    import json
-
-    import streamlit as st
-
-    from judgepanel.ui.pages.start_columns import choose_records
-    from judgepanel.votes import InputError
-
-    rows = [{"item_id": f"q{n}", "label": n % 2, "ann": 1} for n in range(8)]
-    document = {"run": {"steps": [{"x": 1}]}, "results": {"items": rows}}
-    try:
-        table = choose_records(json.dumps(document).encode(), "v.json")
-        st.write(f"{table.n_rows} rows of {table.records}")
-    except InputError as error:
-        st.write(str(error))
+def head(app: AppTest) -> str:
+    """The sentence above the columns: how the file was read."""
+    return htmls(app, "jp-result")[0]
 
 
-def task_of_an_upload() -> None:
-    import streamlit as st
-
-    from judgepanel.ui.pages.start_columns import choose_columns, choose_task, guessed_columns
-    from judgepanel.votes import read_table
-    from judgepanel.votes.forms import implied_task
-
-    words = {"good": ("no", "yes"), "better": ("B", "A")}[
-        st.text_input("words", "good", key="words")
-    ]
-    lines = [f"q{n},{words[n % 2]},{words[n // 4]}" for n in range(8)]
-    raw = read_table("\n".join(["item_id,label,ann", *lines]).encode(), "v.csv")
-    place = st.container()
-    table, mapping, _ = choose_columns(raw, guessed_columns(raw), None)
-    st.write("task: " + choose_task(place, implied_task(table, mapping)))
+def role(app: AppTest, column: str) -> str:
+    return app.selectbox(key=f"role-{column}").value
 
 
-def refused_upload() -> None:
-    from judgepanel.ui.frame import notes, problem
-    from judgepanel.votes import InputError, load_votes
-
-    try:
-        load_votes(b"item_id,ann,bob\nq1,1,1\nq2,0,0\n", name="v.csv")
-    except InputError as error:
-        problem(str(error))
-    lines = [f"q{n},{n % 2},{n // 4},{n % 2}" for n in range(8)]
-    table = "\n".join(["item_id,label,ann,difficulty", *lines]).encode()
-    notes(load_votes(table, name="v.csv").warnings)
+def give(app: AppTest, column: str, role: str) -> AppTest:
+    return checked(app.selectbox(key=f"role-{column}").set_value(role).run())
 
 
-def shown(app: AppTest) -> str:
-    assert not app.exception
-    return "\n".join(element.value for element in app.markdown)
+def test_the_head_says_what_was_read_and_every_column_has_its_role_and_cells() -> None:
+    app = uploaded(csv(**votes("ann", "bob"), timestamp=[f"2024-05-{n + 1:02}" for n in range(N)]))
+    assert "I read 24 items and 2 judges" in head(app)
+    roles = ("item_id", "label", "ann", "bob", "timestamp")
+    assert [role(app, name) for name in roles] == ["id", "label", "judge", "judge", "ignore"]
+    assert "q0q1q2q3" in htmls(app, "jp-cells")[0]
+
+
+def test_a_column_that_is_given_another_role_is_read_so() -> None:
+    app = uploaded(csv(**votes("ann", "bob", "cy")))
+    give(app, "bob", "feature")
+    assert "2 judges" in head(app)
+    assert role(app, "bob") == "feature"
+    give(app, "bob", "judge")
+    assert "3 judges" in head(app)
+
+
+def test_a_column_left_out_as_the_label_is_a_judge_once_the_visitor_says_so() -> None:
+    app = uploaded(csv(**votes("ann", "bob"), oracle=list(LABELS)))
+    assert "left out as no judges: 'oracle' (equal to the label" in head(app)
+    give(app, "oracle", "judge")
+    assert "24 items and 3 judges" in head(app)
+
+
+def test_another_label_takes_the_place_of_the_one_that_was_guessed() -> None:
+    app = uploaded(csv(**votes("ann", "bob"), second=[n % 3 % 2 for n in range(N)]))
+    give(app, "second", "label")
+    assert "labels from 'second'" in head(app)
+    assert role(app, "label") == "ignore"
 
 
 def test_labels_of_another_file_are_joined_and_their_column_can_be_changed() -> None:
-    app = AppTest.from_function(columns_of_labels, default_timeout=60).run()
-    assert "labels: 01010101" in shown(app)
-    app.selectbox(key="column-of-labels").set_value("second").run()
-    assert "labels: 00001111" in shown(app)
-    assert "--labels gold.csv --label-column second" in shown(app)
+    data = csv(**votes("ann", "bob", label=False))
+    ids = [f"q{n}" for n in range(N)]
+    labels = csv(item_id=ids, gold=LABELS, second=[n % 3 % 2 for n in range(N)])
+    app = uploaded(data, labels=labels)
+    assert "labels from 'gold' of 'gold.csv'" in head(app)
+    checked(app.selectbox(key="label_column").set_value("second").run())
+    assert "labels from 'second' of 'gold.csv'" in head(app)
 
 
-def test_words_of_good_and_bad_start_as_single_responses_and_the_task_can_be_changed() -> None:
-    app = AppTest.from_function(task_of_an_upload, default_timeout=60).run()
-    assert "task: pointwise" in shown(app)
-    app.radio(key="task-pointwise").set_value("pairwise").run()
-    assert "task: pairwise" in shown(app)
-    app.text_input(key="words").set_value("better").run()
-    assert "task: pairwise" in shown(app)
+@pytest.mark.parametrize(
+    ("bad", "good", "task"), [("no", "yes", "pointwise"), ("B", "A", "pairwise")]
+)
+def test_words_tell_what_an_item_is_and_it_can_be_changed(bad: str, good: str, task: str) -> None:
+    cells = {n: [good if v == 1 else bad if v == 0 else v for v in own]
+             for n, own in votes("ann", "bob").items()}  # fmt: skip
+    app = uploaded(csv(**cells))
+    assert app.radio[0].value == task
+    assert not app.button(key="analyse").disabled
+    other = "pairwise" if task == "pointwise" else "pointwise"
+    checked(app.radio[0].set_value(other).run())
+    assert app.radio[0].value == other
 
 
-def test_roles_are_guessed_and_can_be_changed() -> None:
-    app = AppTest.from_function(columns_of_an_upload, default_timeout=60).run()
-    assert "judges: ann, bob, odd" in shown(app)
-    app.multiselect(key="columns-ignore").set_value(["odd"])
-    app.multiselect(key="columns-feature").set_value(["bob"])
-    app.run()
-    assert "judges: ann" in shown(app).splitlines()
-    assert "features: bob" in shown(app)
-    app.multiselect(key="columns-feature").set_value([])
-    app.multiselect(key="columns-judge").set_value(["bob"])
-    app.run()
-    assert "judges: bob" in shown(app).splitlines()
+def test_zeros_and_ones_do_not_tell_what_an_item_is_so_it_is_asked() -> None:
+    app = uploaded(csv(**votes("ann", "bob")))
+    assert app.radio[0].value is None
+    assert app.button(key="analyse").disabled
+    checked(app.radio[0].set_value("pointwise").run())
+    assert not app.button(key="analyse").disabled
+
+
+def test_words_that_are_not_known_are_listed_and_can_be_given_a_meaning() -> None:
+    cells = votes("ann", "bob")
+    cells["ann"][:3] = ["dunno", "dunno", "meh"]
+    app = uploaded(csv(**cells))
+    assert "unknown: 'dunno' (2), 'meh' (1)" in htmls(app, "jp-problem")[0]
+    checked(app.selectbox(key="word-dunno").set_value("=").run())
+    checked(app.selectbox(key="word-meh").set_value("=1").run())
+    assert "I read 24 items" in head(app)
+
+
+def test_labels_on_a_scale_are_cut_where_the_visitor_says() -> None:
+    cells = votes("ann", "bob") | {"label": [n % 5 + 1 for n in range(N)]}
+    app = uploaded(csv(**cells))
+    assert "labels on a scale: 1 (5), 2 (5), 3 (5), 4 (5), 5 (4)" in htmls(app, "jp-problem")[0]
+    checked(app.select_slider(key="label-cut").set_value(3.5).run())
+    assert "1 means label above 3.5" in head(app)
 
 
 def test_scores_are_refused_until_a_threshold_says_where_they_are_cut() -> None:
-    app = AppTest.from_function(scores_of_an_upload, default_timeout=60).run()
-    assert "not a verdict" in shown(app)
-    app.number_input(key="threshold").set_value(3.5).run()
-    assert "votes: 00001111" in shown(app)
+    app = uploaded(csv(**votes(), ann=list(range(N)), bob=[n * 7 % N for n in range(N)]))
+    assert "not a verdict" in htmls(app, "jp-problem")[0]
+    checked(app.number_input(key="threshold").set_value(11.5).run())
+    assert "I read 24 items and 2 judges" in head(app)
 
 
 def test_a_blank_threshold_is_none_and_one_for_all_stands_beside_those_of_judges() -> None:
@@ -159,18 +144,59 @@ def test_a_blank_threshold_is_none_and_one_for_all_stands_beside_those_of_judges
     assert thresholds_of(None, {"bob": inf}) == Thresholds(by_judge={"bob": inf})
 
 
+def test_all_votes_can_be_turned_around() -> None:
+    app = uploaded(csv(**votes("ann", "bob")))
+    checked(app.checkbox(key="switch-turn").set_value(True).run())
+    assert any("turned around, as asked" in note for note in htmls(app, "jp-note"))
+
+
 def test_of_several_lists_in_a_document_one_is_chosen() -> None:
-    app = AppTest.from_function(records_of_an_upload, default_timeout=60).run()
-    assert "several lists of records" in shown(app)
+    rows = [dict(zip(votes("ann", "bob"), row, strict=True))
+            for row in zip(*votes("ann", "bob").values(), strict=True)]  # fmt: skip
+    document = {"run": {"steps": [{"passed": n % 2} for n in range(9)]}, "results": {"items": rows}}
+    app = uploaded(json.dumps(document).encode(), "v.json")
+    assert "several lists of records" in htmls(app, "jp-problem")[0]
     assert app.selectbox(key="records").options == ["run.steps", "results.items"]
-    app.selectbox(key="records").set_value("results.items").run()
-    assert "8 rows of results.items" in shown(app)
+    checked(app.selectbox(key="records").set_value("results.items").run())
+    assert "I read 24 items and 2 judges" in head(app)
+
+
+def test_a_column_whose_items_belong_together_is_offered_as_a_button() -> None:
+    cells = votes("ann", "bob") | {"prompt_text": [f"what is {n // 3}?" for n in range(N)]}
+    cells["question"] = cells.pop("prompt_text")
+    app = uploaded(csv(**cells))
+    assert "'question'" in " ".join(htmls(app, "jp-note"))
+    checked(app.button(key="group-by").click().run())
+    assert role(app, "question") == "group"
+
+
+def test_what_was_said_is_forgotten_with_the_file() -> None:
+    app = uploaded(csv(**votes("ann", "bob")))
+    give(app, "bob", "ignore")
+    app.session_state["votes_file-kept"] = Upload("w.csv", csv(**votes("ann", "bob")))
+    checked(app.run())
+    assert "2 judges" in head(app)
 
 
 def test_errors_and_notes_name_the_place_on_the_page_and_no_option() -> None:
-    app = AppTest.from_function(refused_upload, default_timeout=60).run()
+    app = uploaded(csv(**votes("ann", "bob", label=False)))
     (sentence,) = htmls(app, "jp-problem")
     assert "name the label column on Start under Columns; give labels in another file" in sentence
-    shown_notes = " ".join(htmls(app, "jp-note"))
-    assert "'difficulty'. Leave one out on Start under Columns." in shown_notes
-    assert "--" not in sentence + shown_notes
+    app = uploaded(csv(**votes("ann", "bob"), difficulty=[n % 2 for n in range(N)]))
+    assert "'difficulty'. Leave one out on Start under Columns." in " ".join(htmls(app, "jp-note"))
+    assert "--" not in sentence + text_of(app)
+
+
+def test_one_role_is_taken_over_and_all_judges_are_named_once_one_is() -> None:
+    from judgepanel.intake.answer import ColumnPreview, Preview
+
+    columns = tuple(
+        ColumnPreview(name, role, "", ())
+        for name, role in (("a", "judge"), ("b", "judge"), ("y", "label"), ("z", "ignore"))
+    )
+    said = Said()
+    said.set_role("z", "judge", Preview(columns, 4, 9))
+    assert said.choices().judge_columns == ("a", "b", "z")
+    said.set_role("z", "label", Preview(columns, 4, 9))
+    choices = said.choices()
+    assert (choices.label_column, choices.ignore) == ("z", ("y",))

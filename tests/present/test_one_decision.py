@@ -38,8 +38,7 @@ from judgepanel.studies.scope.scope import SCOPE
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_votes
-from judgepanel.votes.simulate import one_class, simulate
-from judgepanel.votes.simulation_spec import SimulationSpec
+from judgepanel.votes.simulate import SimulationSpec, one_class, simulate
 from judgepanel.words.numbers import percent, with_interval
 from tests.helpers import larger
 

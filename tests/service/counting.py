@@ -8,7 +8,8 @@ import pandas as pd
 from judgepanel.studies.contract import Study
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded
-from judgepanel.votes.columns import Mapping
+from judgepanel.votes.reading import Reading
+from judgepanel.votes.roles import Roles
 
 LONG = 30
 
@@ -65,8 +66,9 @@ class Counter:
         return chunk.count
 
 
-def loaded(votes, file="votes.csv", **mapping):
-    return Loaded(votes, Mapping("wide", **mapping), ("A note.",), file)
+def loaded(votes, file="votes.csv", **roles):
+    reading = Reading("I read these votes.", "the first response is better")
+    return Loaded(votes, Roles("wide", **roles), ("A note.",), file, reading)
 
 
 def finish(space, study, votes, spec):

@@ -22,7 +22,7 @@ def test_votes_come_back_by_their_hash(home, votes):
 
 def test_an_analysis_comes_back_after_a_restart(home, votes):
     chosen = Settings("symmetric", judges=("judge000", "judge002"), splits=7, fraction=0.3, seed=5)
-    made = home().create(loaded(votes, id_column="id", label_column="y"), chosen, "Mine")
+    made = home().create(loaded(votes, id_column=("id",), label_column="y"), chosen, "Mine")
     result = home().open(made.id)
     assert result == made
     assert result.settings == chosen

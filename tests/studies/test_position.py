@@ -12,8 +12,7 @@ from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.orientation import Policy
-from judgepanel.votes.simulate import one_class, simulate
-from judgepanel.votes.simulation_spec import SimulationSpec
+from judgepanel.votes.simulate import SimulationSpec, one_class, simulate
 
 
 def lopsided(accuracy: float = 0.97, n_items: int = 400, seed: int = 0) -> VoteMatrix:

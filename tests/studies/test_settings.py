@@ -11,8 +11,7 @@ from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.repeats import group_copies
-from judgepanel.votes.simulate import simulate
-from judgepanel.votes.simulation_spec import SimulationSpec
+from judgepanel.votes.simulate import SimulationSpec, simulate
 
 ONCE = simulate(SimulationSpec(n_items=60, n_judges=12, seed=4))
 TWICE = replace(

@@ -7,61 +7,72 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from judgepanel.intake.process import ReaderProcess
 from judgepanel.ui import uploads
-from judgepanel.votes import InputError
+from judgepanel.ui.uploads import Upload, read_uploads
+from judgepanel.votes.choices import Choices
 from judgepanel.votes.samples import sample_bytes
-from judgepanel.votes.sandbox import Reading
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JUDGEPANEL_HOME", str(tmp_path))
-    uploads._TABLES.clear()
+    uploads._ANSWERS.clear()
+
+
+DATA = sample_bytes("one_class")
+
+
+def names_kept() -> list[str]:
+    """The files whose answers are kept, oldest first."""
+    return [answer.loaded.file for answer in uploads._ANSWERS.values()]
 
 
 def test_the_same_bytes_under_another_name_have_that_name():
-    data = sample_bytes("one_class")
     names = ("layoffs-2026.csv", "votes.csv")
-    assert [uploads.read_upload(data, name).name for name in names] == list(names)
+    assert [read_uploads(Upload(name, DATA)).read().file for name in names] == list(names)
 
 
 def test_a_file_is_read_once_whether_it_is_accepted_or_refused(monkeypatch: pytest.MonkeyPatch):
-    first = uploads.read_upload(sample_bytes("one_class"), "votes.csv")
-    with pytest.raises(InputError, match="the file is empty"):
-        uploads.read_upload(b" ", "empty.csv")
-    monkeypatch.setattr(uploads, "Reading", None)
-    assert uploads.read_upload(sample_bytes("one_class"), "votes.csv") is first
-    with pytest.raises(InputError, match="the file is empty"):
-        uploads.read_upload(b" ", "empty.csv")
+    first = read_uploads(Upload("votes.csv", DATA))
+    refused = read_uploads(Upload("empty.csv", b" "))
+    assert refused.refusal.problem == "the file is empty"
+    monkeypatch.setattr(uploads, "ReaderProcess", None)
+    assert read_uploads(Upload("votes.csv", DATA)) is first
+    assert read_uploads(Upload("empty.csv", b" ")) is refused
 
 
-def test_large_tables_are_not_kept_beside_each_other(monkeypatch: pytest.MonkeyPatch):
+def test_other_choices_are_another_reading(monkeypatch: pytest.MonkeyPatch):
+    first = read_uploads(Upload("votes.csv", DATA))
+    other = read_uploads(Upload("votes.csv", DATA), choices=Choices(task="pointwise"))
+    assert (first.loaded.votes.task, other.refusal.problem) == ("pairwise", "every label is 1")
+
+
+def test_large_answers_are_not_kept_beside_each_other(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(uploads, "_MOST_BYTES", 1)
     for name in ("a.csv", "b.csv"):
-        uploads.read_upload(sample_bytes("one_class"), name)
-    assert [key[1] for key in uploads._TABLES] == ["b.csv"]
+        read_uploads(Upload(name, DATA))
+    assert names_kept() == ["b.csv"]
 
 
 def test_what_was_read_last_is_kept_longest(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(uploads, "_MOST_TABLES", 2)
+    monkeypatch.setattr(uploads, "_MOST_ANSWERS", 2)
     for name in ("a.csv", "b.csv", "a.csv", "c.csv"):
-        uploads.read_upload(sample_bytes("one_class"), name)
-    assert [key[1] for key in uploads._TABLES] == ["a.csv", "c.csv"]
+        read_uploads(Upload(name, DATA))
+    assert names_kept() == ["a.csv", "c.csv"]
 
 
 def test_a_reader_that_was_killed_is_tried_again(monkeypatch: pytest.MonkeyPatch):
-    first = Reading.__enter__
+    first = ReaderProcess.__enter__
 
-    def killed(reading: Reading) -> Reading:
-        os.kill(reading.pid, signal.SIGKILL)
-        return first(reading)
+    def killed(reader: ReaderProcess) -> ReaderProcess:
+        os.kill(reader.pid, signal.SIGKILL)
+        return first(reader)
 
-    data = sample_bytes("one_class")
     with monkeypatch.context() as patch:
-        patch.setattr(Reading, "__enter__", killed)
-        with pytest.raises(InputError):
-            uploads.read_upload(data, "votes.csv")
-    assert uploads.read_upload(data, "votes.csv").name == "votes.csv"
+        patch.setattr(ReaderProcess, "__enter__", killed)
+        assert read_uploads(Upload("votes.csv", DATA)).refusal is not None
+    assert read_uploads(Upload("votes.csv", DATA)).read().file == "votes.csv"
 
 
 def test_an_upload_that_has_to_wait_says_so():
@@ -90,11 +101,12 @@ def test_an_upload_that_has_to_wait_says_so():
         assert uploads._PLACES.enter(ticket, 0)
         true_empty, st.empty = st.empty, Line
         try:
-            table = uploads.read_upload(sample_bytes("one_class"), "votes.csv")
+            upload = uploads.Upload("votes.csv", sample_bytes("one_class"))
+            answer = uploads.read_uploads(upload)
         finally:
             st.empty = true_empty
         assert threading.current_thread() is not None
-        st.write(f"{seen[0]} {table.name}")
+        st.write(f"{seen[0]} {answer.read().file}")
 
     ran = AppTest.from_function(page, default_timeout=120).run()
     assert not ran.exception

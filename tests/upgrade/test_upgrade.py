@@ -39,7 +39,7 @@ def test_a_panel_file_of_every_version_scores_as_it_did(version: int) -> None:
         DATA / f"{'graded_' if version > 5 else ''}{name}.csv" for name in ("votes", "new")
     )
     assert panel.content["votes"]["sha256"] == load_votes(past).votes.sha256
-    new = load_votes(fresh, need_labels=False, known_thresholds=panel.thresholds).votes
+    new = load_votes(fresh, need_labels=False, known=panel.known).votes
     scored = score(panel, new)
     with (DATA / f"v{version}.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

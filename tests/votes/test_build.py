@@ -108,7 +108,7 @@ def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
         InputError, match=r"^none.csv: there is no such file; check its name and folder\.$"
     ):
         load_votes(tmp_path / "none.csv")
-    with pytest.raises(InputError, match="this is a folder"):
+    with pytest.raises(InputError, match="holds no votes"):
         load_votes(str(tmp_path))
 
 

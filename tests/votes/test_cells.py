@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from judgepanel.votes import csv_safe
 from judgepanel.votes.cells import is_number, shield, unshield
-from judgepanel.votes.columns import is_role_name
+from judgepanel.votes.names import is_role_name
 
 tricky = st.text(alphabet=st.sampled_from("'=+-@\t\r\n a1l.e"), max_size=8)
 

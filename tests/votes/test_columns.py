@@ -1,43 +1,47 @@
 import pytest
 
-from judgepanel.votes import InputError, Mapping, guess_mapping, load_votes, read_table
-from judgepanel.votes.columns import check_mapping
+from judgepanel.votes import InputError, load_votes, read_table
+from judgepanel.votes.choices import Choices
+from judgepanel.votes.roles import Roles, guess_roles
 
 
-def guess(text: str, **given: str | bool) -> Mapping:
-    return guess_mapping(read_table(text.encode(), "v.csv"), **given)
+def guess(text: str, *, need_label: bool = True, **given: str | None) -> Roles:
+    table = read_table(text.encode(), "v.csv")
+    return guess_roles(table, Choices.of(**given), need_label=need_label)
 
 
 def test_every_other_column_of_a_wide_file_is_a_judge() -> None:
-    mapping = guess("j1,Item_ID,feat_len,Gold,j2\n1,a,3,0,0\n")
-    assert mapping == Mapping("wide", "Item_ID", "Gold", None, ("j1", "j2"), ("feat_len",))
+    roles = guess("j1,Item_ID,feat_len,Gold,j2\n1,a,3,0,0\n")
+    assert roles == Roles(
+        *("wide", ("Item_ID",), "Gold", None, ("j1", "j2")), feature_columns=("feat_len",)
+    )
 
 
 def test_without_an_id_column_there_is_none() -> None:
-    assert guess("label,j1\n1,0\n").id_column is None
+    assert guess("label,j1\n1,0\n").id_column == ()
 
 
 @pytest.mark.parametrize(
     "name", ["Question ID", "question_id", "QuestionId", "item id", "Sample-ID", " Item_Id"]
 )
 def test_names_are_compared_without_case_blanks_underscores_and_hyphens(name: str) -> None:
-    mapping = guess(f"{name},Gold Label,Group-ID,j1\nq7,1,g1,0\nq9,0,g2,1\n")
-    columns = (mapping.id_column, mapping.label_column, mapping.group_column)
-    assert columns == (name.strip(), "Gold Label", "Group-ID")
-    assert mapping.judge_columns == ("j1",)
+    roles = guess(f"{name},Gold Label,Group-ID,j1\nq7,1,g1,0\nq9,0,g2,1\n")
+    columns = (roles.id_column, roles.label_column, roles.group_column)
+    assert columns == ((name.strip(),), "Gold Label", "Group-ID")
+    assert roles.judge_columns == ("j1",)
 
 
 def test_a_name_as_it_is_written_here_comes_before_one_that_is_alike() -> None:
-    mapping = guess("Item ID,Question_ID,label,j1\na,b,1,0\nc,d,0,1\n")
-    assert mapping.id_column == "Question_ID"
-    mapping = guess("Question ID,Item ID,label,j1\na,b,1,0\nc,d,0,1\n")
-    assert mapping.id_column == "Item ID"
+    roles = guess("Item ID,Question_ID,label,j1\na,b,1,0\nc,d,0,1\n")
+    assert roles.id_column == ("Question_ID",)
+    roles = guess("Question ID,Item ID,label,j1\na,b,1,0\nc,d,0,1\n")
+    assert roles.id_column == ("Item ID",)
 
 
 def test_a_column_named_like_an_id_whose_values_repeat_is_no_id() -> None:
-    rows = "".join(f"q{n // 2},{n % 2},{n % 2}\n" for n in range(40))
+    rows = "".join(f"q{n // 2},{n % 2},{n % 3 % 2}\n" for n in range(40))
     loaded = load_votes(f"Question ID,label,j1\n{rows}".encode(), name="v.csv")
-    assert (loaded.mapping.id_column, loaded.mapping.judge_columns) == (None, ("j1",))
+    assert (loaded.roles.id_column, loaded.roles.judge_columns) == ((), ("j1",))
     assert any("share 20 values of 'Question ID'" in note for note in loaded.warnings)
 
 
@@ -48,16 +52,14 @@ def test_two_labels_that_are_named_alike_and_differ_are_refused() -> None:
 
 def test_a_group_column_is_guessed_unless_it_could_be_a_judge() -> None:
     assert guess("id,label,group,j1\na,1,g7,0\n").group_column == "group"
-    mapping = guess("id,label,group,j1\na,1,1,0\n")
-    assert mapping.group_column is None
-    assert mapping.judge_columns == ("group", "j1")
+    roles = guess("id,label,group,j1\na,1,1,0\n")
+    assert roles.group_column is None
+    assert roles.judge_columns == ("group", "j1")
 
 
 def test_columns_can_be_given() -> None:
-    mapping = guess(
-        "id,j2,who,j1\na,1,1,0\n", id_column="who", label_column="j1", group_column="id"
-    )
-    assert mapping == Mapping("wide", "who", "j1", "id", ("j2",))
+    roles = guess("id,j2,who,j1\na,1,1,0\n", id_column="who", label_column="j1", group_column="id")
+    assert roles == Roles("wide", ("who",), "j1", "id", ("j2",))
 
 
 TWO = "id,label,gold,j1,j2\na,1,{},0,1\nb,0,0,1,0\n"
@@ -65,9 +67,9 @@ TWO = "id,label,gold,j1,j2\na,1,{},0,1\nb,0,0,1,0\n"
 
 @pytest.mark.parametrize(("text", "given"), [(TWO.format(1), None), (TWO.format(0), "label")])
 def test_a_second_label_is_no_judge(text: str, given: str | None) -> None:
-    mapping = guess(text, label_column=given)
-    assert (mapping.label_column, mapping.judge_columns) == ("label", ("j1", "j2"))
-    (role,) = (role for role in mapping.roles if role.column == "gold")
+    roles = guess(text, label_column=given)
+    assert (roles.label_column, roles.judge_columns) == ("label", ("j1", "j2"))
+    (role,) = (role for role in roles.columns if role.column == "gold")
     assert (role.role, role.reason) == ("ignore", "named as a label, beside 'label'")
 
 
@@ -90,7 +92,7 @@ def test_short_names_of_labels_are_judges_beside_a_label() -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "roles"),
+    ("header", "named"),
     [
         ("item,judge,verdict,label", ("item", "judge", "verdict", "label")),
         ("question,rater,answer,truth", ("question", "rater", "answer", "truth")),
@@ -99,12 +101,11 @@ def test_short_names_of_labels_are_judges_beside_a_label() -> None:
         ("Item ID,Judge Name,Verdict,Label", ("Item ID", "Judge Name", "Verdict", "Label")),
     ],
 )
-def test_a_long_file_is_known_by_its_names(header: str, roles: tuple[str, ...]) -> None:
-    mapping = guess(f"{header}\na,m1,1,0\na,m2,0,0\n")
-    assert mapping.layout == "long"
-    result = (mapping.item_column, mapping.judge_column, mapping.verdict_column)
-    assert (*result, mapping.label_column) == roles
-    assert mapping.id_column == mapping.item_column
+def test_a_long_file_is_known_by_its_names(header: str, named: tuple[str, ...]) -> None:
+    roles = guess(f"{header}\na,m1,1,0\na,m2,0,0\n")
+    assert roles.layout == "long"
+    columns = (*roles.id_column, *roles.judge_column, roles.verdict_column, roles.label_column)
+    assert columns == named
 
 
 def test_judges_called_judge_and_vote_leave_a_file_wide() -> None:
@@ -125,10 +126,9 @@ def test_a_column_with_two_roles_is_refused() -> None:
         guess("id,label,j1\na,1,1\n", id_column="id", label_column="id")
 
 
-def test_a_long_mapping_needs_its_three_columns() -> None:
-    table = read_table(b"item,judge,label\na,m,1\n", "v.csv")
-    with pytest.raises(InputError, match="an item, a judge and a verdict column"):
-        check_mapping(table, Mapping("long", item_column="item"), need_label=False)
+def test_one_row_per_vote_needs_three_columns() -> None:
+    with pytest.raises(InputError, match=r"there is no verdict column.*--verdict-column"):
+        guess("item,judge,truth\na,m,1\n", judge_column="judge")
 
 
 def test_a_missing_label_column_matters_only_where_labels_are_needed() -> None:
@@ -141,8 +141,8 @@ def test_a_missing_label_column_matters_only_where_labels_are_needed() -> None:
 def test_a_word_of_the_long_form_beside_the_label_leaves_a_file_wide(word: str) -> None:
     text = f"item_id,{word},label,ja,jb\nq1,ann,1,1,0\nq2,bob,0,0,\nq3,ann,1,1,1\n"
     for given in ({}, {"label_column": "label"}):
-        mapping = guess(text, **given)
-        assert mapping == Mapping("wide", "item_id", "label", None, ("ja", "jb"))
+        roles = guess(text, **given)
+        assert roles == Roles("wide", ("item_id",), "label", None, ("ja", "jb"))
 
 
 def test_who_answered_and_what_beside_the_label_leave_a_file_wide() -> None:
@@ -158,7 +158,7 @@ def test_a_slip_in_a_column_of_verdicts_is_not_taken_for_a_name() -> None:
 
 
 def test_a_long_file_with_one_vote_an_item_is_still_long() -> None:
-    mapping = guess("item,worker,label,gold\na,m1,1,0\nb,m2,0,0\n")
-    assert (mapping.layout, mapping.label_column) == ("long", "gold")
-    mapping = guess("item,judge,verdict,label,flagged\na,m1,1,0,1\nb,m2,0,0,0\n")
-    assert (mapping.layout, mapping.verdict_column) == ("long", "verdict")
+    roles = guess("item,worker,label,gold\na,m1,1,0\nb,m2,0,0\n")
+    assert (roles.layout, roles.label_column) == ("long", "gold")
+    roles = guess("item,judge,verdict,label,flagged\na,m1,1,0,1\nb,m2,0,0,0\n")
+    assert (roles.layout, roles.verdict_column) == ("long", "verdict")

@@ -87,7 +87,7 @@ def test_names_of_models_and_ones_and_twos_are_labels():
             WIDE,
             "item_id,label\nq1,1\nq2,maybe\n",
             {},
-            "the label table, row 3, column 'label': not a label (found 'maybe')",
+            "the label table, row 3, column 'label': not a label; unknown: 'maybe' (1)",
         ),
         (
             WIDE,

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgepanel.votes import from_csv
-from judgepanel.votes.from_csv import read_csv, short_columns
-from judgepanel.votes.structure import scan
+from judgepanel.votes import delimited
+from judgepanel.votes.delimited import read_csv, scan, short_columns
 
 CELL = st.sampled_from(["", "0", "1", "A", "B", "-", "tie", "é", "10"])
 SHORT = st.sampled_from(["", "0", "1", "A"])
@@ -15,7 +14,7 @@ SHORT = st.sampled_from(["", "0", "1", "A"])
 
 def parsed(data: bytes) -> pd.DataFrame:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(from_csv, "short_columns", lambda *_: {})
+        patch.setattr(delimited, "short_columns", lambda *_: {})
         return read_csv(data, "v.csv").frame
 
 
@@ -37,7 +36,7 @@ def test_every_column_is_as_the_parser_reads_it(
 
 
 def test_large_files_are_read_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judgepanel.votes.from_csv._BLOCK", 64)
+    monkeypatch.setattr("judgepanel.votes.delimited._BLOCK", 64)
     text = "item,a,b\n" + "".join(
         f"q{n},{n % 2},{'tie' if n == 70 else n % 3}\n" for n in range(90)
     )

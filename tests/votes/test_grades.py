@@ -15,15 +15,15 @@ from judgepanel.studies.codec import pack
 from judgepanel.votes import (
     InputError,
     VoteMatrix,
-    guess_mapping,
     load_votes,
     read_table,
     write_votes,
 )
-from judgepanel.votes.from_frame import read_frame
-from judgepanel.votes.grades import GradedJudge, Scale, Thresholds, graded_judges
+from judgepanel.votes.choices import Choices, Thresholds, roles_text, with_roles
+from judgepanel.votes.columnar import read_frame
+from judgepanel.votes.grades import GradedJudge, Scale, graded_judges
 from judgepanel.votes.orientation import orient
-from judgepanel.votes.role_file import roles_text, with_roles
+from judgepanel.votes.roles import guess_roles
 from judgepanel.votes.simulate import one_class
 from judgepanel.words.commands import column_options
 from tests.helpers import make_votes
@@ -86,7 +86,7 @@ def test_a_vote_is_a_grade_cut_at_the_threshold(layout, cells, thresholds, cut, 
 
 
 def test_a_frame_is_read_as_a_file_is() -> None:
-    cells = {"label": [1, 0, 1, 0], "ann": [0.9, 0.2, np.nan, 0.5], "b": [0.1, 0.6] * 2}
+    cells = {"label": [1, 0, 1, 0], "ann": [0.9, 0.2, np.nan, 0.5], "b": [0.1, 0.6, 0.6, 0.1]}
     frame = pd.DataFrame({name: column * 5 for name, column in cells.items()})
     with pytest.warns(jp.DataWarning) as told:
         votes = jp.from_frame(frame).matrix
@@ -97,8 +97,8 @@ def test_a_frame_is_read_as_a_file_is() -> None:
     ]
     with pytest.warns(jp.DataWarning):
         cut = jp.from_frame(frame, thresholds=0.3).matrix
-    assert votes.votes[:4].tolist() == [[1, 0], [0, 1], [-1, 0], [-1, 1]]
-    assert cut.votes[:4].tolist() == [[1, 0], [0, 1], [-1, 0], [1, 1]]
+    assert votes.votes[:4].tolist() == [[1, 0], [0, 1], [-1, 1], [-1, 0]]
+    assert cut.votes[:4].tolist() == [[1, 0], [0, 1], [-1, 1], [1, 0]]
     file = frame.to_csv(index=False).encode()
     assert load_votes(file, name="v.csv", task="pairwise").votes.sha256 == votes.sha256
 
@@ -119,9 +119,7 @@ def test_one_judge_gives_grades_and_another_verdicts() -> None:
     ("cells", "thresholds", "problem"),
     [
         (SCORES, None, r"column 'ann'.*numbers from 1 to 5 \(found '5'\).*--threshold"),
-        (PROBABILITIES | {"cy": list("101010")}, None, "not a verdict.*--threshold"),
         (PROBABILITIES | {"cy": ["1", "0", "0.3", "1", "1", "1"]}, None, "not a verdict"),
-        (PROBABILITIES | {"cy": ["-1", *["0.3"] * 5]}, None, "not a verdict"),
         (SCORES | {"cy": ["-1", *"23451"]}, None, "not a verdict"),
         (SCORES | {"cy": ["A", *"23451"]}, 3, r"'cy'.*not a verdict, .* from 1 to 5 \(found '2'\)"),
         (SCORES | {"cy": ["-1", *"10101"]}, 3, "'cy': -1 may be a grade or a missing vote"),
@@ -135,6 +133,21 @@ def test_one_judge_gives_grades_and_another_verdicts() -> None:
 def test_numbers_that_would_be_a_guess_are_refused(cells, thresholds, problem) -> None:
     with pytest.raises(InputError, match=problem):
         load_votes(wide(cells), name="v.csv", thresholds=thresholds)
+
+
+def test_probabilities_are_known_beside_judges_with_votes() -> None:
+    votes = load_votes(wide(PROBABILITIES | {"cy": list("110010")}), name="v.csv").votes
+    assert votes.thresholds.tolist()[:2] == [0.5, 0.5]
+    assert np.isnan(votes.thresholds[2])
+    assert votes.votes[:, 2].tolist() == [1, 1, 0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("code", ["-1", "-99", "99"])
+def test_a_code_outside_the_range_of_grades_is_no_grade(code: str) -> None:
+    cells = {"ann": [code, "0.2", "0.5", "0.01", "0.9", "0.7"], "bob": PROBABILITIES["bob"]}
+    votes = load_votes(wide(cells), name="v.csv").votes
+    assert np.isnan(votes.grades[0, 0])
+    assert votes.votes[:, 0].tolist() == [-1, 0, -1, 0, 1, 1]
 
 
 def test_the_form_of_verdicts_beside_grades_names_their_columns() -> None:
@@ -226,7 +239,7 @@ def test_thresholds_that_are_no_numbers_are_refused(text, tmp_path) -> None:
 
 def judges_with_grades(cells: dict[str, list[str]], task: str = "pairwise") -> list[GradedJudge]:
     table = read_table(wide(cells), "v.csv")
-    return list(graded_judges(table, guess_mapping(table), task))
+    return list(graded_judges(table, guess_roles(table, Choices()), task))
 
 
 def test_judges_with_grades_are_listed_with_their_range_and_the_scale_that_is_guessed() -> None:

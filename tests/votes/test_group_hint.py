@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from judgepanel.votes import VoteMatrix, load_votes
-from judgepanel.votes.group_hint import DRAWS, LEVEL, alike_p, item_errors, times_as_wide
+from judgepanel.votes.reading import DRAWS, LEVEL, alike_p, item_errors, times_as_wide
 from tests.helpers import make_votes
 
 N_ITEMS, N_JUDGES, SIZE = 400, 5, 4

@@ -88,7 +88,11 @@ REFUSED = {
     "an empty list": (b"[]", "v.json", "not a list of JSON objects"),
     "a key twice": (b'[{"item_id": "a", "item_id": "b"}]', "v.json", "given twice"),
     "two lists": (b'{"a": [{"x": 1}], "b": [{"x": 1}]}', "v.json", "lists of records: 'a', 'b'"),
-    "two lists in a record": (b'[{"a": [{"x": 1}], "b": [{"x": 1}]}]', "v.json", "two lists in"),
+    "two lists in a record": (
+        b'[{"a": [{"x": 1}], "b": [{"x": 1}]}]',
+        "v.json",
+        "records of lists, none",
+    ),
     "a list named as CSV": (json.dumps(ROWS).encode(), "v.csv", "v.csv"),
 }
 
@@ -101,8 +105,8 @@ def test_what_cannot_be_read_is_refused_with_what_is_allowed(case: str) -> None:
 
 
 def test_a_document_that_unfolds_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_UNPACKED", 10_000)
-    record = {"item": "x" * 500, "votes": [{"judge": str(n), "verdict": 1} for n in range(100)]}
+    monkeypatch.setattr(limits, "MAX_CELLS", 300)
+    record = {"item": "x" * 500, "votes": [{"judge": str(n), "verdict": n % 2} for n in range(100)]}
     with pytest.raises(InputError, match="too large when unpacked"):
         votes_of(json.dumps([record]).encode(), "v.json")
 

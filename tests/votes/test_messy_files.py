@@ -121,7 +121,7 @@ def test_a_winner_is_the_label_of_a_wide_file_without_another(name: str) -> None
     cells = columns(("model_b", "model_a"))
     loaded = read(write({name if key == "label" else key: cells[key] for key in cells}))
     assert same_votes(loaded)
-    assert loaded.mapping.label_column == name
+    assert loaded.roles.label_column == name
 
 
 def test_ties_and_words_without_a_verdict_are_missing_and_counted() -> None:
@@ -149,7 +149,7 @@ def test_a_first_column_without_a_name_is_an_index() -> None:
     index = {"": [str(n) for n in range(10)], **cells}
     loaded = read(write(index))
     assert same_votes(loaded)
-    assert loaded.mapping.roles[0].reason == "an index column"
+    assert loaded.roles.columns[0].reason == "an index column"
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_a_judge_that_equals_the_majority_of_the_others_is_left_out() -> None:
     text = write({"label": [str(n % 2) for n in range(400)], **cells})
     loaded = read(text)
     assert loaded.votes.judges == ("j0", "j1", "j2", "j3", "j4")
-    roles = {role.column: role for role in loaded.mapping.roles}
+    roles = {role.column: role for role in loaded.roles.columns}
     assert (roles["all"].role, roles["all"].reason) == (
         "ignore",
         "equal to the majority of the other judges",
@@ -258,7 +258,6 @@ def test_words_of_good_and_bad_make_items_single_responses_unless_said(
 
 REFUSED = {
     "a half-binary column": (columns(x=["0", "1", "0.3"] + ["1"] * 7), {}, "--ignore"),
-    "scores without a direction": (columns(x=[str(n) for n in range(10)]), {}, "--ignore"),
     "words that nobody knows": (columns(x=["up", "down"] * 5), {}, "--ignore"),
     "1 and 2 beside 0": (columns(x=["1", "2"] * 5), {}, "--ignore"),
     "1 and 2 of single responses": (columns(("2", "1")), {"task": "pointwise"}, "--label-column"),
@@ -274,6 +273,14 @@ def test_what_would_be_a_guess_is_refused_with_a_remedy(case: str) -> None:
     with pytest.raises(InputError) as caught:
         read(write(cells), **given)
     assert remedy in str(caught.value)
+
+
+def test_numbers_on_a_scale_that_no_other_column_has_are_no_judge() -> None:
+    loaded = read(write(columns(x=[str(n) for n in range(10)])))
+    assert same_votes(loaded)
+    assert any(
+        "'x' (numbers from 0 to 9, a scale that no other" in note for note in loaded.warnings
+    )
 
 
 def test_two_columns_that_may_be_the_label_are_refused() -> None:

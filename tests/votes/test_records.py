@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 import judgepanel as jp
+from judgepanel.intake.answer import Ask
+from judgepanel.intake.process import read_apart
 from judgepanel.votes import InputError, load_votes, read_table
-from judgepanel.votes.role_file import roles_text, with_roles
-from judgepanel.votes.sandbox import Reading
+from judgepanel.votes.choices import Choices, roles_text, with_roles
 from judgepanel.words.commands import column_options
 
 ROWS = [{"item_id": f"q{n}", "label": n % 2, "ann": n // 2 % 2, "bob": 1} for n in range(8)]
@@ -67,11 +68,10 @@ def test_a_path_to_no_list_is_refused_with_what_there_is(data, name, path, sente
 
 
 def test_a_reading_process_takes_the_path_and_answers_with_the_lists() -> None:
-    with Reading(DATA, "v.json", None, "results.items") as reading:
-        assert reading.table().n_rows == len(ROWS)
-    with Reading(DATA, "v.json") as reading, pytest.raises(InputError) as refusal:
-        reading.table()
-    assert refusal.value.choices == ("run.steps", "results.items", "results.a.b")
+    ask = Ask("v.json", len(DATA), choices=Choices(records="results.items"))
+    assert read_apart(ask, DATA).preview.n_rows == len(ROWS)
+    answer = read_apart(Ask("v.json", len(DATA)), DATA)
+    assert answer.refusal.choices == ("run.steps", "results.items", "results.a.b")
 
 
 @pytest.mark.parametrize("name", ["v.json", "v.jsonl"])

@@ -11,13 +11,13 @@ import pytest
 
 import judgepanel
 from judgepanel.votes import InputError, load_votes
-from judgepanel.votes.remedies import CONTROLS, Control, in_terminal, on_page
+from judgepanel.votes.errors import CONTROLS, Control, in_terminal, on_page
 
 PACKAGE = Path(judgepanel.__file__).parent
 KEYS_OF_A_PANEL_FILE = ("panel_file.py", "panel_blocks.py")
 READERS = (
-    *("apart.py", "arrow_columns.py", "files.py", "from_*.py"),
-    *("load.py", "reader.py", "structure.py", "table.py", "imports/*.py"),
+    *("columnar.py", "delimited.py", "excel.py", "formats.py", "records.py"),
+    *("load.py", "sources.py", "table.py", "imports/*.py"),
 )
 """Modules that read a file of unknown content."""
 OPTION = re.compile(r"(?<![\w-])--[a-z-]+\b(?!:)")
@@ -54,14 +54,14 @@ def refused(text: str, name: str = "v.csv", **given: str) -> str:
             "--group-column, or on Start under Columns.",
         ),
         (
-            "id,label,a,b\nq1,1,1,good\nq2,0,0,1\n",
+            "id,label,a,b\nq1,1,1,dunno\nq2,0,0,1\n",
             {},
             "correct the cell; or, if this column is not a judge, name it with --ignore, "
             "--feature-column, --id-column, --label-column or --group-column, or on Start "
             "under Columns.",
         ),
         (
-            "id,label,a,b\nq1,good,1,1\nq2,0,0,1\n",
+            "id,label,a,b\nq1,dunno,1,1\nq2,0,0,1\n",
             {},
             "correct it, or name another label column with --label-column, "
             "or on Start under Columns.",
@@ -79,7 +79,7 @@ def refused(text: str, name: str = "v.csv", **given: str) -> str:
             "or on Start under Columns.",
         ),
         (
-            "item,judge,label\nq1,m,1\nq1,n,0\nq2,m,1\n",
+            "item,judge,vote\nq1,m,1\nq1,n,0\nq2,m,1\n",
             {},
             "name the label column with --label-column, or on Start under Columns; give "
             "labels in another file with --labels, or with a second upload on Start.",
@@ -105,7 +105,7 @@ def test_an_error_about_a_column_ends_with_what_to_do(
 
 
 def test_the_dashboard_names_the_place_on_the_page_and_the_terminal_the_option() -> None:
-    sentence = refused("id,label,a,b\nq1,1,1,good\nq2,0,0,1\n")
+    sentence = refused("id,label,a,b\nq1,1,1,dunno\nq2,0,0,1\n")
     assert on_page(sentence).endswith(
         "; correct the cell; or, if this column is not a judge, name it on Start under Columns."
     )
@@ -162,7 +162,7 @@ def test_no_sentence_names_an_option_but_by_a_control() -> None:
         f"{path.relative_to(PACKAGE)}:{line}: {text}"
         for room in ROOMS_OF_SENTENCES
         for path in sorted((PACKAGE / room).rglob("*.py"))
-        if path.name not in ("remedies.py", "reference.py", "samples.py")
+        if path.name not in ("choices.py", "errors.py", "reference.py", "samples.py")
         for line, text in texts(path)
         if OPTION.search(text) and not NO_SENTENCE.fullmatch(text)
     ]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgepanel.votes import InputError, Loaded, load_votes
-from judgepanel.votes.role_file import read_roles, roles_text, with_roles
+from judgepanel.votes.choices import read_roles, roles_text, with_roles
 
 WIDE = "qid,gold,topic,note,prompt_id,a,b,majority\n" + "".join(
     f"q{i},{i % 2},{'xy'[i % 3 > 0]},text {i},p{i // 2},{i % 2},1,{i % 2}\n" for i in range(9)
@@ -44,7 +44,7 @@ def test_the_roles_of_a_file_read_the_same_votes_again(
     loaded = load_votes(data.encode(), name="v.csv", **options)
     other = again(loaded, data, tmp_path)
     assert other.votes.sha256 == loaded.votes.sha256
-    assert other.mapping.used == loaded.mapping.used
+    assert other.roles.used == loaded.roles.used
 
 
 def test_with_labels_from_another_file_their_column_is_the_label(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_any_name_of_a_column_comes_back(
     loaded = load_votes(data.encode(), name="v.csv")
     path = tmp_path_factory.getbasetemp() / "any-roles.toml"
     path.write_bytes(roles_text(loaded).encode())
-    assert read_roles(path)["judge_columns"] == loaded.mapping.judge_columns
+    assert read_roles(path)["judge_columns"] == loaded.roles.judge_columns
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_any_name_of_a_column_comes_back(
         ("x = " + "[" * 100_000, "r.toml: not a TOML file: "),
         (
             'lable = "x"',
-            "r.toml: there is no such key (found 'lable'); allowed: task, item_id, label",
+            "r.toml: there is no such key (found 'lable'); allowed: task, records, item_id",
         ),
         ("label = 3", "r.toml: label is not a text (found '3'); allowed: label = \"...\""),
         ('judges = "a"', "r.toml: judges is not a list of column names (found 'a'); allowed: "),

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.votes import structure
-from judgepanel.votes.structure import delimiter_of, scan
+from judgepanel.votes import delimited
+from judgepanel.votes.delimited import delimiter_of, scan
 
 cells = st.text(alphabet=st.sampled_from('ab,"\n\r '), min_size=1, max_size=4)
 rows = st.integers(2, 4).flatmap(
@@ -28,7 +28,7 @@ def test_records_and_their_lines_are_found_whatever_is_quoted_and_however_it_is_
     block: int, table: list[list[str]], line_end: str
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(structure, "_BLOCK", block)
+        patch.setattr(delimited, "_BLOCK", block)
         result = scan(text_of(table, line_end).encode(), ",")
     assert list(result.header) == table[0]
     assert result.n_records == len(table) - 1

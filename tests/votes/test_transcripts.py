@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from judgepanel.votes import InputError, VoteMatrix, load_votes
-from judgepanel.votes.coverage import Coverage, JudgeCoverage
-from judgepanel.votes.shown_order import order_of
-from judgepanel.votes.verdicts import LEVELS, REASONS
+from judgepanel.votes.coverage import LEVELS, REASONS, Coverage, JudgeCoverage
+from judgepanel.votes.orders import order_of
 
 A, B, NOTHING = "Output (a)", "[[B]]", "I cannot say."
 
@@ -105,7 +104,7 @@ def test_outputs_of_an_unknown_order_are_left_out_and_counted() -> None:
             "said.jsonl, row 1, column 'stage': not a stage (found 'late'); allowed: a number, or "
             "blank; correct the cell, or leave it blank.",
         ),
-        ((row("p1", "", A),), "said.jsonl, row 1, column 'judge': the judge name is empty"),
+        ((row("p1", "", A), *FILL), "said.jsonl, row 1, column 'judge': the judge name is empty"),
     ],
 )
 def test_bad_rows_are_refused_in_one_sentence(rows: tuple[dict, ...], sentence: str) -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.votes.verdict_text import read_verdict
-from judgepanel.votes.verdicts import LEVELS, REASONS, vote_of
+from judgepanel.votes.coverage import LEVELS, REASONS, vote_of
+from judgepanel.votes.outputs import read_verdict
 
 READ = [
     ("[[A]]", "A", "bracket"),

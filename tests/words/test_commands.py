@@ -80,7 +80,7 @@ def parsed(command):
 
 def columns_of(options):
     named = {
-        "--id-column": options.id_column,
+        "--id-column": next(iter(options.id_column), None),
         "--label-column": options.label_column,
         "--group-column": options.group_column,
     }
@@ -122,7 +122,8 @@ def test_score_and_inspect_commands_name_the_file(file):
     assert (str(options.panel), str(options.votes)) == ("panel.json", file)
     columns = ("--id-column", file)
     options = parsed(inspect_command(file, SYMMETRIC_AND_GROUPED, task="pairwise", columns=columns))
-    assert (str(options.votes), options.id_column, options.orientation) == (file, file, "symmetric")
+    read = (str(options.votes), options.id_column, options.orientation)
+    assert read == (file, [file], "symmetric")
     assert options.group_duplicates
 
 

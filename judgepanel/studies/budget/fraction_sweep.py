@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import evaluate_split
@@ -42,7 +43,7 @@ from judgepanel.studies.contest.recommended import AVERAGE, scored_average
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, not_fitted
 from judgepanel.studies.settings import Prepared, prepare
-from judgepanel.votes import InputError, VoteMatrix, distributions
+from judgepanel.votes import InputError, VoteMatrix
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

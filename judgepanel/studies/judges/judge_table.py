@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.scoring.interval import Interval
-from judgepanel.votes import MISSING, VoteMatrix, distributions
+from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.orientation import constant_judges
 
 Floats = NDArray[np.float64]

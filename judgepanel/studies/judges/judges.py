@@ -17,6 +17,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.judges.clusters import (
     Clusters,
@@ -39,7 +40,7 @@ from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.judges.judge_table import families_of, judge_table
 from judgepanel.studies.judges.judges_result import MAP_JUDGES, STABLE, Judges
 from judgepanel.studies.settings import Prepared, Settings, prepare
-from judgepanel.votes import MISSING, VoteMatrix, distributions
+from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import listed
 
 Floats = NDArray[np.float64]

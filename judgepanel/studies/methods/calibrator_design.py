@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator, panel_scores
 from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator, sigmoid
@@ -39,7 +40,7 @@ from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.results import SplitResult, long_frame
 from judgepanel.studies.settings import Prepared, Settings, prepare
-from judgepanel.votes import VoteMatrix, distributions
+from judgepanel.votes import VoteMatrix
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

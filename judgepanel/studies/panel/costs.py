@@ -14,8 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.votes import InputError, VoteMatrix
-from judgepanel.votes.errors import listed, quote_value
-from judgepanel.votes.remedies import JUDGES
+from judgepanel.votes.errors import JUDGES, listed, quote_value
 
 Floats = NDArray[np.float64]
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.prefixes import counts
 from judgepanel.kernels.ballots import Ballots
@@ -30,7 +31,7 @@ from judgepanel.studies.common import check_known, check_panels
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.robustness.narrow_band_result import NarrowBand
 from judgepanel.studies.settings import Settings, prepare
-from judgepanel.votes import InputError, VoteMatrix, distributions
+from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
 
 Floats = NDArray[np.float64]

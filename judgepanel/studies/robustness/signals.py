@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.judge_table import wilson
 from judgepanel.studies.notes import first_of
-from judgepanel.votes import distributions
-from judgepanel.votes.errors import quote_value
-from judgepanel.votes.remedies import JUDGE_THRESHOLD
+from judgepanel.votes.errors import JUDGE_THRESHOLD, quote_value
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

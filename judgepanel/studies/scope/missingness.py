@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.scoring.association import rank_p, share_p, unit_means, unit_sizes
 from judgepanel.scoring.inference import holm
 from judgepanel.studies.scope.parse import ALPHA
 from judgepanel.studies.settings import Prepared
-from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 

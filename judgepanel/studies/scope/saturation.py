@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.scoring.equivalence import ALPHA, equivalence
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import Tally
 from judgepanel.studies.compare import RANGES, Estimator
-from judgepanel.votes import distributions
 from judgepanel.votes.checks import Check, Outcome
 
 Floats = NDArray[np.float64]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.scoring.inference import (
     MARGIN,
     Estimate,
@@ -30,7 +31,6 @@ from judgepanel.studies.value.value_result import (
     Removal,
     Role,
 )
-from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -27,12 +27,13 @@ from judgepanel.ui.frame import PageContext, caption, notes, problem
 from judgepanel.ui.pages.recommended_worth import known_statuses, known_value
 from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.session import is_reader, link_parameters
-from judgepanel.ui.uploads import file_upload, read_upload
+from judgepanel.ui.uploads import file_upload, read_uploads
 from judgepanel.ui.widgets import section_answer, table
 from judgepanel.ui.work import stored_result
-from judgepanel.votes import InputError, load_votes
+from judgepanel.votes import InputError
 from judgepanel.votes.checks import item_checks
-from judgepanel.votes.remedies import in_terminal
+from judgepanel.votes.choices import Choices
+from judgepanel.votes.errors import in_terminal
 from judgepanel.words.commands import recommend_command, score_command
 from judgepanel.words.scored import labelled_sentence
 from judgepanel.words.sentences import so_far
@@ -144,12 +145,11 @@ def scoring(context: PageContext, spec: RecommendSpec, result: Recommendation) -
         return
     try:
         panel = load_panel(panel_text(context, spec, result))
-        loaded = load_votes(
-            read_upload(upload.data, upload.name),
-            task=context.votes.task,
+        loaded = read_uploads(
+            upload,
+            choices=Choices(task=context.votes.task, known=panel.known),
             need_labels=False,
-            known_thresholds=panel.thresholds,
-        )
+        ).read()
         scores = score(panel, loaded.votes)
     except InputError as error:
         sentence = in_terminal(str(error))  # There are no controls for columns here.

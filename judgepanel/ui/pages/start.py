@@ -7,6 +7,8 @@ from dataclasses import replace
 import streamlit as st
 
 from judgepanel.figures.judges import coverage_strip
+from judgepanel.intake.answer import Preview
+from judgepanel.intake.process import stand_by
 from judgepanel.present.blocks import Table
 from judgepanel.present.pages import COVERAGE_PAGE, CURVE_PAGE
 from judgepanel.service import Analysis
@@ -23,11 +25,14 @@ from judgepanel.ui.frame import (
 )
 from judgepanel.ui.pages.home import choose_two, home, manage, outcome
 from judgepanel.ui.pages.start_columns import (
-    choose_columns,
+    Said,
+    choose_cuts,
+    choose_label_column,
     choose_records,
+    choose_roles,
     choose_task,
-    choose_thresholds,
-    guessed_columns,
+    choose_words,
+    said_about,
 )
 from judgepanel.ui.session import (
     PARAMETER,
@@ -43,7 +48,7 @@ from judgepanel.ui.uploads import (
     file_upload,
     forget_uploads,
     kept_upload,
-    read_upload,
+    read_uploads,
 )
 from judgepanel.ui.widgets import (
     chart,
@@ -58,18 +63,15 @@ from judgepanel.ui.widgets import table as draw_table
 from judgepanel.votes import (
     MAX_UPLOAD_MB,
     InputError,
+    Loaded,
     VoteMatrix,
-    build_votes,
-    guess_mapping,
+    load_votes,
     open_table,
 )
 from judgepanel.votes.checks import item_checks
-from judgepanel.votes.forms import implied_task
-from judgepanel.votes.grades import graded_judges
+from judgepanel.votes.choices import ROLES_FILE
 from judgepanel.votes.orientation import POLICIES, orient
-from judgepanel.votes.role_file import ROLES_FILE, roles_text
 from judgepanel.votes.samples import SAMPLES, sample_bytes, sample_judge_bytes
-from judgepanel.votes.sandbox import stand_by
 from judgepanel.words.commands import inspect_command
 from judgepanel.words.outputs import coverage_sentence
 from judgepanel.words.sentences import votes_sentence
@@ -224,56 +226,80 @@ def _compare(analysis: Analysis) -> None:
 
 def _uploaded(upload: Upload, labels: Upload | None, judges: Upload | None) -> None:
     """Read an upload; an error is shown as one sentence beside it."""
+    said = said_about(upload, labels, judges)
     try:
-        raw = choose_records(upload.data, upload.name)
-        guessed = guessed_columns(raw)
-        place = st.container()
-        task = None if raw.task is None else choose_task(place, raw.task)
-        if task != raw.task:
-            # A folder of results may hold pairs and single responses; only one kind is read.
-            raw = read_upload(upload.data, upload.name, task, raw.records)
-            guessed = guessed_columns(raw)
-        label_table = None if labels is None else read_upload(labels.data, labels.name)
-        judge_table = None if judges is None else read_upload(judges.data, judges.name)
-        table, mapping, shown = choose_columns(raw, guessed, label_table)
-        if task is None:
-            task = choose_task(place, implied_task(table, mapping))
-        thresholds = choose_thresholds(graded_judges(table, mapping, task))
-        loaded = build_votes(
-            table, mapping, task=task, judge_table=judge_table, thresholds=thresholds
-        )
+        read = read_uploads(upload, labels, judges, said.choices())
     except InputError as error:
         problem(str(error))
         return
-    shown.download_button(
-        f"Download these columns ({ROLES_FILE})",
-        roles_text(loaded),
-        ROLES_FILE,
-        "application/toml",
-        key="roles-file",
-        on_click="ignore",
-        help=f"For the command line (--roles={ROLES_FILE}) and judgepanel.load.",
-    )
+    preview, loaded = read.preview, read.loaded
+    if loaded is not None:
+        section_answer(loaded.reading.sentence)
+    if read.refusal is not None:
+        problem(str(read.refusal.error()))
+    choose_records(read, said)
+    if preview is None:
+        return
+    if loaded is not None:
+        _offer_group(loaded.group, preview, said)
+    choose_task(preview, said)
+    choose_words(preview, said)
+    choose_cuts(preview, said)
+    with st.expander("Columns", expanded=read.refusal is not None):
+        choose_label_column(preview, said)
+        choose_roles(preview, said)
+        if loaded is not None:
+            st.download_button(
+                f"Download these columns ({ROLES_FILE})",
+                read.roles_file,
+                ROLES_FILE,
+                "application/toml",
+                key="roles-file",
+                on_click="ignore",
+                help=f"For the command line (--roles={ROLES_FILE}) and judgepanel.load.",
+            )
+    if loaded is not None:
+        _analyse(loaded, upload, ready=preview.sure)
+        for check in read.checks:
+            check_card(check)
+        _strip(loaded.votes)
+
+
+def _analyse(loaded: Loaded, upload: Upload, *, ready: bool) -> None:
+    """Say what was read, and offer to analyse it once it is known what an item is."""
     answer(votes_sentence(loaded.votes), "keep" if loaded.votes.minority_share > 0 else "open")
     if loaded.coverage is not None:
         section_answer(coverage_sentence(loaded.coverage))
     elif loaded.forms != "0/1":
         caption(f"Verdicts are written {loaded.forms}.")
     notes(loaded.warnings)
-    if st.button("Analyse", type="primary", key="analyse", width="stretch"):
+    if not ready:
+        caption("Say above whether an item is a pair of responses or a single one.")
+    if st.button("Analyse", type="primary", key="analyse", width="stretch", disabled=not ready):
         stem = plain(upload.name.split(".", maxsplit=1)[0] or upload.name, 60)
         analysis = workspace().create(loaded, Settings(), stem)
         forget_uploads(_VOTES, _LABELS, _JUDGES)
         st.switch_page(CURVE_PAGE.file, query_params={PARAMETER: analysis.id})
-    for check in item_checks(loaded.votes):
-        check_card(check)
-    _strip(loaded.votes)
+
+
+def _offer_group(column: str, preview: Preview, said: Said) -> None:
+    """Offer to keep items together that share a value of a column."""
+    if column and any(column == shown.name for shown in preview.columns):
+        st.button(
+            f"Keep items with the same {plain(column, 40)} together",
+            key="group-by",
+            type="primary",
+            on_click=said.set_role,
+            args=(column, "group", preview),
+        )
 
 
 def _sample(name: str, title: str) -> Analysis:
-    raw = open_table(sample_bytes(name), f"{name}_votes.csv")
-    judge_raw = open_table(sample_judge_bytes(name), f"{name}_judges.csv")
-    loaded = build_votes(raw, guess_mapping(raw), judge_table=judge_raw)
+    loaded = load_votes(
+        sample_bytes(name),
+        name=f"{name}_votes.csv",
+        judge_table=open_table(sample_judge_bytes(name), f"{name}_judges.csv"),
+    )
     return workspace().create(loaded, Settings(), title)
 
 

@@ -1,200 +1,328 @@
-"""Start, after an upload: the task, the role of every column and the thresholds of grades.
+"""Start, after an upload: the file as it is read, and controls for all that is guessed about it.
 
-Each has a guess, and each can be changed.
+Every column has its role above its first cells. What a visitor changes is kept beside the upload,
+and the file is read again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping as Named
-from contextlib import suppress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import isnan
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from judgepanel.present.blocks import Table
-from judgepanel.ui.uploads import read_upload
+from judgepanel.intake.answer import Answer, ColumnPreview, Preview
+from judgepanel.ui.frame import caption
+from judgepanel.ui.uploads import Upload
 from judgepanel.ui.widgets import ROW
-from judgepanel.ui.widgets import table as draw_table
-from judgepanel.votes import TASKS, InputError, Mapping, RawTable, guess_mapping
-from judgepanel.votes.companions import label_columns
-from judgepanel.votes.grades import GradedJudge, Thresholds
-from judgepanel.votes.load import map_columns
+from judgepanel.votes import TASKS, InputError
+from judgepanel.votes.choices import Choices, Thresholds
+from judgepanel.votes.grades import GradedJudge
 from judgepanel.votes.matrix import Task
-from judgepanel.words.tables import Column, text
-from judgepanel.words.text import plain
+from judgepanel.votes.words import parsed_words
+from judgepanel.words.text import in_html, plain
 
-NONE = "(none)"
-_SEVERAL = {
-    "judge": ("Judges", "as guessed"),
-    "feature": ("Item features", "as guessed"),
-    "ignore": ("Columns to leave out", "none"),
-}
-_PREVIEWED = 3
-_TASK_NAMES = {
+TASK_NAMES = {
     "pairwise": "Pairwise: which of two responses is better",
     "pointwise": "Pointwise: is this one response good",
 }
-_MOST_ROWS = 10
-_NAME_WIDTH = 180
+ROLES = {
+    "id": "item id",
+    "label": "label",
+    "judge": "judge",
+    "judge name": "name of the judge",
+    "verdict": "verdict",
+    "group": "keep together",
+    "feature": "item feature",
+    "system": "system",
+    "order": "order shown",
+    "run": "repeated run",
+    "ignore": "left out",
+    "text": "text, left out",
+    "beside": "about a verdict",
+}
+"""Names of roles on the page; the last two are never chosen, only guessed."""
+_SINGLE = {
+    "label": "label_column",
+    "group": "group_column",
+    "verdict": "verdict_column",
+    "order": "order_column",
+    "run": "run_column",
+}
+_SEVERAL = {
+    "id": "id_column",
+    "judge": "judge_columns",
+    "judge name": "judge_column",
+    "system": "system_column",
+    "feature": "features",
+    "ignore": "ignore",
+}
+_ONE_AT_A_TIME = (*_SINGLE, "id", "judge name")
+_MEANINGS = {"": "not said", "=1": "1", "=0": "0", "=tie": "a tie", "=": "no verdict"}
+_IN_A_ROW, _AT_ONCE = 4, 24
+_MOST_ROWS, _NAME_WIDTH = 10, 180
+_STATE = "file-choices"
 
 
-def choose_records(data: bytes, name: str) -> RawTable:
-    """The table in an upload; of a JSON document with several lists, the one that is chosen.
+@dataclass
+class Said:
+    """What a visitor has said about an upload: roles and meanings by column and word."""
 
-    Raises InputError until a list is chosen, or for what is wrong with the file.
-    """
-    try:
-        return read_upload(data, name)
-    except InputError as error:
-        if not error.choices:
-            raise
-        chosen = st.selectbox(
-            "List of records",
-            error.choices,
-            index=None,
-            key="records",
-            placeholder="choose the list with the votes",
-            format_func=lambda path: plain(path, 60),
-        )
-        if chosen is None:
-            raise
-    return read_upload(data, name, records=chosen)
+    uploads: tuple[object, ...] = ()
+    roles: dict[str, str] = field(default_factory=dict)
+    words: dict[str, str] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def choices(self) -> Choices:
+        """Return the choices for the reader."""
+        given: dict[str, Any] = dict(self.options)
+        for role, choice in (_SINGLE | _SEVERAL).items():
+            names = tuple(name for name, own in self.roles.items() if own == role)
+            if names:
+                given[choice] = names[-1] if role in _SINGLE else names
+        meant = {word: code for word, code in self.words.items() if code}
+        given["words"] = {
+            word: next(iter(parsed_words(f"word{code}").values())) for word, code in meant.items()
+        }
+        return Choices.of(**given)
+
+    def set_role(self, name: str, role: str, preview: Preview) -> None:
+        """Give a column a role; another column of this role gives it up if it was guessed."""
+        others = {column.name: column.role for column in preview.columns if column.name != name}
+        same = [other for other, own in others.items() if own == role]
+        if role in _ONE_AT_A_TIME:
+            self.roles |= dict.fromkeys((n for n in same if n not in self.roles), "ignore")
+            if role in _SINGLE:
+                self.roles |= {n: "ignore" for n, own in self.roles.items() if own == role}
+        elif role == "judge" and preview.n_columns > len(preview.columns):
+            raise InputError(
+                f"only {len(preview.columns)} of {preview.n_columns:,} columns are shown",
+                remedy="name the judges on the command line, with --judge-columns",
+            )
+        elif role == "judge":
+            self.roles |= dict.fromkeys(same, "judge")
+        self.roles[name] = role
 
 
-def guessed_columns(raw: RawTable) -> Mapping | None:
-    """The columns guessed from names and content; None if they cannot be guessed."""
-    try:
-        return guess_mapping(raw, need_label=False)
-    except InputError:
-        return None
+def said_about(*uploads: Upload | None) -> Said:
+    """Return what was said about these uploads; nothing yet if one of them is new."""
+    key = tuple((id(u), u.name, len(u.data)) if u else None for u in uploads)
+    said: Said | None = st.session_state.get(_STATE)
+    if said is None or said.uploads != key:
+        said = st.session_state[_STATE] = Said(key)
+    return said
 
 
-def choose_task(where: DeltaGenerator, implied: Task | None) -> Task:
-    """The task that the file or its verdicts imply, unless the user chooses another."""
-    return where.radio(
-        "Task",
+def choose_records(answer: Answer, said: Said) -> None:
+    """Offer the lists of a document of which one has to be chosen."""
+    refusal = answer.refusal
+    if refusal is None or answer.preview is not None or not refusal.choices:
+        return
+    _selected("List of records", "records", refusal.choices, said, "choose the list with the votes")
+
+
+def _selected(
+    title: str, option: str, options: tuple[str, ...], said: Said, placeholder: str
+) -> None:
+    def changed() -> None:
+        said.options[option] = st.session_state[option]
+
+    st.selectbox(
+        title,
+        options,
+        index=None,
+        key=option,
+        placeholder=placeholder,
+        format_func=lambda text: plain(text, 60),
+        on_change=changed,
+    )
+
+
+def choose_task(preview: Preview, said: Said) -> None:
+    """Ask what an item is; nothing is chosen where the file does not say it."""
+    key = f"task-{preview.task}-{preview.sure}"
+
+    def changed() -> None:
+        said.options["task"] = st.session_state[key]
+
+    st.radio(
+        "What is an item?",
         TASKS,
-        index=TASKS.index(implied or "pairwise"),
-        format_func=lambda name: _TASK_NAMES[name],
-        key="task" if implied is None else f"task-{implied}",
+        index=TASKS.index(preview.task) if preview.sure and preview.task else None,
+        format_func=lambda name: TASK_NAMES[name],
+        key=key,
         horizontal=True,
-        help="The order of the two responses of a pair is arbitrary.",
+        on_change=changed,
+        help="The order of the two responses of a pair is arbitrary. The file does not always say "
+        "whether there are two.",
     )
 
 
-def choose_columns(
-    raw: RawTable, guessed: Mapping | None, labels: RawTable | None
-) -> tuple[RawTable, Mapping, DeltaGenerator]:
-    """The table of votes, with labels from another file if there is one, and its columns.
-
-    The user can change each guess. The third value is the container that shows the columns.
-    """
-    label_column = guessed and guessed.label_column
-    if guessed is not None and labels is not None:
-        with suppress(InputError):  # Reported below, once all columns are chosen.
-            item = guessed.item_column or guessed.id_column or ""
-            _, label_column = label_columns(labels, item)
-    with st.expander("Columns", expanded=guessed is None or label_column is None):
-        if guessed is None:
-            st.caption("The columns could not be guessed: choose them here.")
-        choices = {
-            "id": (raw, guessed and (guessed.item_column or guessed.id_column)),
-            "label": (labels or raw, label_column),
-            "group": (raw, guessed and guessed.group_column),
-        }
-        picked: dict[str, str | None] = {}
-        for column, (role, (file, choice)) in zip(st.columns(3), choices.items(), strict=True):
-            options = [NONE, *file.columns]
-            chosen = column.selectbox(
-                f"{role.capitalize()} column",
-                options,
-                index=options.index(choice) if choice in options else 0,
-                key=f"column-{role}" if file is raw else "column-of-labels",
-                help=None if file is raw else "A column of the file with the labels.",
-                format_func=lambda value: plain(value, 60),
-            )
-            picked[role] = None if chosen == NONE else chosen
-        several = {
-            role: column.multiselect(
-                title,
-                raw.columns,
-                key=f"columns-{role}",
-                format_func=lambda value: plain(value, 60),
-                placeholder=placeholder,
-            )
-            for column, (role, (title, placeholder)) in zip(
-                st.columns(3), _SEVERAL.items(), strict=True
-            )
-        }
-        container = st.container()
-    table, mapping = map_columns(
-        raw,
-        labels,
-        id_column=picked["id"],
-        label_column=picked["label"],
-        group_column=picked["group"],
-        judge_columns=several["judge"],
-        features=several["feature"],
-        ignore=several["ignore"],
+def choose_roles(preview: Preview, said: Said) -> None:
+    """Show the first cells of every column below its role, which can be changed."""
+    columns = preview.columns
+    if len(columns) > _AT_ONCE:
+        n_pages = -(-len(columns) // _AT_ONCE)
+        page = st.number_input(
+            f"Columns {_AT_ONCE} at a time: part", 1, n_pages, key="columns-part"
+        )
+        columns = columns[(page - 1) * _AT_ONCE : page * _AT_ONCE]
+    for start in range(0, len(columns), _IN_A_ROW):
+        row = columns[start : start + _IN_A_ROW]
+        for place, column in zip(st.columns(_IN_A_ROW), row, strict=False):
+            with place.container(border=True):
+                _role_of(column, preview, said)
+    left, right = st.columns(2)
+    _switch(left, "Rows are judges", "transpose", said, "Turn the table: its columns are items.")
+    _switch(
+        right, "Turn all votes around", "turn", said, "1 becomes 0 in the votes, not in labels."
     )
-    with container:
-        draw_table(Table(_preview(table, mapping)), key="roles")
-    return table, mapping, container
 
 
-def _preview(raw: RawTable, mapping: Mapping) -> dict[str, Column]:
-    """One row per column of the file: its role, the reason, and its first cells."""
-    first = raw.frame.head(_PREVIEWED)
-    roles = mapping.roles
-    cells = [" | ".join(str(cell)[:40] for cell in first[role.column]) for role in roles]
-    return {
-        "column": text([plain(role.column, 60) for role in roles]),
-        "role": text([role.role for role in roles]),
-        "why": text([role.reason for role in roles]),
-        "first cells": text([plain(joined, 80) for joined in cells]),
-    }
+def _role_of(column: ColumnPreview, preview: Preview, said: Said) -> None:
+    key = f"role-{column.name}"
+
+    def changed() -> None:
+        try:
+            said.set_role(column.name, st.session_state[key], preview)
+        except InputError as error:
+            st.toast(plain(str(error), 300))
+
+    st.session_state[key] = column.role
+    st.selectbox(
+        plain(column.name, 40),
+        [role for role in ROLES if role not in ("text", "beside") or role == column.role],
+        key=key,
+        format_func=lambda role: ROLES[role],
+        on_change=changed,
+        help=plain(f"{column.name}: {column.reason}.", 300),
+    )
+    cells = "<br>".join(in_html(cell, 40) or "&nbsp;" for cell in column.cells)
+    st.html(f'<p class="jp-cells">{cells}</p>')
 
 
-def choose_thresholds(graded: tuple[GradedJudge, ...]) -> Thresholds:
-    """Where grades are cut into votes: for all judges, and for each that differs.
+def _switch(where: Any, title: str, option: str, said: Said, about: str) -> None:
+    def changed() -> None:
+        said.options[option] = st.session_state[f"switch-{option}"]
 
-    Without judges that give grades nothing is drawn.
-    """
-    if not graded:
-        return Thresholds()
+    where.checkbox(
+        title,
+        said.options.get(option, False),
+        key=f"switch-{option}",
+        on_change=changed,
+        help=about,
+    )
+
+
+def choose_label_column(preview: Preview, said: Said) -> None:
+    """Offer the columns of the label table."""
+    if preview.label_file:
+        _selected("Column of the labels", "label_column", preview.label_file, said, "as guessed")
+
+
+def choose_words(preview: Preview, said: Said) -> None:
+    """Ask what words mean that are no known verdicts, in labels and votes alike."""
+    if not preview.words:
+        return
+    with st.expander("Words", expanded=True):
+        caption(
+            "These words are no verdicts that are known. Say what each means, in labels and votes."
+        )
+        for start in range(0, len(preview.words), _IN_A_ROW):
+            row = preview.words[start : start + _IN_A_ROW]
+            for place, (word, count) in zip(st.columns(_IN_A_ROW), row, strict=False):
+                _meaning_of(place, word, count, said)
+
+
+def _meaning_of(where: Any, word: str, count: int, said: Said) -> None:
+    key = f"word-{word}"
+
+    def changed() -> None:
+        said.words[word] = st.session_state[key]
+
+    where.selectbox(
+        plain(word, 40) + (f" ({count:,})" if count else ""),
+        list(_MEANINGS),
+        index=list(_MEANINGS).index(said.words.get(word, "")),
+        key=key,
+        format_func=lambda code: _MEANINGS[code],
+        on_change=changed,
+    )
+
+
+def choose_cuts(preview: Preview, said: Said) -> None:
+    """Where labels on a scale and the judges' grades are cut."""
+    if not preview.levels and not preview.graded:
+        return
+    needed = bool(preview.levels) or any(judge.scale is None for judge in preview.graded)
+    with st.expander("Grades", expanded=needed):
+        if preview.levels:
+            _label_cut(preview.levels, said)
+        if preview.graded:
+            _thresholds(preview.graded, said)
+
+
+def _label_cut(levels: tuple[tuple[float, int], ...], said: Said) -> None:
+    total = sum(count for _, count in levels)
+    names: dict[float | None, str] = {None: "not cut yet"}
+    for place in range(1, len(levels)):
+        cut = (levels[place - 1][0] + levels[place][0]) / 2.0
+        share = sum(count for _, count in levels[place:]) / total
+        names[cut] = f"{levels[place][0]:g} and more ({100 * share:.0f} %)"
+
+    def changed() -> None:
+        said.options["label_threshold"] = st.session_state["label-cut"]
+
+    st.select_slider(
+        "Labels that count as 1",
+        list(names),
+        value=said.options.get("label_threshold"),
+        key="label-cut",
+        format_func=lambda cut: names.get(cut, ""),
+        on_change=changed,
+        help="Labels: " + ", ".join(f"{value:g} ({count:,})" for value, count in levels),
+    )
+
+
+def _thresholds(graded: tuple[GradedJudge, ...], said: Said) -> None:
+    """Ask where grades are cut into votes: for all judges, and for each that differs."""
     is_open = any(judge.scale is None for judge in graded)
-    with st.expander("Grades", expanded=is_open):
-        of_all: float | None = st.number_input(
-            "Threshold of all grades",
-            value=None,
-            key="threshold",
-            placeholder="needed" if is_open else "guessed",
-            help="Where grades are cut into votes; higher grades are for label 1.",
-        )
-        names = tuple(judge.judge for judge in graded)
-        edited = st.data_editor(
-            _grade_rows(graded, of_all),
-            key=f"thresholds-{hash(names)}",
-            hide_index=True,
-            height=ROW * (1 + min(len(graded), _MOST_ROWS)) + 3,
-            disabled=["judge", "grades", "if blank"],
-            placeholder="–",
-            column_config={
-                "judge": st.column_config.Column(width=_NAME_WIDTH),
-                "threshold": st.column_config.NumberColumn(
-                    help="For this judge only: double-click to type a number."
-                ),
-                "if blank": st.column_config.Column(help="The threshold used if you type none."),
-                "grades": st.column_config.Column(help="The judge's lowest and highest grade."),
-            },
-        )
-    return thresholds_of(of_all, dict(zip(names, edited["threshold"].tolist(), strict=True)))
+    of_all: float | None = st.number_input(
+        "Threshold of all grades",
+        value=None,
+        key="threshold",
+        placeholder="needed" if is_open else "guessed",
+        help="Where grades are cut into votes; higher grades are for label 1.",
+    )
+    names = tuple(judge.judge for judge in graded)
+    edited = st.data_editor(
+        _grade_rows(graded, of_all),
+        key=f"thresholds-{hash(names)}",
+        hide_index=True,
+        height=ROW * (1 + min(len(graded), _MOST_ROWS)) + 3,
+        disabled=["judge", "grades", "if blank"],
+        placeholder="–",
+        column_config={
+            "judge": st.column_config.Column(width=_NAME_WIDTH),
+            "threshold": st.column_config.NumberColumn(
+                help="For this judge only: double-click to type a number."
+            ),
+            "if blank": st.column_config.Column(help="The threshold used if you type none."),
+            "grades": st.column_config.Column(help="The judge's lowest and highest grade."),
+        },
+    )
+    typed = dict(zip(names, edited["threshold"].tolist(), strict=True))
+    thresholds = thresholds_of(of_all, typed)
+    if thresholds != said.options.get("thresholds", Thresholds()):
+        said.options["thresholds"] = thresholds
+        st.rerun()
 
 
-def thresholds_of(of_all: float | None, of_judges: Named[str, float | None]) -> Thresholds:
+def thresholds_of(of_all: float | None, of_judges: Mapping[str, float | None]) -> Thresholds:
     """Return the thresholds that were typed."""
     typed = {judge: cut for judge, cut in of_judges.items() if cut is not None and not isnan(cut)}
     return Thresholds(of_all, typed)
@@ -220,3 +348,8 @@ def _if_blank(judge: GradedJudge, of_all: float | None) -> str:
         return f"{judge.scale.threshold:g}"
     unclear = judge.has_grades or (of_all is not None and judge.lowest < 0.0)
     return "needed" if unclear else "votes"
+
+
+def sure_of(task: Task | None, preview: Preview | None) -> bool:
+    """Whether it is known what an item is."""
+    return task is not None or (preview is not None and preview.sure)

@@ -1,30 +1,23 @@
-"""What benchmarks and evaluation tools write -> rows of outputs, or of votes."""
+"""What benchmarks and evaluation tools write -> a table of outputs, or of votes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from judgepanel.votes.errors import InputError, TooLarge
-from judgepanel.votes.from_excel import is_workbook
-from judgepanel.votes.imports import (
-    alpacaeval,
-    arena,
-    inspect_logs,
-    judgebench,
-    langfuse,
-    langsmith,
-    llmbar,
-    openai_evals,
-    promptfoo,
-    rewardbench,
-    trulens,
-)
-from judgepanel.votes.imports.rows import OTHERS, ImportedRows, LeftOut
-from judgepanel.votes.imports.source import (
+from judgepanel.votes.errors import EXPORT_AGAIN, InputError, TooLarge, listed
+from judgepanel.votes.excel import is_workbook
+from judgepanel.votes.formats import read_table
+from judgepanel.votes.imports import graders, logs, pairs
+from judgepanel.votes.imports.rows import FEW, OTHERS, ImportedRows, Importer, LeftOut
+from judgepanel.votes.installed import documentation
+from judgepanel.votes.matrix import Task
+from judgepanel.votes.sources import (
     BUILT_OTHERWISE,
+    READABLE,
     ZIP,
     Archive,
     Document,
@@ -36,46 +29,33 @@ from judgepanel.votes.imports.source import (
     source_in,
     source_of,
 )
-from judgepanel.votes.matrix import Task
-from judgepanel.votes.remedies import EXPORT_AGAIN
+from judgepanel.votes.table import RawTable, together
 
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A layout: its title, what is wanted, which files may and do have it, how they are read.
-
-    ``read_file`` reads one file and refuses what is not as the tool writes it, ``together`` makes
-    rows of all that were read.
-    """
-
-    title: str
-    wanted: str
-    named: Callable[[str], bool]
-    fits: Callable[[Document], bool]
-    read_file: Callable[[Document, LeftOut], Any]
-    together: Callable[[Sequence[Any], LeftOut, Task | None], ImportedRows]
-
-
-def _kind(title: str, layout: Any) -> Kind:
-    return Kind(title, layout.WANTED, layout.named, layout.fits, layout.read_file, layout.together)
-
-
-KINDS: Mapping[str, Kind] = MappingProxyType(
+KINDS: Mapping[str, Importer] = MappingProxyType(
     {
-        "inspect": _kind("logs of Inspect AI", inspect_logs),
-        "promptfoo": _kind("results of promptfoo", promptfoo),
-        "llmbar": _kind("outputs of LLMBar's evaluators", llmbar),
-        "judgebench": _kind("outputs of JudgeBench's judges", judgebench),
-        "rewardbench": _kind("results of RewardBench on each prompt", rewardbench),
-        "arena": _kind("judgments of MT-bench and Chatbot Arena", arena),
-        "alpacaeval": _kind("annotations of AlpacaEval", alpacaeval),
-        "openai-evals": _kind("logs of OpenAI Evals", openai_evals),
-        "trulens": _kind("records of TruLens", trulens),
-        "langfuse": _kind("scores of Langfuse", langfuse),
-        "langsmith": _kind("experiments of LangSmith", langsmith),
+        "inspect": logs.INSPECT,
+        "promptfoo": logs.PROMPTFOO,
+        "llmbar": pairs.LLMBAR,
+        "judgebench": pairs.JUDGEBENCH,
+        "rewardbench": pairs.REWARDBENCH,
+        "arena": pairs.ARENA,
+        "arena-hard": pairs.ARENA_HARD,
+        "alpacaeval": pairs.ALPACAEVAL,
+        "llm-comparator": pairs.LLM_COMPARATOR,
+        "openai-evals": logs.OPENAI_EVALS,
+        "trulens": graders.TRULENS,
+        "langfuse": graders.LANGFUSE,
+        "langsmith": graders.LANGSMITH,
+        "deepeval": graders.DEEPEVAL,
+        "mlflow": graders.MLFLOW,
+        "phoenix": graders.PHOENIX,
+        "argilla": graders.ARGILLA,
+        "label-studio": graders.LABEL_STUDIO,
+        "doccano": graders.DOCCANO,
+        "lm-eval": graders.LM_EVAL,
     }
 )
-"""Layouts by name, see docs/transcripts.md."""
+"""Importers by name, see docs/transcripts.md."""
 
 _LOOKED_INTO = (ZIP, b"{", b"[", b"\xef\xbb\xbf{", b"\xef\xbb\xbf[", b"PAR1")
 
@@ -83,7 +63,7 @@ _LOOKED_INTO = (ZIP, b"{", b"[", b"\xef\xbb\xbf{", b"\xef\xbb\xbf[", b"PAR1")
 def read_kind(
     source: Source, kind: str, task: Task | None = None, *, strict: bool = False
 ) -> ImportedRows:
-    """What a layout of this name holds; files that cannot be read are left out and named.
+    """What an importer of this name reads; files that cannot be read are left out and named.
 
     ``task`` chooses where some files hold pairs and others single responses. ``strict`` stops at
     the first file that cannot be read.
@@ -93,47 +73,65 @@ def read_kind(
     InputError
         No file has the layout, none that has it can be read, or there is more than may be unpacked.
     """
-    layout, left_out = KINDS[kind], LeftOut()
+    importer, left_out = KINDS[kind], LeftOut()
     files: list[Any] = []
     problems: list[InputError] = []
     for path in documents(source):
         counted = LeftOut()
         try:
-            document = opened(source, path) if layout.named(path) else None
-            if document is None or not layout.fits(document):
+            document = opened(source, path) if importer.may_be(path) else None
+            if document is None or not importer.fits(document):
                 left_out.file(member(source, path), OTHERS)
                 continue
-            files.append(layout.read_file(document, counted))
+            files.append(_without_doubles(importer.read(document, counted), document, counted))
         except TooLarge:
             raise
         except InputError as error:
             problems.append(error)
         except BUILT_OTHERWISE:
-            problems.append(_damaged(layout, member(source, path)))
+            problems.append(_damaged(importer, member(source, path)))
         else:
-            left_out.update(counted)
+            left_out.add(counted)
         if strict and problems:
             raise problems[0]
     if not files:
-        raise _nothing(source, layout, problems)
+        raise _nothing(source, importer, problems)
     left_out.unreadable += [str(error) for error in problems]
     try:
-        together = layout.together(files, left_out, task)
-        return replace(together, rows=list(together.rows))
+        rows = importer.together(files, left_out, task)
+        return replace(rows, rows=list(rows.rows))
     except BUILT_OTHERWISE:
-        raise _damaged(layout, source.name) from None
+        raise _damaged(importer, source.name) from None
 
 
-def _damaged(layout: Kind, file: str) -> InputError:
+def _without_doubles(rows: Any, document: Document, left_out: LeftOut) -> Any:
+    """Return rows of outputs without those of an item that a judge has twice in one file.
+
+    Which of them is meant is not known: none of them is read, and the file is named.
+    """
+    if not isinstance(rows, list) or not rows or not isinstance(rows[0], dict):
+        return rows
+    keys = [tuple(row.get(k) for k in ("item_id", "judge", "order", "stage")) for row in rows]
+    counts = Counter(keys)
+    double = [key for key, count in counts.items() if count > 1]
+    if not double:
+        return rows
+    items = list(dict.fromkeys(str(key[0]) for key in double))
+    left_out["rows of items that a judge has twice"] += sum(counts[key] for key in double)
+    left_out.sentences.append(f"{document.file} has these items twice: {listed(items, 4)}.")
+    return [row for row, key in zip(rows, keys, strict=True) if counts[key] == 1]
+
+
+def _damaged(importer: Importer, file: str) -> InputError:
     return InputError(
-        f"damaged, or not written as {layout.title} are",
+        f"damaged, or not written as {importer.title} are",
         file=file,
-        allowed=layout.wanted,
+        allowed=importer.wanted,
         remedy=EXPORT_AGAIN,
     )
 
 
-def _nothing(source: Source, layout: Kind, problems: list[InputError]) -> InputError:
+def _nothing(source: Source, importer: Importer, problems: list[InputError]) -> InputError:
     """Why nothing of a layout was read."""
     if len(problems) == 1:
         return problems[0]
@@ -141,22 +139,25 @@ def _nothing(source: Source, layout: Kind, problems: list[InputError]) -> InputE
         return InputError(
             f"none of {len(problems):,} files can be read, the first because: {problems[0]}",
             file=source.name,
-            allowed=layout.wanted,
+            allowed=importer.wanted,
             remedy=EXPORT_AGAIN,
         )
-    problem = f"holds no {layout.title}" if source.names else "there is nothing to read"
+    problem = f"holds no {importer.title}" if source.names else "there is nothing to read"
     return InputError(
-        problem, file=source.name, allowed=layout.wanted, remedy="choose the file or folder with it"
+        problem,
+        file=source.name,
+        allowed=importer.wanted,
+        remedy="choose the file or folder with it",
     )
 
 
-def recognised(data: bytes, name: str, task: Task | None = None) -> tuple[str, ImportedRows] | None:
-    """The layout and its rows, if a file is one that another tool wrote; None for all others.
+def recognised(data: bytes, name: str, task: Task | None = None) -> RawTable | None:
+    """The table in a file that another tool wrote, or in an archive; None for all others.
 
     ``task`` as in :func:`read_kind`.
 
     Only an archive, JSON, Parquet and a table called .csv or .tsv are looked into. Raises
-    InputError for one that is damaged, and for an archive with results of no known tool, or of two.
+    InputError for one that is damaged, and for an archive with results of two tools.
     """
     looked_into = data.startswith(_LOOKED_INTO) or name.lower().endswith((".csv", ".tsv"))
     if not looked_into or name.lower().endswith((".xlsx", ".xlsm")) or is_workbook(data):
@@ -168,32 +169,71 @@ def recognised(data: bytes, name: str, task: Task | None = None) -> tuple[str, I
         if name.lower().endswith(".zip"):
             raise
         return None
-    kinds = _kinds_in(source) if isinstance(source, Archive) else _kinds_of(_glimpse(source, data))
-    if not kinds and isinstance(source, Archive):
-        titles = ", ".join(layout.title for layout in KINDS.values())
-        raise InputError(
-            "holds nothing that is known",
-            file=name,
-            allowed=titles,
-            remedy="unpack it, and choose the table of votes inside",
-        )
+    if isinstance(source, Archive):
+        return read_source(source, task)
+    kinds = _kinds_of(_glimpse(source, data))
+    return _read(source, kinds, task) if kinds else None
+
+
+def read_source(source: Source, task: Task | None = None) -> RawTable:
+    """The table in the files of a folder or archive: those of one tool, or tables of one shape."""
+    kinds = _kinds_in(source)
+    return _read(source, kinds, task) if kinds else _tables(source)
+
+
+def _read(source: Source, kinds: list[str], task: Task | None) -> RawTable:
     if len(kinds) > 1:
         titles = " and ".join(KINDS[kind].title for kind in kinds)
         raise InputError(
             f"holds {titles}",
-            file=name,
+            file=source.name,
             allowed="results of one tool",
             remedy="read each in a file of its own",
         )
-    return (kinds[0], read_kind(source, kinds[0], task)) if kinds else None
+    rows = read_kind(source, kinds[0], task)
+    table = rows.table(source.name)
+    return replace(table, notes=(f"Read as {KINDS[kinds[0]].title}.", *rows.notes()))
+
+
+def _tables(source: Source) -> RawTable:
+    """The tables of the files that have the same columns as most, one below the other."""
+    tables: list[RawTable] = []
+    left_out = LeftOut()
+    for path in documents(source):
+        if not path.lower().endswith(READABLE):
+            left_out.file(member(source, path), OTHERS)
+            continue
+        try:
+            tables.append(read_table(source.read(path), member(source, path)))
+        except TooLarge:
+            raise
+        except InputError as error:
+            left_out.unreadable.append(str(error))
+    shapes = Counter(frozenset(table.columns) for table in tables)
+    if not tables or max(shapes.values()) == 1 < len(tables):
+        problem = "its files have different columns" if len(tables) > 1 else "holds no votes"
+        raise InputError(
+            " ".join((f"{problem}.", *left_out.notes(FEW))).rstrip("."),
+            file=source.name,
+            allowed=f"tables with the same columns, or {documentation('transcripts')}",
+            remedy="choose the file with the votes inside",
+        )
+    shape = shapes.most_common(1)[0][0]
+    for table in tables:
+        if frozenset(table.columns) != shape:
+            left_out.file(table.name, "files with other columns")
+    chosen = [table for table in tables if frozenset(table.columns) == shape]
+    if len(chosen) == 1:
+        return replace(chosen[0], notes=(*chosen[0].notes, *left_out.notes(3)))
+    return replace(together(chosen, source.name), notes=left_out.notes(3))
 
 
 def _kinds_in(source: Source) -> list[str]:
-    """The layouts that files of an archive have, where any of them can be read."""
+    """The layouts that files of a folder or archive have, where any of them can be read."""
     kinds: set[str] = set()
     problems: list[InputError] = []
     for path in documents(source):
-        if not any(layout.named(path) for layout in KINDS.values()):
+        if not any(importer.may_be(path) for importer in KINDS.values()):
             continue
         try:
             kinds.update(_kinds_of(opened(source, path)))
@@ -201,7 +241,7 @@ def _kinds_in(source: Source) -> list[str]:
             raise
         except InputError as error:
             problems.append(error)
-    if problems and not kinds:
+    if problems and not kinds and not any(p.lower().endswith(READABLE) for p in source.names):
         raise problems[0]
     return [kind for kind in KINDS if kind in kinds]
 
@@ -209,7 +249,7 @@ def _kinds_in(source: Source) -> list[str]:
 def _kinds_of(document: Document | None) -> list[str]:
     if document is None:
         return []
-    return [kind for kind, of in KINDS.items() if of.named(document.path) and of.fits(document)]
+    return [k for k, of in KINDS.items() if of.may_be(document.path) and of.fits(document)]
 
 
 def _glimpse(source: Source, data: bytes) -> Document | None:
@@ -222,10 +262,10 @@ def _glimpse(source: Source, data: bytes) -> Document | None:
     try:
         return opened(source, path)
     except InputError:
-        # One object a line is what other files called .json hold.
+        # One object per line is what other files called .json hold.
         if start is not None and path.lower().endswith(".json"):
             return None
         raise
 
 
-__all__ = ["KINDS", "Kind", "read_kind", "recognised", "source_of"]
+__all__ = ["KINDS", "Importer", "read_kind", "read_source", "recognised", "source_of"]

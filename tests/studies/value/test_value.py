@@ -25,8 +25,7 @@ from judgepanel.studies.value.one_split import (
 from judgepanel.studies.value.plan import plan_of
 from judgepanel.studies.value.value import VALUE, Value, ValueSpec, combine, merge, run_chunk
 from judgepanel.votes import InputError, VoteMatrix
-from judgepanel.votes.simulate import simulate
-from judgepanel.votes.simulation_spec import SimulationSpec
+from judgepanel.votes.simulate import SimulationSpec, simulate
 from tests.helpers import make_votes
 
 ORDERS = 8

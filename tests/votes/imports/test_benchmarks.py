@@ -203,8 +203,8 @@ def test_a_damaged_judgebench_line_is_named(tmp_path: Path, line: str) -> None:
     files = read_kind(source_of(tmp_path), "judgebench")
     assert {row["judge"] for row in files.rows} == {"reward_model/org_rm"}
     (sentence,) = files.left_out.unreadable
-    assert "row 4: not a line as JudgeBench" in sentence or "row 4: is not JSON" in sentence
-    with pytest.raises(InputError, match=r"row 4: (not a line as JudgeBench|is not JSON)"):
+    assert "row 4: not as such files are written" in sentence or "row 4: is not JSON" in sentence
+    with pytest.raises(InputError, match=r"row 4: (not as such files are written|is not JSON)"):
         read_kind(source_of(path), "judgebench")
 
 

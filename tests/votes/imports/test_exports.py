@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.imports import KINDS, read_kind, source_of
-from judgepanel.votes.imports.source import OneFile
+from judgepanel.votes.sources import OneFile
 from tests.hostile import targets
 
 JUNK = st.sampled_from(

@@ -83,11 +83,10 @@ def test_scorers_are_judges_where_no_side_is_asked_for(version: str, form: str) 
     assert votes.labels.tolist() == [1, 1, 0, 0], "the scorer that is called human"
     first, second = votes.votes.T.tolist()
     assert first == [1, 1, 1, -1], "a partial grade is no vote"
-    # The later version notes that a grader gave no grade, the earlier one calls that wrong.
-    assert second == [1, 0, -1 if version == INSPECT[1] else 0, 1]
+    assert second == [1, 0, -1, 1], "an answer in which no grade was found is no vote"
     if version == INSPECT[1]:
         assert votes.judges == ("model_graded_qa/mockllm/g1", "model_graded_qa/mockllm/g2")
-        assert "Left out, grades that are neither right nor wrong: 2." in loaded.warnings
+        assert "Left out, grades of answers that failed: 1." in loaded.warnings
 
 
 def test_of_two_runs_of_one_model_the_later_counts_and_epochs_are_left_out(tmp_path: Path) -> None:
@@ -300,6 +299,7 @@ def test_logs_with_nothing_to_read_and_damaged_ones_are_named_and_the_others_rea
         "Left out, logs without samples: 1 ('empty.json').",
         "Left out, logs in which every sample ended with an error: 1 ('failed.json').",
         "Left out, logs without scores: 1 ('silent.json').",
+        "Left out, grades of answers that failed: 1.",
         "Left out, grades that are neither right nor wrong: 1.",
         "Left out, files that cannot be read: 3.",
         "Not read: half.eval: the ZIP archive is damaged; export it again with the tool that wrote "
@@ -327,8 +327,8 @@ def test_an_archive_of_a_mac_is_read_and_one_of_two_tools_is_refused() -> None:
     both = archive(**{"a.eval": log, "b.json": other})
     with pytest.raises(InputError, match=r"both\.zip: holds logs of Inspect AI and results of pro"):
         load_votes(both, name="both.zip")
-    with pytest.raises(InputError, match=r"csv.zip: holds nothing that is known; .*unpack it"):
-        load_votes(archive(**{"votes.csv": b"item,label,a\n1,1,1\n"}), name="csv.zip")
+    with pytest.raises(InputError, match=r"txt\.zip: holds no votes\. .*choose the file"):
+        load_votes(archive(**{"votes.txt": b"item,label,a\n1,1,1\n"}), name="txt.zip")
 
 
 @pytest.mark.parametrize(
@@ -418,9 +418,7 @@ def test_archives_inside_an_archive_have_no_more_room_than_it(monkeypatch) -> No
         size = sum(entry.file_size for entry in inner.infolist())
     two = archive(**{"a.eval": log, "b.eval": log})
     for room, fits in ((2 * size + 2 * len(log), True), (2 * size, False)):
-        monkeypatch.setattr(
-            "judgepanel.votes.imports.source.Archive.__init__.__defaults__", (room,)
-        )
+        monkeypatch.setattr("judgepanel.votes.sources.Archive.__init__.__defaults__", (room,))
         if fits:
             assert load_votes(two, name="logs.zip", need_labels=False).votes.judges
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import struct
 import zipfile
 import zlib
@@ -16,10 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from judgepanel.votes import limits
-from judgepanel.votes.errors import InputError, TooLarge, unopened
-from judgepanel.votes.files import read_table
-from judgepanel.votes.from_json import decoded
-from judgepanel.votes.remedies import CHECK_PATH, EXPORT_AGAIN
+from judgepanel.votes.errors import CHECK_PATH, EXPORT_AGAIN, InputError, TooLarge, unopened
+from judgepanel.votes.formats import read_table
+from judgepanel.votes.records import decoded
 from judgepanel.votes.table import too_large_unpacked
 
 try:
@@ -48,9 +48,13 @@ BUILT_OTHERWISE = (
     ),
 )
 """What a reader runs into where a file has the layout's marks, and something else inside."""
-_HIDDEN = ("__MACOSX",)
+_HIDDEN = ("__MACOSX", "state.json", "dataset_info.json", "dataset_dict.json")
+"""Parts of paths that are no data: of an operating system, and about a dataset."""
 _TABLES = ("csv", "tsv")
+READABLE = (".csv", ".tsv", ".csv.gz", ".parquet", ".arrow", ".feather", ".jsonl", ".json", ".xlsx")
+"""Endings of files that hold tables."""
 _BOM = b"\xef\xbb\xbf"
+_LONGEST_HEADER = 10_000
 
 
 class Source(Protocol):
@@ -82,12 +86,13 @@ class OneFile:
 
 
 class Folder:
-    """All files below a folder; paths begin with its own name."""
+    """All files below a folder; paths begin with its own name. Links are not followed."""
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
         self._above = path.parent
-        files = (file for file in path.rglob("*") if file.is_file())
+        below = (Path(at, name) for at, _, names in os.walk(path) for name in names)
+        files = (file for file in below if file.is_file() and not file.is_symlink())
         self.names = tuple(sorted(file.relative_to(path.parent).as_posix() for file in files))
 
     def read(self, name: str) -> bytes:
@@ -304,6 +309,8 @@ def glimpsed(path: str, data: bytes) -> Document | None:
     ending = path.lower().rpartition(".")[2]
     end = data.find(b"\n")
     first = data if end < 0 else data[:end]
+    if ending in _TABLES and len(first) > _LONGEST_HEADER:
+        return None  # No tool writes so many columns.
     try:
         if ending in _TABLES:
             # A table has a row: here it is the header once more.

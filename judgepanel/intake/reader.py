@@ -1,8 +1,8 @@
-"""The process that reads one untrusted file, ``python -m judgepanel.votes.reader`` SECONDS.
+"""The process that reads untrusted files, ``python -m judgepanel.intake.reader`` SECONDS.
 
-It waits so long for a :class:`Request`, a line of JSON on standard input. The file follows it; the
-answer (see ``judgepanel.votes.answer``) goes to standard output. This process is started by
-``judgepanel.votes.sandbox``.
+It waits so long for a request on standard input: a line with the limits, the length of an
+:class:`~judgepanel.intake.answer.Ask` in JSON, that text, and the files one after the other. Its
+answer goes to standard output. :mod:`judgepanel.intake.process` starts it.
 """
 
 from __future__ import annotations
@@ -11,64 +11,49 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from itertools import chain
 from typing import NamedTuple
 
-from judgepanel.votes.answer import packed, packed_error
+import pyarrow as pa
+
+from judgepanel.intake.answer import Answer, Ask, Refusal, answer_to, packed
+from judgepanel.studies.codec import from_plain
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.limits import READER_MIB
-from judgepanel.votes.load import open_table
-from judgepanel.votes.matrix import Task
 
 VIRTUAL_MIB = 256
 """Address space that libraries reserve but never touch (measured: 230 MiB after the imports)."""
 
 
-class Request(NamedTuple):
-    """What is to be read, and how much it may take.
+class Limits(NamedTuple):
+    """Memory in MiB, seconds of computing and in all, and the length of what is asked."""
 
-    Attributes
-    ----------
-    name, task, records : the file's name, and what ``open_table`` takes beside it.
-    size : of the file, in bytes.
-    mib, cpu, wall : memory in MiB, and seconds of computing and in all.
-    """
-
-    name: str
-    task: Task | None
-    records: str | None
-    size: int
     mib: int
     cpu: int
     wall: int
+    length: int
 
 
 def main(patience: float) -> None:
-    """Read the file of a request that comes in time, and write the answer."""
+    """Read the files of a request that comes in time, and write the answer."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, patience)
     # Library output must not end up in the answer.
     answer = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    line = sys.stdin.buffer.readline()
+    given = sys.stdin.buffer
+    line = given.readline()
     if not line:  # Whoever started this has ended.
         return
-    request = Request(*json.loads(line))
-    limit(request.mib, request.cpu, request.wall)
-    pieces: Iterator[bytes]
+    limits = Limits(*json.loads(line))
+    limit(limits.mib, limits.cpu, limits.wall)
+    ask = from_plain(Ask, json.loads(given.read(limits.length)))
     try:
-        data = sys.stdin.buffer.read(request.size)
-        table = open_table(data, request.name, task=request.task, records=request.records)
-        # The first piece takes the memory; it must not be taken after the answer has begun.
-        pieces = packed(table)
-        pieces = chain([next(pieces)], pieces)
-    except InputError as error:
-        pieces = packed_error(error)
-    except MemoryError:
-        pieces = packed_error(out_of_memory(request.name))
-    for piece in pieces:
-        answer.write(piece)
+        sizes = [ask.size, *([ask.labels_size] if ask.labels else ())]
+        sizes += [ask.judges_size] if ask.judges else []
+        data = packed(answer_to(ask, [given.read(size) for size in sizes]))
+    except (MemoryError, pa.ArrowMemoryError):
+        data = packed(Answer(Refusal.of(out_of_memory(ask.votes))))
+    answer.write(data)
     answer.flush()
     os._exit(0)  # Freeing memory takes time and serves nothing here.
 

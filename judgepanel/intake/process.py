@@ -1,8 +1,8 @@
-"""Read an untrusted file in a separate process with limits on memory and time.
+"""Read untrusted files in a separate process with limits on memory and time.
 
 A file that makes a parser exhaust memory, loop forever or crash ends only that process. The process
 has an environment without the server's secrets, opens no file for writing, and returns data only:
-see ``judgepanel.votes.answer``. If its parent is killed, it ends when it reaches its limits.
+see ``judgepanel.intake.answer``. If its parent is killed, it ends when it reaches its limits.
 
 Half a second of a reading are the imports of the process. So one process may have them behind it
 and wait for the next file (:func:`stand_by`); it has seen nothing before that file.
@@ -25,19 +25,17 @@ from pathlib import Path
 from types import TracebackType
 
 import judgepanel
+from judgepanel.intake.answer import MAX_ANSWER, Answer, Ask, BadAnswer, Refusal, unpacked
+from judgepanel.intake.reader import Limits, out_of_memory
+from judgepanel.studies.codec import to_plain
 from judgepanel.votes import limits
-from judgepanel.votes.answer import BadAnswer, unpacked
 from judgepanel.votes.errors import InputError
-from judgepanel.votes.files import check_bytes
+from judgepanel.votes.formats import check_bytes
 from judgepanel.votes.installed import documentation
-from judgepanel.votes.matrix import Task
-from judgepanel.votes.reader import Request, out_of_memory
-from judgepanel.votes.table import RawTable
 
-MAX_ANSWER = limits.READER_MIB << 20
 _PIECE = 1 << 20
 _STANDBY_SECONDS = 600.0
-_GOING: weakref.WeakSet[Reading] = weakref.WeakSet()
+_GOING: weakref.WeakSet[ReaderProcess] = weakref.WeakSet()
 _LOG = logging.getLogger(__name__)
 _ENVIRONMENT = {
     "PYTHONPATH": str(Path(judgepanel.__file__).resolve().parents[1]),
@@ -90,7 +88,7 @@ def _started() -> subprocess.Popen[bytes]:
     """A new process, which ends itself some time after it could be taken."""
     return subprocess.Popen(
         [
-            *(sys.executable, "-P", "-s", "-X", "utf8", "-m", "judgepanel.votes.reader"),
+            *(sys.executable, "-P", "-s", "-X", "utf8", "-m", "judgepanel.intake.reader"),
             str(_STANDBY_SECONDS + 60.0),
         ],
         env=_ENVIRONMENT,
@@ -116,38 +114,33 @@ def stand_by() -> None:
     _STANDBY.prepare()
 
 
-class Reading:
-    """A file that is being read; leaving the ``with`` block stops the process."""
+class ReaderProcess:
+    """Files that are being read; leaving the ``with`` block stops the process."""
 
-    def __init__(
-        self, data: bytes, name: str, task: Task | None = None, records: str | None = None
-    ) -> None:
-        """Start reading; ``task`` and ``records`` are as for ``open_table``.
+    def __init__(self, ask: Ask, *files: bytes) -> None:
+        """Start reading; ``files`` are the contents of those that ``ask`` names.
 
-        Raises InputError if ``data`` exceeds the upload limit.
+        Raises InputError if one exceeds the upload limit.
         """
-        try:
-            check_bytes(len(data))
-        except InputError as error:
-            raise error.in_file(name) from None
-        self._name = name
-        request = Request(
-            *(name, task, records, len(data)),
-            *(limits.READER_MIB, limits.READER_CPU_SECONDS, limits.READER_WALL_SECONDS),
-        )
+        for name, data in zip(ask.names, files, strict=True):
+            try:
+                check_bytes(len(data))
+            except InputError as error:
+                raise error.in_file(name) from None
+        self._name = ask.votes
         self._process = _STANDBY.take()
         self._ends = time.monotonic() + limits.READER_WALL_SECONDS
         self._answer: list[bytes] = []
         self._too_late = False
         self._threads = [
-            threading.Thread(target=self._give, args=(request, data), daemon=True),
+            threading.Thread(target=self._give, args=(ask, files), daemon=True),
             threading.Thread(target=self._take, daemon=True),
         ]
         for thread in self._threads:
             thread.start()
         _GOING.add(self)
 
-    def __enter__(self) -> Reading:
+    def __enter__(self) -> ReaderProcess:
         return self
 
     def __exit__(
@@ -179,21 +172,14 @@ class Reading:
         """Whether time or the system ended the process, which need not happen again."""
         return self._too_late or self._process.returncode == -signal.SIGKILL
 
-    def table(self) -> RawTable:
-        """Return the table, once the process has ended.
-
-        Raises
-        ------
-        InputError
-            What is wrong with the file, or which limit the process exceeded.
-        """
+    def answer(self) -> Answer:
+        """Return the answer once the process has ended: a refusal if it exceeded a limit."""
         while not self.wait(1.0):
             pass
         status = self._process.returncode
         if self._too_late or -status in (signal.SIGXCPU, signal.SIGALRM):
-            raise InputError(
+            return self._refused(
                 "reading it takes too long",
-                file=self._name,
                 allowed=f"{limits.READER_CPU_SECONDS} s of computing",
                 remedy="split the file",
             )
@@ -205,14 +191,17 @@ class Reading:
             except BadAnswer as error:
                 _LOG.warning("a reader gave a bad answer: %s", error)
         elif -status in (signal.SIGABRT, signal.SIGKILL):
-            raise out_of_memory(self._name)
+            return Answer(Refusal.of(out_of_memory(self._name)))
         _LOG.warning("a reader ended with status %s", status)
-        raise InputError(
+        return self._refused(
             "it cannot be read, a parser failed on it",
-            file=self._name,
             allowed=f"a file as {documentation('limits')} describes",
             remedy="write it again, as CSV for example",
         )
+
+    def _refused(self, problem: str, *, allowed: str, remedy: str) -> Answer:
+        error = InputError(problem, file=self._name, allowed=allowed, remedy=remedy)
+        return Answer(Refusal.of(error))
 
     def end(self) -> None:
         """Stop reading, whatever has been read so far."""
@@ -223,12 +212,18 @@ class Reading:
             thread.join()
         _close_pipes(self._process)
 
-    def _give(self, request: Request, data: bytes) -> None:
+    def _give(self, ask: Ask, files: tuple[bytes, ...]) -> None:
         pipe = self._process.stdin
         if pipe is not None:
+            asked = json.dumps(to_plain(ask)).encode()
+            bounds = Limits(
+                *(limits.READER_MIB, limits.READER_CPU_SECONDS, limits.READER_WALL_SECONDS),
+                len(asked),
+            )
             with contextlib.suppress(OSError):  # The process needs no more input, or has ended.
-                pipe.write(json.dumps(request).encode() + b"\n")
-                pipe.write(data)
+                pipe.write(json.dumps(bounds).encode() + b"\n")
+                for data in (asked, *files):
+                    pipe.write(data)
                 pipe.close()
 
     def _take(self) -> None:
@@ -253,7 +248,7 @@ def kill_readers() -> None:
 atexit.register(kill_readers)
 
 
-def open_sandboxed(data: bytes, name: str) -> RawTable:
-    """Return the table in ``data`` like ``open_table``, read in a separate process."""
-    with Reading(data, name) as reading:
-        return reading.table()
+def read_apart(ask: Ask, *files: bytes) -> Answer:
+    """Return the answer about files, read in a separate process."""
+    with ReaderProcess(ask, *files) as reading:
+        return reading.answer()

@@ -10,18 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from judgepanel.votes import limits
-from judgepanel.votes.errors import InputError, unopened
-from judgepanel.votes.from_arrow import is_arrow, read_arrow, read_parquet
-from judgepanel.votes.from_csv import read_csv
-from judgepanel.votes.from_excel import ZIP, is_workbook, read_excel
-from judgepanel.votes.from_json import (
-    Unfolded,
-    is_document,
-    unfolded_document,
-    unfolded_lines,
-)
-from judgepanel.votes.from_jsonl import NESTED, read_jsonl
-from judgepanel.votes.remedies import RECORDS, SAVE_AS_UTF8, SAVE_WORKBOOK
+from judgepanel.votes.columnar import is_arrow, read_arrow, read_parquet
+from judgepanel.votes.delimited import read_csv
+from judgepanel.votes.errors import RECORDS, SAVE_AS_UTF8, SAVE_WORKBOOK, InputError, unopened
+from judgepanel.votes.excel import ZIP, is_workbook, read_excel
+from judgepanel.votes.records import is_document, read_document, read_lines
 from judgepanel.votes.table import Format, RawTable, too_large_unpacked
 
 __all__ = ["RawTable", "check_bytes", "read_table", "text_of"]
@@ -78,25 +71,11 @@ _SAMPLE = 1 << 13
 _PIECE, _UNPACKED_PIECE = 1 << 12, 1 << 22
 
 
-def _read_lines(data: bytes, name: str) -> RawTable:
-    """Read JSON Lines, plain or with nested records."""
-    try:
-        return read_jsonl(data, name)
-    except InputError as error:
-        if error.problem != NESTED:
-            raise
-    return _read_unfolded(unfolded_lines(data), name)
-
-
-def _read_unfolded(unfolded: Unfolded, name: str) -> RawTable:
-    return read_jsonl(unfolded.text, name, unfolded.numbers)
-
-
 _READERS: dict[Format, Callable[[bytes, str], RawTable]] = {
     "csv": read_csv,
     "parquet": read_parquet,
     "arrow": read_arrow,
-    "jsonl": _read_lines,
+    "jsonl": read_lines,
     "excel": read_excel,
 }
 
@@ -175,8 +154,7 @@ def _read(data: bytes, name: str, extension: str, records: str | None, *, zipped
         data, western = from_western(data)
         notes += western
     if kind == "jsonl" and (records is not None or is_document(data, extension)):
-        # Records of a document do not start on lines of their own: rows are counted from 1.
-        table = _read_unfolded(unfolded_document(data, records), name)
+        table = read_document(data, name, records)
     elif records is not None:
         raise InputError(
             "a list of records is named, but this is not JSON",

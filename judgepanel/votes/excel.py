@@ -22,10 +22,9 @@ import pandas as pd
 import pyarrow as pa
 
 from judgepanel.votes import limits
-from judgepanel.votes.arrow_columns import ColumnParts, check_cells
-from judgepanel.votes.errors import InputError, listed, quote_value
+from judgepanel.votes.columnar import ColumnParts, check_cells
+from judgepanel.votes.errors import SAVE_WORKBOOK, InputError, listed, quote_value
 from judgepanel.votes.installed import require
-from judgepanel.votes.remedies import SAVE_WORKBOOK
 from judgepanel.votes.table import (
     MOST_TITLES,
     RawTable,

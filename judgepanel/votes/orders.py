@@ -1,14 +1,22 @@
-"""Which of an item's two outputs was shown first, in words of judges' files."""
+"""Which of an item's two responses was shown first, and verdicts by place turned back by it.
+
+A verdict by place names what the judge saw first or second. Where both orders were shown, the vote
+is what both verdicts say, or what one says beside a tie; two verdicts for the same place contradict
+each other and are no vote, but a sign of position bias.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.votes.columns import Column
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.matrix import MISSING
+from judgepanel.votes.names import tokens_of
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import distinct
 
@@ -17,10 +25,10 @@ ORDER_NAMES = ("order", SWAPPED)
 ALLOWED_ORDERS = "AB or BA, A first or B first, original or swapped, false or true"
 
 _ORDERS = {
-    **dict.fromkeys(("original", "original order", "as given", "not swapped", "unswapped"), True),
-    **dict.fromkeys(("false", "0", "first", "forward"), True),
-    **dict.fromkeys(("swapped", "swap", "swapped order", "reversed", "reverse order"), False),
-    **dict.fromkeys(("true", "2", "second", "reverse"), False),
+    **dict.fromkeys(("original", "original order", "as given", "not swapped", "unswapped"), 1),
+    **dict.fromkeys(("false", "0", "first", "forward", "normal", "g1", "game1", "no"), 1),
+    **dict.fromkeys(("swapped", "swap", "swapped order", "reversed", "reverse order"), 0),
+    **dict.fromkeys(("true", "2", "second", "reverse", "flipped", "g2", "game2", "yes"), 0),
 }
 _SHOWN = (
     r"(?:(?:output|response|answer|assistant|solution|model|candidate|option|completion)[ _-]?)?"
@@ -32,13 +40,23 @@ _SHOWN_FIRST = re.compile(
 )
 _LONGEST_ORDER = 80
 _LETTERED = str.maketrans("12", "ab")
+_MOST_ORDERS = 6
+_SURE = 4.0
+"""Standard errors by which verdicts must be for and against the label to tell their meaning."""
+
+
+def says_orders(column: Column) -> bool:
+    """Whether a column has words for both orders and no others."""
+    if not 1 < len(column.given) <= _MOST_ORDERS:
+        return False
+    return set(_ways(column.name, column.given)) == {0, 1}
 
 
 def order_column(table: RawTable) -> str | None:
     """Return the column of the order: one whose words are all known, before one of other words."""
     free = {name.lower(): name for name in reversed(table.columns)}
     present = [free[name] for name in ORDER_NAMES if name in free]
-    known = (name for name in present if (_ways(table, name)[1] >= 0).all())
+    known = (name for name in present if (forward_of(table, name) >= 0).all())
     return next(known, next(iter(present), None))
 
 
@@ -47,11 +65,11 @@ def first_shown(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], 
     if column is None:
         note = "There is no column for the order: A is read as the item's first output everywhere."
         return np.ones(table.n_rows, dtype=np.int8), [note]
-    words, forward = _ways(table, column)
+    forward = forward_of(table, column)
     lost = np.flatnonzero(forward < 0)
     if not len(lost):
         return forward, []
-    example = words[lost[0]]
+    example = table.frame[column].iloc[int(lost[0])]
     if len(lost) == len(forward):
         raise InputError(
             "the order in which the two were shown is not known",
@@ -70,20 +88,22 @@ def first_shown(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], 
     return forward, [note]
 
 
-def _ways(table: RawTable, column: str) -> tuple[NDArray[np.object_], NDArray[np.int8]]:
-    """Return the words (n_rows,) of a column of orders, and what they say, see :func:`first_shown`.
+def forward_of(table: RawTable, column: str) -> NDArray[np.int8]:
+    """Return what a column of orders says of each row (n_rows,), see :func:`first_shown`."""
+    codes, words = distinct(table.frame[column])
+    return np.array(_ways(column, words) or [MISSING], dtype=np.int8)[codes]
+
+
+def _ways(name: str, words: Sequence[str]) -> list[int]:
+    """Return what each word of a column says: 1 as given, 0 the other order, -1 unknown.
 
     Numbers are 0 and 1, or 1 and 2; in a column called ``order`` a 1 alone may be either.
     """
-    codes, words = distinct(table.frame[column])
     numbers = {word.strip() for word in words} & {"0", "1", "2"}
-    if column.strip().lower() == SWAPPED or "0" in numbers:
-        of_numbers = {"0": 1, "1": 0, "2": MISSING}
-    else:
-        of_numbers = {"1": 1 if "2" in numbers else MISSING}
-    known = [of_numbers.get(word.strip(), order_of(word)) for word in words]
-    forward = np.array(known or [MISSING], dtype=np.int8)[codes]
-    return np.array(words or [""], dtype=object)[codes], forward
+    of_flags = {"0": 1, "1": 0, "2": MISSING}
+    is_flag = bool({"swap", "swapped", "flip", "flipped", "reversed"} & set(tokens_of(name)))
+    of_numbers = of_flags if is_flag or "0" in numbers else {"1": 1 if "2" in numbers else MISSING}
+    return [of_numbers.get(word.strip(), order_of(word)) for word in words]
 
 
 def order_of(word: str) -> int:
@@ -96,9 +116,29 @@ def order_of(word: str) -> int:
         return MISSING
     plain = " ".join(word.split()).lower().removeprefix("order").lstrip(" :=")
     if plain in _ORDERS:
-        return int(_ORDERS[plain])
+        return _ORDERS[plain]
     match = _SHOWN_FIRST.fullmatch(plain)
     if match is None:
         return MISSING
     first, second = (side and side.translate(_LETTERED) for side in match.groups())
     return MISSING if first == second else int(first == "a")
+
+
+def are_by_place(
+    votes: NDArray[np.int8], labels: NDArray[np.int8], forward: NDArray[np.int8]
+) -> bool | None:
+    """Return whether verdicts are by place: for the label in one order, against it in the other.
+
+    Arguments are (n_rows,): votes as written, the label of the item, the order. False where they
+    are for the label in both orders, None where the labels do not tell.
+    """
+    signs = []
+    for way in (1, 0):
+        rows = (forward == way) & (votes >= 0) & (labels >= 0)
+        n = int(rows.sum())
+        right = int((votes[rows] == labels[rows]).sum())
+        signs.append((2 * right - n) / np.sqrt(n) if n else 0.0)
+    as_given, other = signs
+    if as_given > _SURE and other < -_SURE / 2:
+        return True
+    return False if as_given > _SURE / 2 and other > _SURE / 2 else None

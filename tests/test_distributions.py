@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judgepanel.votes import distributions
+from judgepanel import distributions
 
 RNG = np.random.default_rng(0)
 P = np.concatenate([RNG.random(500), [0.0, 0.025, 0.5, 0.975, 1.0]])

@@ -1,0 +1,245 @@
+"""What a reading process is asked about uploaded files, and its answer: data of bounded size.
+
+The answer has the vote matrix, validated and packed, and a preview of the file; the texts of the
+file stay in that process. Its bytes are read by annotation (:mod:`judgepanel.studies.codec`), so an
+attacker who takes over the process can at most return other votes.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from judgepanel.studies.codec import pack, unpack
+from judgepanel.votes import limits
+from judgepanel.votes.build import Loaded, build_votes
+from judgepanel.votes.checks import Check, item_checks
+from judgepanel.votes.choices import Choices, roles_text
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.grades import GradedJudge, graded_judges
+from judgepanel.votes.layouts import Reader
+from judgepanel.votes.load import open_table, prepared
+from judgepanel.votes.matrix import Task
+from judgepanel.votes.reading import TASK_NOT_SAID, label_levels, task_of, unknown_words
+from judgepanel.votes.roles import RoleName, Roles, guess_roles
+from judgepanel.votes.rows import settled
+from judgepanel.votes.table import RawTable
+
+MAX_ANSWER = limits.READER_MIB << 20
+MOST_COLUMNS = 200
+"""Columns in a preview; those of judges come last."""
+_CELLS, _CELL_LENGTH = 4, 60
+_MOST_JUDGES = 200
+_MOST_NOTES, _NOTE_LENGTH = 100, 2_000
+_MOST_CHOICES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Files by name with their sizes, and what is known about them.
+
+    ``labels`` and ``judges`` are the tables beside the votes; without them None.
+    """
+
+    votes: str
+    size: int
+    labels: str | None = None
+    labels_size: int = 0
+    judges: str | None = None
+    judges_size: int = 0
+    choices: Choices = field(default_factory=Choices)
+    need_labels: bool = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the files."""
+        return tuple(name for name in (self.votes, self.labels, self.judges) if name is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The parts of an :class:`InputError`."""
+
+    problem: str
+    file: str | None
+    row: int | None
+    column: str | None
+    value: str | None
+    allowed: str | None
+    remedy: str | None
+    choices: tuple[str, ...]
+
+    @classmethod
+    def of(cls, error: InputError) -> Refusal:
+        """Return the parts of an error; its value is text of bounded length."""
+        value = None if error.value is None else str(error.value)[: limits.MAX_NAME]
+        return cls(
+            *(error.problem, error.file, error.row, error.column, value),
+            *(error.allowed, error.remedy, tuple(error.choices[:_MOST_CHOICES])),
+        )
+
+    def error(self) -> InputError:
+        """Return the error."""
+        return InputError(
+            self.problem,
+            file=self.file,
+            row=self.row,
+            column=self.column,
+            value=self.value,
+            allowed=self.allowed,
+            remedy=self.remedy,
+            choices=self.choices,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPreview:
+    """A column of the file with its role, the reason and its first cells, shortened."""
+
+    name: str
+    role: RoleName
+    reason: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a page shows of a file.
+
+    Attributes
+    ----------
+    columns : at most ``MOST_COLUMNS`` of ``n_columns``.
+    task, sure : what an item is, and whether the file or the user says so.
+    label_file : the columns of the label table.
+    words : verdicts and labels whose meaning is not known, with the number of cells of each.
+    levels : the values of labels on a scale, with the number of labels of each.
+    graded : judges whose numbers may be grades.
+    """
+
+    columns: tuple[ColumnPreview, ...]
+    n_columns: int
+    n_rows: int
+    task: Task | None = None
+    sure: bool = False
+    label_file: tuple[str, ...] = ()
+    words: tuple[tuple[str, int], ...] = ()
+    levels: tuple[tuple[float, int], ...] = ()
+    graded: tuple[GradedJudge, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The votes of a file with their checks and a file of its roles, or why there are none.
+
+    ``preview`` is None if the file is no table.
+    """
+
+    refusal: Refusal | None = None
+    preview: Preview | None = None
+    loaded: Loaded | None = None
+    checks: tuple[Check, ...] = ()
+    roles_file: str = ""
+
+    def read(self) -> Loaded:
+        """Return what was read; InputError if it was refused."""
+        if self.loaded is None:
+            raise InputError("nothing was read") if self.refusal is None else self.refusal.error()
+        return self.loaded
+
+
+class BadAnswer(ValueError):
+    """The bytes are not a valid answer."""
+
+
+def answer_to(ask: Ask, files: list[bytes]) -> Answer:
+    """Return what is in files; ``files`` are the contents of those that ``ask`` names.
+
+    Each is taken out of the list once it is a table, which frees its memory.
+    """
+    seen: list[Preview] = []
+    try:
+        loaded = _loaded(ask, files, seen)
+    except InputError as error:
+        return Answer(Refusal.of(error), seen[-1] if seen else None)
+    checks = item_checks(loaded.votes) if ask.need_labels else ()
+    notes = tuple(note[:_NOTE_LENGTH] for note in loaded.warnings[:_MOST_NOTES])
+    shortened = replace(loaded, warnings=notes, roles=replace(loaded.roles, columns=()))
+    return Answer(None, seen[-1], shortened, checks, roles_text(loaded))
+
+
+def _loaded(ask: Ask, files: list[bytes], seen: list[Preview]) -> Loaded:
+    """Return the votes of files; previews are added to ``seen`` as more is known."""
+    choices = ask.choices
+    table = open_table(files.pop(0), ask.votes, task=choices.task, records=choices.records)
+    labels, judges = (
+        None if name is None else open_table(files.pop(0), name)
+        for name in (ask.labels, ask.judges)
+    )
+    seen.append(_preview(table, None, labels))
+    table, choices = prepared(table, choices, labels)
+    seen.append(_preview(table, None, labels))
+    try:
+        roles = guess_roles(table, choices, need_label=ask.need_labels)
+    except InputError:
+        with suppress(InputError):
+            roles = guess_roles(table, choices, need_label=False)
+            seen.append(_read(table, roles, choices, labels))
+        raise
+    seen.append(_preview(table, roles, labels))
+    table, roles = settled(table, roles)
+    seen.append(_read(table, roles, choices, labels))
+    return build_votes(table, roles, choices, judge_table=judges, need_labels=ask.need_labels)
+
+
+def _preview(table: RawTable, roles: Roles | None, labels: RawTable | None) -> Preview:
+    known = {} if roles is None else {role.column: role for role in roles.columns}
+    names = sorted(table.columns, key=lambda n: n in known and known[n].role == "judge")
+    first = table.frame.head(_CELLS)
+    columns = tuple(
+        ColumnPreview(
+            name,
+            known[name].role if name in known else "ignore",
+            known[name].reason if name in known else "not known yet",
+            tuple(str(cell)[:_CELL_LENGTH] for cell in first[name]),
+        )
+        for name in names[:MOST_COLUMNS]
+    )
+    others = () if labels is None else labels.columns[:MOST_COLUMNS]
+    return Preview(columns, len(table.columns), table.n_rows, label_file=others)
+
+
+def _read(table: RawTable, roles: Roles, choices: Choices, labels: RawTable | None) -> Preview:
+    """Return a preview with what is asked about words, grades and the task."""
+    preview = _preview(table, roles, labels)
+    with suppress(InputError):
+        reader = Reader.of(table, roles, choices)
+        task, unsaid = task_of(reader, choices)
+        graded = graded_judges(table, roles, task)[:_MOST_JUDGES]
+        names = {judge.judge for judge in graded}
+        return replace(
+            preview,
+            task=task,
+            sure=unsaid != TASK_NOT_SAID,
+            words=unknown_words(reader, but=names),
+            levels=label_levels(reader),
+            graded=graded,
+        )
+    return preview
+
+
+def packed(answer: Answer) -> bytes:
+    """Return an answer as bytes."""
+    return pack(answer)
+
+
+def unpacked(data: bytes) -> Answer:
+    """Return the answer in bytes; BadAnswer for anything else, or for what is too large."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as parts:
+            if sum(entry.file_size for entry in parts.infolist()) > MAX_ANSWER:
+                raise BadAnswer("too large")
+        return unpack(Answer, data)
+    except (ValueError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        raise BadAnswer(str(error)) from None

@@ -1,0 +1,458 @@
+"""Arrow files and streams (Feather too), Parquet files and data frames -> RawTable.
+
+A column is assembled from the dictionary-encoded parts in which a file is read: each distinct text
+is held once, however many rows share it. All files are read with pyarrow, which executes nothing.
+CSV and Excel files assemble their columns in the same way.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from judgepanel.votes import limits
+from judgepanel.votes.errors import EXPORT_AGAIN, SHOWN_LENGTH, InputError, listed, quote_value
+from judgepanel.votes.names import FEATURE_PREFIX
+from judgepanel.votes.table import (
+    RawTable,
+    check_size,
+    column_names,
+    no_column,
+    too_large_unpacked,
+)
+
+Codes = NDArray[np.signedinteger]
+_FEW = 8
+_COLUMNS_AT_ONCE = 64
+
+
+class ColumnParts:
+    """The parts of one column in order: codes and the texts that they index."""
+
+    __slots__ = ("_codes", "_of", "_words")
+
+    def __init__(self) -> None:
+        self._codes: list[Codes] = []
+        self._of: list[int] = []
+        self._words: list[pa.Array] = []
+
+    def add(self, codes: Codes, words: pa.Array) -> None:
+        """Add a part: ``codes`` (n,) are positions in ``words``, which has no nulls."""
+        if not self._words or not words.equals(self._words[-1]):
+            self._words.append(words)
+        self._codes.append(codes.astype(smallest(len(words)), copy=False))
+        self._of.append(len(self._words) - 1)
+
+    def finish(self, dtypes: dict[tuple[str, ...], pd.CategoricalDtype]) -> pd.Categorical:
+        """Return the column. ``dtypes`` caches dtypes across columns with the same few words."""
+        words = pa.concat_arrays(self._words).dictionary_encode()
+        place = words.indices.to_numpy(zero_copy_only=False).astype(smallest(len(words.dictionary)))
+        start = np.cumsum([0, *map(len, self._words)])
+        of_words = [place[first:end] for first, end in pairwise(start)]
+        parts = [_moved(part, of_words[k]) for k, part in zip(self._of, self._codes, strict=True)]
+        self._codes.clear()
+        self._words.clear()
+        codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return pd.Categorical.from_codes(
+            codes, dtype=_dtype(words.dictionary, dtypes), validate=False
+        )
+
+
+def _moved(codes: Codes, to: Codes) -> Codes:
+    """Return ``to[codes]``, without a look-up of each cell where the codes stay what they are."""
+    same = np.array_equal(to, np.arange(len(to)))
+    return codes.astype(to.dtype, copy=False) if same else to[codes]
+
+
+def smallest(n_words: int) -> np.dtype[np.signedinteger]:
+    """Return the smallest signed integer type that holds -1 and codes of ``n_words`` words."""
+    return np.dtype(np.min_scalar_type(-max(n_words, 1)))
+
+
+def check_cells(words: pa.Array, column: str) -> None:
+    """Refuse texts of more than ``MAX_CELL`` characters."""
+    longest = pc.max(pc.utf8_length(words)).as_py() or 0
+    if longest > limits.MAX_CELL:
+        text = words.filter(pc.equal(pc.utf8_length(words), longest))[0]
+        raise InputError(
+            f"the cell has {longest:,} characters",
+            column=column,
+            value=pc.utf8_slice_codeunits(text, 0, SHOWN_LENGTH + 1).as_py(),
+            allowed=f"at most {limits.MAX_CELL:,}",
+            remedy="shorten it in the file",
+        )
+
+
+def _dtype(
+    words: pa.Array, dtypes: dict[tuple[str, ...], pd.CategoricalDtype]
+) -> pd.CategoricalDtype:
+    few = len(words) <= _FEW
+    texts: Sequence[str] = words.to_pylist() if few else ()
+    dtype = dtypes.get(tuple(texts)) if few else None
+    if dtype is None:
+        dtype = pd.CategoricalDtype(pd.Index(words.to_pandas(), dtype="str"))
+        if few:
+            dtypes[tuple(texts)] = dtype
+    return dtype
+
+
+def frame_of(
+    schema: pa.Schema, n_rows: int, parts_of: Callable[[list[str]], Iterator[Sequence[pa.Array]]]
+) -> pd.DataFrame:
+    """Return categorical columns of a table; ``parts_of`` yields given columns in row batches.
+
+    Raises InputError for a table without rows, too many cells, and nested or binary columns.
+    """
+    names = column_names(schema.names, None)
+    if n_rows == 0:
+        raise InputError(
+            "columns but no rows", allowed="at least one row", remedy="write rows into the file"
+        )
+    check_size(n_rows, len(names))
+    for name, kind in zip(names, schema.types, strict=True):
+        check_kind(kind, name)
+    columns: dict[str, pd.Categorical] = {}
+    dtypes: dict[tuple[str, ...], pd.CategoricalDtype] = {}
+    for start in range(0, len(names), _COLUMNS_AT_ONCE):
+        here = names[start : start + _COLUMNS_AT_ONCE]
+        parts = [ColumnParts() for _ in here]
+        for arrays in parts_of(schema.names[start : start + _COLUMNS_AT_ONCE]):
+            for name, part, values in zip(here, parts, arrays, strict=True):
+                part.add(*texts_of(values, name))
+        columns.update((name, part.finish(dtypes)) for name, part in zip(here, parts, strict=True))
+    return pd.DataFrame(columns, copy=False)
+
+
+def unreadable(title: str, error: Exception) -> InputError:
+    """Return pyarrow's error as an InputError; an InputError is returned unchanged."""
+    if isinstance(error, InputError):
+        return error
+    return InputError(
+        f"not a readable {title} file: {quote_value(error, 160)[1:-1]}", remedy=EXPORT_AGAIN
+    )
+
+
+def check_kind(kind: pa.DataType, name: str) -> None:
+    """Refuse columns of nested or binary values."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    of_bytes = (
+        *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view),
+        pa.types.is_fixed_size_binary,
+    )
+    if pa.types.is_nested(kind) or any(is_kind(kind) for is_kind in of_bytes):
+        raise InputError(
+            "nested or binary values",
+            column=name,
+            value=kind,
+            allowed="columns of text, numbers, true and false",
+            remedy="write its parts as columns of their own, or take the column out",
+        )
+
+
+def texts_of(values: pa.Array, name: str) -> tuple[np.ndarray, pa.Array]:
+    """Return codes (n,) and the distinct texts they index; missing values become the empty text."""
+    if pa.types.is_null(values.type):
+        return np.zeros(len(values), np.int8), pa.array([""])
+    if pa.types.is_string_view(values.type):
+        values = values.cast(pa.string())
+    if not pa.types.is_dictionary(values.type):
+        values = values.dictionary_encode()
+    words = _words(values.dictionary)
+    check_cells(words, name)
+    nul = pc.index(pc.match_substring(words, "\0"), True).as_py()
+    if nul >= 0:
+        raise InputError(
+            "NUL character",
+            column=name,
+            value=words[nul].as_py(),
+            allowed="plain text",
+            remedy="write the column again without it",
+        )
+    codes = values.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
+    words = pa.concat_arrays([words, pa.array([""])])
+    used = np.bincount(codes, minlength=len(words)) > 0
+    if not used.all():
+        codes = (np.cumsum(used) - 1)[codes]
+        words = words.filter(pa.array(used))
+    return codes, words
+
+
+def _words(values: pa.Array) -> pa.Array:
+    """Return the distinct values as texts."""
+    kind = values.type
+    if pa.types.is_floating(kind) and not pa.types.is_float64(kind):
+        # Their own digits: .7 in single precision is .699999988079071 in double precision.
+        numbers = values.to_numpy(zero_copy_only=False)
+        texts = [str(number) for number in numbers]
+        return pa.array(np.where(values.is_null().to_numpy(False), "", texts), pa.string())
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return pa.array([_text(value) for value in values.to_pylist()], pa.string())
+    texts = values.cast(pa.string())
+    texts.validate(full=True)
+    return texts.fill_null("")
+
+
+def _text(value: bool | int | float | None) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+# --- files --------------------------------------------------------------------------------------
+
+_FILE, _STREAM = b"ARROW1", b"\xff\xff\xff\xff"
+_STATE, _SPLITS = "state.json", "dataset_dict.json"
+_ROWS_AT_ONCE = 1 << 18
+
+
+def is_arrow(data: bytes) -> bool:
+    """Whether the bytes start like an Arrow file (Feather version 2) or an Arrow stream."""
+    return data.startswith((_FILE, _STREAM))
+
+
+def read_arrow(data: bytes, name: str) -> RawTable:
+    """Return the text, number, boolean and date columns of an Arrow file, as for Parquet.
+
+    Raises InputError (without the file's name) for bytes that are not Arrow, content that unpacks
+    to too much, and nested or binary columns.
+    """
+    return read_dataset([data], name)
+
+
+def is_dataset(folder: Path) -> bool:
+    """Whether a folder was written by ``save_to_disk`` of Hugging Face's datasets."""
+    return (folder / _STATE).is_file() or (folder / _SPLITS).is_file()
+
+
+def dataset_files(folder: Path) -> list[Path]:
+    """Return the Arrow files of a dataset on disk, in order.
+
+    Raises
+    ------
+    InputError
+        A folder with several splits, or one whose list of files is damaged or points outside it.
+    """
+    if not (folder / _STATE).is_file():
+        splits = _json(folder / _SPLITS).get("splits")
+        known = [str(split) for split in splits] if isinstance(splits, list) else []
+        raise InputError(
+            "the dataset has several splits",
+            file=folder.name,
+            allowed=f"one split: {listed(known, 5)}" if known else "the folder of one split",
+            remedy="name the folder of one of them",
+        )
+    state = _json(folder / _STATE)
+    entries = state.get("_data_files")
+    names = [
+        entry.get("filename") if isinstance(entry, dict) else None
+        for entry in (entries if isinstance(entries, list) else [])
+    ]
+    paths = [folder / name for name in names if isinstance(name, str) and _is_plain(name)]
+    if not paths or len(paths) < len(names) or not all(path.is_file() for path in paths):
+        raise InputError(
+            "the list of data files is damaged, or one of them is not there",
+            file=f"{folder.name}/{_STATE}",
+            remedy="write the dataset again with save_to_disk",
+        )
+    return paths
+
+
+def read_dataset(parts: Sequence[bytes], name: str) -> RawTable:
+    """Return the concatenated rows of several Arrow files with the same columns."""
+    try:
+        readers = [_opened(data) for data in parts]
+        schema = readers[0].schema
+        if not all(reader.schema.equals(schema) for reader in readers):
+            raise InputError(
+                "its files have different columns",
+                allowed="the same columns in all",
+                remedy=EXPORT_AGAIN,
+            )
+
+        batches = list(_batches(readers))
+
+        def parts_of(columns: list[str]) -> Iterator[Sequence[pa.Array]]:
+            places = [schema.names.index(column) for column in columns]
+            for batch in batches:
+                for start in range(0, batch.num_rows, _ROWS_AT_ONCE):
+                    some = batch.slice(start, _ROWS_AT_ONCE)
+                    yield [some.column(place) for place in places]
+
+        frame = frame_of(schema, sum(batch.num_rows for batch in batches), parts_of)
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise unreadable("Arrow", error) from None
+    return RawTable(frame, name, "arrow", first_row=1)
+
+
+def _is_plain(name: str) -> bool:
+    return Path(name).name == name and name not in (".", "..")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes()) if path.stat().st_size <= 1 << 20 else None
+    except (OSError, ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise InputError(
+            "it cannot be read as JSON",
+            file=f"{path.parent.name}/{path.name}",
+            remedy="write the dataset again with save_to_disk",
+        )
+    return content
+
+
+def _opened(data: bytes) -> Any:
+    source = pa.BufferReader(data)
+    return pa.ipc.open_file(source) if data.startswith(_FILE) else pa.ipc.open_stream(source)
+
+
+def _batches(readers: Sequence[Any]) -> Iterator[pa.RecordBatch]:
+    """Yield all batches after checking each: the metadata of a file may be wrong anywhere."""
+    unpacked = 0
+    for reader in readers:
+        count = getattr(reader, "num_record_batches", None)
+        for batch in reader if count is None else map(reader.get_batch, range(count)):
+            batch.validate(full=True)
+            unpacked += batch.get_total_buffer_size()
+            if unpacked > limits.MAX_UNPACKED:
+                raise too_large_unpacked()
+            yield batch
+
+
+def read_parquet(data: bytes, name: str) -> RawTable:
+    """Return columns of text, numbers, booleans and dates; numbers as Python writes them.
+
+    Texts are read with the file's dictionaries: a text that a million rows share is held once.
+
+    Raises InputError (without the file's name) for a file that is not Parquet, and for nested or
+    binary columns.
+    """
+    try:
+        schema = pa.parquet.read_schema(pa.BufferReader(data))
+        texts = [field.name for field in schema if _is_text(field.type)]
+        file = pa.parquet.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
+        groups = (file.metadata.row_group(index) for index in range(file.metadata.num_row_groups))
+        if sum(group.total_byte_size for group in groups) > limits.MAX_UNPACKED:
+            raise too_large_unpacked()
+
+        def parts_of(columns: list[str]) -> Iterator[Sequence[pa.Array]]:
+            for batch in file.iter_batches(_ROWS_AT_ONCE, columns=columns, use_threads=False):
+                yield [batch.column(column) for column in columns]
+
+        frame = frame_of(file.schema_arrow, file.metadata.num_rows, parts_of)
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise unreadable("Parquet", error) from None
+    return RawTable(frame, name, "parquet", first_row=1)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+# --- frames -------------------------------------------------------------------------------------
+
+FRAME = "the frame"
+"""Name for a frame in messages, which has no file name."""
+
+
+def read_frame(frame: pd.DataFrame, *, features: Sequence[str] = (), name: str = FRAME) -> RawTable:
+    """Return a frame as a table of texts; its index is ignored and rows are numbered from 1.
+
+    ``features`` are columns that describe the items; they are renamed with a leading ``feat_`` as
+    in a file.
+
+    Raises
+    ------
+    InputError
+        No rows, a duplicate or unnamed column, a feature that is not a column, nested or binary
+        values.
+    """
+    try:
+        names = column_names([str(column) for column in frame.columns], None)
+        if not len(frame):
+            raise InputError(
+                "columns but no rows", allowed="at least one row", remedy="add rows to the frame"
+            )
+        check_size(len(frame), len(names))
+        renamed = _with_features(names, features)
+        dtypes: dict[tuple[str, ...], pd.CategoricalDtype] = {}
+        columns = {
+            column: _column(frame.iloc[:, position], column, dtypes)
+            for position, column in enumerate(renamed)
+        }
+    except InputError as error:
+        raise error.in_file(name) from None
+    return RawTable(pd.DataFrame(columns, copy=False), name, "frame", first_row=1)
+
+
+def _with_features(names: list[str], features: Sequence[str]) -> list[str]:
+    if isinstance(features, str):
+        features = (features,)
+    for feature in features:
+        if feature not in names:
+            raise no_column(names, str(feature), "name features that are columns of the frame")
+    wanted = {feature for feature in features if not feature.startswith(FEATURE_PREFIX)}
+    return column_names([f"{FEATURE_PREFIX}{n}" if n in wanted else n for n in names], None)
+
+
+def _column(
+    values: pd.Series, column: str, dtypes: dict[tuple[str, ...], pd.CategoricalDtype]
+) -> pd.Categorical:
+    array = _array(values)
+    check_kind(array.type, column)
+    parts = ColumnParts()
+    parts.add(*texts_of(array, column))
+    return parts.finish(dtypes)
+
+
+def _array(values: pd.Series) -> pa.Array:
+    """Return the cells as an Arrow array; a column of mixed types becomes text."""
+    try:
+        array = pa.Array.from_pandas(values)
+        if _is_extension(array.type):
+            array = _texts(values)
+    except (pa.ArrowException, TypeError):
+        array = _texts(values)
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def _is_extension(kind: pa.DataType) -> bool:
+    """Whether values are of a type of pandas' own, such as intervals or periods."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return isinstance(kind, pa.BaseExtensionType)
+
+
+def _texts(values: pd.Series) -> pa.Array:
+    return pa.array([_cell_text(value) for value in values.tolist()], pa.string())
+
+
+def _cell_text(value: Any) -> str | None:
+    if value is None or value is pd.NA or value is pd.NaT or _is_nan(value):
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)

@@ -1,0 +1,606 @@
+"""How a file was read, in sentences: what was found, what 1 means, what was guessed or left out.
+
+If the file has no groups, a column to group items by is offered by its name, or by judges' errors.
+
+Items of one question are not independent. A column named as a question is offered if its values
+repeat; any other feature or text whose values repeat is offered if judges err alike on items that
+share a value. Of several such columns the most significant is offered, after correction for their
+number (the first step of Holm's procedure). In a file with one row per vote such a column says the
+same on all rows of an item.
+
+An item's error is the mean over its votes of wrong minus the judge's share of wrong votes. The sum
+over values of (sum of errors)² / items is compared with what it is when the values are dealt to the
+items at random, which is exact for errors of any distribution and values of any sizes. Draws stop
+once ``_ENOUGH`` of them are as large (Besag & Clifford 1991, doi:10.1093/biomet/78.2.301), so that
+only a column that matters costs all of them. Cost: O(n K) for the errors, then O(n) for each draw,
+n at most 20,000 items.
+
+Values that stand for a measurement (a length, a count) repeat too, and errors may depend on them
+although items are independent. So differences between the values of columns with few of them, and
+a trend over numbers, are taken out of the errors first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from collections.abc import Mapping as Named
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.votes.attributes import first_given
+from judgepanel.votes.cells import is_number
+from judgepanel.votes.checks import below_chance, perfect
+from judgepanel.votes.choices import Choices
+from judgepanel.votes.errors import (
+    CHOICE_CONTROLS,
+    IGNORE,
+    JUDGE_COLUMNS,
+    PAIRWISE,
+    POINTWISE,
+    TURN,
+    InputError,
+    listed,
+    quote_value,
+)
+from judgepanel.votes.layouts import Reader
+from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
+from judgepanel.votes.names import AGGREGATE_NAMES, LABEL_NAMES, is_role_name, plain_name, tokens_of
+from judgepanel.votes.roles import CHOSEN, ColumnRole, Roles
+from judgepanel.votes.table import RawTable
+from judgepanel.votes.words import (
+    ABSTAINED,
+    TIE,
+    TWOS,
+    decimal_of,
+    distinct,
+    form_of,
+    is_good_or_bad,
+    is_missing,
+    plain,
+    side_of,
+)
+
+FEW_LABELS = 20
+READ_AS_POINTWISE = (
+    "Verdicts say whether one response is good, so that items are single responses (pointwise). "
+    f"If they are pairs, say so {PAIRWISE}."
+)
+_ONE_RESPONSE = (
+    "There is one response per item, so that items are single responses (pointwise). If they are "
+    f"pairs, say so {PAIRWISE}."
+)
+TASK_NOT_SAID = (
+    "Items are taken as pairs of responses, which the file does not say; if they are single "
+    f"responses, say so {POINTWISE}."
+)
+_SHOWN = 5
+_MOST_WORDS, _MOST_LEVELS = 40, 100
+_PLAINLY_NONE = ("dates", "long texts", "named as a text", "an index", "the same", "the name of")
+"""Starts of reasons for which nobody would take a column for a judge."""
+_RESPONSES = frozenset(("response", "output", "answer", "completion", "reply"))
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a file was read.
+
+    Attributes
+    ----------
+    sentence : items, judges, labels, the meaning of 1, order, runs and what was left out.
+    one : what a label or a vote of 1 means.
+    guesses : what the file does not say itself, in sentences with the option that says it.
+    """
+
+    sentence: str
+    one: str
+    guesses: tuple[str, ...] = ()
+
+
+def task_of(reader: Reader, choices: Choices) -> tuple[Task, str]:
+    """Return what an item is, and a sentence if the file does not say so; empty if it does."""
+    task = choices.task or reader.table.task
+    if task is not None:
+        return task, ""
+    words = {word for name in reader.named for word in reader.columns[name].given}
+    words -= choices.words.keys()
+    if any(map(is_good_or_bad, words)):
+        return "pointwise", READ_AS_POINTWISE
+    pairs = reader.columns.pair() is not None or reader.roles.order_column is not None
+    if pairs or any(side_of(word) is not None for word in words) or reader.vocabulary.places:
+        return "pairwise", ""
+    responses = [n for n in reader.table.columns if _RESPONSES & set(tokens_of(n))]
+    texts = [n for n in responses if reader.columns[n].kind in ("texts", "words")]
+    texts = [n for n in texts if n not in reader.roles.used]
+    if len(texts) == 1 and texts[0].lower() in _RESPONSES:
+        return "pointwise", _ONE_RESPONSE
+    return ("pairwise", "") if len(texts) == 2 else ("pairwise", TASK_NOT_SAID)
+
+
+def forms_sentence(reader: Reader, graded: Sequence[str]) -> str:
+    """Return how the verdicts of a file are written, by groups of columns with the same form.
+
+    Columns of grades are left out: notes say how they are read.
+    """
+    label = reader.roles.label_column
+    columns = (*([] if label is None else [label]), *reader.roles.verdicts)
+    by_form: dict[str, list[str]] = {}
+    for name in columns:
+        if name not in graded:
+            by_form.setdefault(form_of(reader.columns[name].words), []).append(name)
+    if set(by_form) <= {"0/1"}:
+        return "0/1"
+    return "; ".join(
+        form if len(named) == len(columns) else f"{form} in {listed(named)}"
+        for form, named in by_form.items()
+    )
+
+
+def meaning_of_one(reader: Reader, choices: Choices, task: Task) -> str:
+    """Return what a label of 1 means, in a few words."""
+    label = reader.roles.label_column
+    if label is not None and choices.label_threshold is not None:
+        return f"{label} above {choices.label_threshold:g}"
+    words = [word for name in reader.named[::-1] for word in reader.columns[name].given]
+    good = next((w for w in words if is_good_or_bad(w) and reader.vocabulary.meaning(w) == 1), None)
+    if good is not None:
+        return good
+    chosen = next((word for word, code in choices.words.items() if code == 1), None)
+    if chosen is not None:
+        return quote_value(chosen)
+    if task == "pointwise":
+        return "good"
+    first = [n for n in reader.table.columns if side_of(n) == 1 and n not in reader.roles.used]
+    return f"{first[0] if first else 'the first response'} is better"
+
+
+def reading_of(reader: Reader, votes: VoteMatrix, one: str, guesses: Sequence[str]) -> Reading:
+    """Return how a file was read."""
+    roles, table = reader.roles, reader.table
+    per = "item" if roles.layout == "wide" else "vote"
+    n_labels = int(votes.labelled.sum())
+    parts = [
+        f"I read {votes.n_items:,} items and {_judges(votes.judges, '', '').strip()} from one row "
+        f"per {per}",
+    ]
+    if roles.label_column is None:
+        parts.append("without labels")
+    else:
+        of = "all of them" if n_labels == votes.n_items else f"{n_labels:,} of them"
+        source = table.labels
+        where = quote_value(roles.label_column if source is None else source.column)
+        where += "" if source is None else f" of {quote_value(source.file)}"
+        parts.append(f"labels from {where} on {of}")
+    parts.append(f"1 means {one}")
+    if roles.order_column is not None:
+        parts.append(f"the order shown from {quote_value(roles.order_column)}")
+    if roles.run_column is not None:
+        parts.append(f"runs from {quote_value(roles.run_column)}")
+    out = [role for role in doubtful(roles) if not role.reason.startswith(_PLAINLY_NONE)]
+    if out:
+        named = ", ".join(f"{quote_value(r.column)} ({r.reason})" for r in out[:3])
+        more = f" and {len(out) - 3} more" if len(out) > 3 else ""
+        parts.append(f"left out as no judges: {named}{more}")
+    named_by = [
+        f"{quote_value(role.column)} is guessed to be the {role.role}; say otherwise "
+        f"{_CONTROL_OF.get(role.role, CHOICE_CONTROLS['ignore'])}."
+        for role in roles.columns
+        if role.role in _CONTROL_OF and role.reason != CHOSEN and not _is_usual(role)
+    ]
+    named_by += [f"{quote_value(role.column)} is left out ({role.reason})." for role in out]
+    return Reading(f"{'; '.join(parts)}.", one, (*guesses, *named_by))
+
+
+_CONTROL_OF = {
+    "id": CHOICE_CONTROLS["id_column"],
+    "label": CHOICE_CONTROLS["label_column"],
+    "judge name": CHOICE_CONTROLS["judge_column"],
+    "verdict": CHOICE_CONTROLS["verdict_column"],
+    "order": CHOICE_CONTROLS["order_column"],
+    "run": CHOICE_CONTROLS["run_column"],
+}
+
+
+def _is_usual(role: ColumnRole) -> bool:
+    """Whether a column has a name that says its role by itself."""
+    if role.role == "label":
+        return role.column.lower() in LABEL_NAMES or role.reason == "read from the other file"
+    return role.reason.startswith("read as the")
+
+
+def doubtful(roles: Roles) -> list[ColumnRole]:
+    """Return columns of a wide file that might have been judges and are left out for a reason."""
+    unused = [role for role in roles.columns if role.role in ("ignore", "text")]
+    return [
+        role
+        for role in unused
+        if roles.layout == "wide"
+        and role.reason != CHOSEN
+        and not role.reason.startswith(("no other role", "named as in a file", "not a judge that"))
+    ]
+
+
+# --- what is odd -----------------------------------------------------------------------------
+
+
+def vote_warnings(votes: VoteMatrix) -> list[str]:
+    """Warnings about judges and items: a single judge, no votes, a single verdict."""
+    warnings = []
+    if votes.n_judges == 1:
+        warnings.append(
+            f"There is only one judge, {quote_value(votes.judges[0])}, so no panel to choose."
+        )
+    ones = (votes.votes == 1).sum(axis=0)
+    counts = (votes.votes != MISSING).sum(axis=0)
+    silent = [votes.judges[j] for j in np.flatnonzero(counts == 0)]
+    if silent:
+        warnings.append(f"{_judges(silent, 'has', 'have')} no votes: {listed(silent)}.")
+    same = (counts >= 2) & ((ones == 0) | (ones == counts))
+    constant = [votes.judges[j] for j in np.flatnonzero(same)]
+    if constant:
+        who = _judges(
+            constant, "gives the same verdict in all its", "give one verdict in all their"
+        )
+        warnings.append(f"{who} votes: {listed(constant)}.")
+    unseen = np.flatnonzero(votes.n_votes == 0)
+    if len(unseen):
+        first = quote_value(votes.item_ids[int(unseen[0])])
+        many = f"{len(unseen)} items have" if len(unseen) > 1 else "1 item has"
+        warnings.append(f"{many} no vote; the first is {first}.")
+    return warnings
+
+
+def label_warnings(votes: VoteMatrix) -> list[str]:
+    """A warning if few items have a label; labels of one class are P0's (:mod:`votes.checks`)."""
+    n_labels = int(votes.labelled.sum())
+    if n_labels >= FEW_LABELS:
+        return []
+    return [f"Only {n_labels} items have a label; fewer than {FEW_LABELS} say very little."]
+
+
+def _judges(names: Sequence[str], singular: str, many: str) -> str:
+    return f"1 judge {singular}" if len(names) == 1 else f"{len(names)} judges {many}"
+
+
+def reversal(votes: VoteMatrix) -> str:
+    """Return a sentence if most judges are below chance, so that votes may be reversed."""
+    voting = (votes.votes[votes.labelled] != MISSING).any(axis=0)
+    below = below_chance(votes.votes, votes.labels)
+    if not voting.any() or 2 * below.sum() <= voting.sum():
+        return ""
+    return (
+        f"{int(below.sum())} of {int(voting.sum())} judges are right on clearly less than half of "
+        f"the labelled items: votes or labels may be reversed. Turn the votes {TURN}."
+    )
+
+
+def refuse_reversed_scale(table: RawTable, votes: VoteMatrix) -> InputError | None:
+    """Return the refusal of differences whose direction was guessed, and seems to be the other."""
+    if not reversal(votes):
+        return None
+    return InputError(
+        "higher scores seem to speak for the second response: most judges are right on clearly "
+        "less than half of the labelled items",
+        file=table.name,
+        allowed="scores that are higher where the first response is better",
+        remedy=f"turn the votes {TURN}; or, if they are meant so, cut them at 0 "
+        f"{CHOICE_CONTROLS['thresholds']}",
+    )
+
+
+def right_everywhere(votes: VoteMatrix) -> list[str]:
+    """Return judges that are right, or wrong, on every labelled item (see ``leaks.perfect``)."""
+    return [votes.judges[j] for j in np.flatnonzero(perfect(votes.votes, votes.labels))]
+
+
+def column_warnings(reader: Reader, graded: Sequence[str]) -> list[str]:
+    """Return sentences on ties, words without a verdict, and columns with odd names.
+
+    Columns of grades are ``graded``: codes for missing grades are no such words.
+    """
+    roles, warnings = reader.roles, []
+    if roles.label_column is not None:
+        ties = int((reader.meanings(roles.label_column, halves=False) == TIE).sum())
+        if ties:
+            many = "labels are ties and count" if ties > 1 else "label is a tie and counts"
+            warnings.append(f"{ties} {many} as no label.")
+    # A second label or group column read as a judge would be a judge that knows the answer.
+    odd = [column for column in roles.judge_columns if is_role_name(column)]
+    if odd:
+        warnings.append(f"Read as judges in spite of their names: {listed(odd)}.")
+    voted = [name for name in reader.named if name not in graded]
+    unsure = sum(int((reader.meanings(name) == ABSTAINED).sum()) for name in voted)
+    if unsure:
+        many = "cells say" if unsure > 1 else "cell says"
+        warnings.append(
+            f"{unsure} {many} that there is no verdict (unsure, -, ...) and count as missing."
+        )
+    return warnings
+
+
+def unknown_words(reader: Reader, *, but: Collection[str] = ()) -> tuple[tuple[str, int], ...]:
+    """Return labels and verdicts of unknown meaning with their cells, the most frequent first.
+
+    Numbers are none of them, nor columns of the judges ``but`` that give grades.
+    """
+    counts: Counter[str] = Counter()
+    models = reader.columns.models()
+    for name in dict.fromkeys(reader.named):
+        column = reader.columns[name]
+        if name in but or (column.is_numeric and reader.roles.layout != "long"):
+            continue
+        cells = np.bincount(column.codes, minlength=len(column.words))
+        for word, n in zip(column.words, cells.tolist(), strict=True):
+            known = reader.vocabulary.knows(word) or word.strip() in models or plain(word) in TWOS
+            if n and not known and not is_number(plain(word)):
+                counts[word.strip()] += n
+    given = [(word, 0) for word in reader.vocabulary.given if word not in counts]
+    return tuple([*counts.most_common(_MOST_WORDS), *given][:_MOST_WORDS])
+
+
+def label_levels(reader: Reader) -> tuple[tuple[float, int], ...]:
+    """Return the values of labels on a scale with their counts; () if they are on none."""
+    name = reader.roles.label_column
+    if name is None or not reader.columns[name].is_scores:
+        return ()
+    column = reader.columns[name]
+    levels, counts = np.unique(column.numbers[column.codes], return_counts=True)
+    known = ~np.isnan(levels)
+    if np.isin(levels[known], (-1.0, 0.0, 1.0, 2.0)).all():
+        return ()
+    pairs = zip(levels[known].tolist(), counts[known].tolist(), strict=True)
+    return tuple(pairs) if known.sum() <= _MOST_LEVELS else ()
+
+
+def role_warnings(roles: Roles) -> list[str]:
+    """Return sentences on columns left out or read as features."""
+    unused = [role for role in roles.columns if role.role in ("ignore", "text", "beside")]
+    unused = [role for role in unused if role.reason != CHOSEN]
+    out = doubtful(roles)
+    doubted = {role.column for role in out}
+    plain = [role.column for role in unused if role.column not in doubted]
+    warnings = []
+    if plain:
+        warnings.append(f"Columns that are not used: {listed(plain)}.")
+    if out:
+        named = ", ".join(f"{quote_value(role.column)} ({role.reason})" for role in out[:_SHOWN])
+        more = f" and {len(out) - _SHOWN} more" if len(out) > _SHOWN else ""
+        warnings.append(
+            f"Not read as judges: {named}{more}. If one of them is a judge, name all judges "
+            f"{JUDGE_COLUMNS}."
+        )
+    features = [
+        role.column
+        for role in roles.columns
+        if role.role == "feature" and role.reason.startswith("named as something")
+    ]
+    if features:
+        warnings.append(
+            f"Read as item features by their names: {listed(features)}. Leave one out {IGNORE}."
+        )
+    return warnings
+
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+FEWEST_SHARED = 20
+"""Values that several items must share before their errors are compared."""
+DRAWS = 1_999
+_ENOUGH = 20
+_DEGREE = 3
+_MOST_ITEMS = 20_000
+LEVEL = 0.02
+"""Chance that a column is offered by the errors if the errors depend on none."""
+_NAMES = frozenset(
+    ("query", "queryid", "prompt", "promptid", "question", "questionid", "instruction")
+)
+_MOST_STRATA = 30
+_HARDLY = 1.05
+_REMEDY = f"that column {CHOICE_CONTROLS['group_column']}."
+
+
+def group_hint(
+    table: RawTable, roles: Roles, votes: VoteMatrix, items: NDArray[np.intp] | None
+) -> list[str]:
+    """Return a column to group items by and a sentence that offers it; ``[""]`` if there is none.
+
+    ``items`` (n_rows,) are the items of the rows of a long file, None for a wide one.
+    """
+    if roles.group_column is not None:
+        return [""]
+    exclusions = {*roles.used} - {*roles.feature_columns}
+    for column in table.columns:
+        if (
+            column in exclusions
+            or plain_name(column.strip().lower().removeprefix("feat_")) not in _NAMES
+        ):
+            continue
+        cells = _cells_of_items(table, column, items, votes.n_items)
+        repeats = None if cells is None else repeats_across_items(cells)
+        if cells is not None and repeats is not None:
+            return [
+                column,
+                f"{repeats[1]} items share {repeats[0]} values of {quote_value(column)}: intervals "
+                "are too narrow unless such items stay together"
+                f"{_wider(times_as_wide(votes, _values(cells)))}. Name {_REMEDY}",
+            ]
+    described = {
+        column: _cells_of_items(table, column, items, votes.n_items)
+        for column in _descriptions(roles, items)
+    }
+    return _by_errors({name: own for name, own in described.items() if own is not None}, votes)
+
+
+def _descriptions(roles: Roles, items: NDArray[np.intp] | None) -> list[str]:
+    """Return the columns that may describe items.
+
+    In a long file they have no role of their own. A column that is not used describes items if it
+    is the same on all rows of an item, which has to show: most items must have several rows.
+    """
+    columns = [role.column for role in roles.columns if role.role in ("feature", "text")]
+    if items is None or 2 * (np.bincount(items) > 1).sum() < items.max() + 1:
+        return columns
+    unused = [role.column for role in roles.columns if role.role == "ignore"]
+    chosen = {role.column for role in roles.columns if role.reason == CHOSEN}
+    plain = {column: column.strip().lower() for column in unused if column not in chosen}
+    return columns + [column for column, name in plain.items() if name not in AGGREGATE_NAMES]
+
+
+def _cells_of_items(
+    table: RawTable, column: str, items: NDArray[np.intp] | None, n_items: int
+) -> pd.Series | None:
+    """Return the cell of each item in a column; None if the rows of an item differ."""
+    cells = table.frame[column]
+    if items is None:
+        return cells
+    codes, words = distinct(cells)
+    given = np.array([word.strip() != "" for word in words], dtype=bool)[codes]
+    rows, differing = first_given(codes, given, items, n_items)
+    if len(differing):
+        return None
+    return cells.iloc[rows].cat.remove_unused_categories().reset_index(drop=True)
+
+
+def _by_errors(described: Named[str, pd.Series], votes: VoteMatrix) -> list[str]:
+    """Offer the column whose values explain the judges' errors best, if any does."""
+    repeating, strata = {}, []
+    for column, cells in described.items():
+        if repeats_across_items(cells) is not None:
+            repeating[column] = cells
+        elif len(distinct(cells)[1]) <= _MOST_STRATA:
+            strata.append(_values(cells))
+    numbers = {column: _numbers(cells) for column, cells in repeating.items()}
+    # Fractions are measurements; what they have in common is no origin.
+    tested = [c for c, own in numbers.items() if own is None or not np.any(own % 1.0 > 0.0)]
+    if not tested:
+        return [""]
+    errors = item_errors(votes, strata)
+    p = [alike_p(errors, _values(repeating[c]), numbers[c]) for c in tested]
+    if min(p) * len(tested) > LEVEL:
+        return [""]
+    column = tested[int(np.argmin(p))]
+    times = times_as_wide(votes, _values(repeating[column]))
+    if times < _HARDLY:
+        return [""]
+    return [
+        column,
+        f"Judges err alike on items that share a value of {quote_value(column)}: if such items "
+        f"have one origin, intervals are too narrow unless they stay together{_wider(times)}. In "
+        f"that case name {_REMEDY}",
+    ]
+
+
+def _wider(times: float) -> str:
+    """Say how much wider intervals are with groups, if it is noticeable."""
+    if times < _HARDLY:
+        return ""
+    return f" (by the errors of the judges they should be about {times:.1f} times as wide)"
+
+
+def _values(cells: pd.Series) -> Codes:
+    """Return codes (n_items,) of the values in a column, -1 if missing."""
+    codes, words = distinct(cells)
+    missing = np.array([is_missing(word.strip()) for word in words], dtype=bool)
+    return np.where(missing[codes], -1, codes).astype(np.intp)
+
+
+def _numbers(cells: pd.Series) -> Floats | None:
+    """Return the numbers in a column (n_items,), NaN if missing; None if a cell is no number."""
+    codes, words = distinct(cells)
+    texts = ["nan" if is_missing(word) else decimal_of(word.strip()) for word in words]
+    if not all(text == "nan" or is_number(text) for text in texts):
+        return None
+    return np.array([float(text) for text in texts])[codes]
+
+
+def item_errors(votes: VoteMatrix, strata: Sequence[Codes] = ()) -> Floats:
+    """Return the error of each item (n_items,); NaN without a label or votes.
+
+    The mean error of each value of ``strata``, codes (n_items,) with -1 for missing, is taken out.
+    """
+    wrong, given = _errors(votes)
+    counts = given.sum(axis=1)
+    errors = np.where(counts > 0, wrong.sum(axis=1) / np.maximum(counts, 1), np.nan)
+    for values in strata:
+        used = (values >= 0) & ~np.isnan(errors)
+        sizes = np.bincount(values[used])
+        means = np.bincount(values[used], weights=errors[used]) / np.maximum(sizes, 1)
+        errors[used] -= means[values[used]]
+    return errors
+
+
+def alike_p(errors: Floats, values: Codes, numbers: Floats | None = None) -> float:
+    """Return p of errors (n_items,) as alike within ``values`` (n_items,) as they are.
+
+    ``values`` are codes, -1 if missing; ``numbers`` (n_items,) are what they stand for if they are
+    numbers. 1 if fewer than ``FEWEST_SHARED`` values, or less than half of the items, are shared.
+    """
+    used = np.flatnonzero((values >= 0) & ~np.isnan(errors))[:_MOST_ITEMS]
+    _, codes, sizes = np.unique(values[used], return_inverse=True, return_counts=True)
+    shared = sizes > 1
+    if shared.sum() < FEWEST_SHARED or 2 * sizes[shared].sum() < len(codes):
+        return 1.0
+    centred = errors[used] - errors[used].mean()
+    if numbers is not None:
+        centred = _without_trend(centred, numbers[used])
+
+    def between(dealt: Codes) -> float:
+        return float((np.bincount(dealt, weights=centred) ** 2 / sizes).sum())
+
+    # Rounding must not tell a draw from the values themselves.
+    observed = between(codes) - 1e-9 * float((centred**2).sum())
+    rng = np.random.default_rng(0)
+    as_large = 0
+    for draw in range(1, DRAWS + 1):
+        as_large += between(rng.permutation(codes)) >= observed
+        if as_large == _ENOUGH:
+            return as_large / draw
+    return (as_large + 1) / (DRAWS + 1)
+
+
+def times_as_wide(votes: VoteMatrix, values: Codes) -> float:
+    """Return how many times as wide intervals of accuracies are with ``values`` as groups.
+
+    The root of the design effect of all judges' errors; an item without a value is alone.
+    """
+    errors, _ = _errors(votes)
+    alone = float((errors**2).sum())
+    if alone == 0.0:
+        return 1.0
+    own = values.max(initial=-1) + 1 + np.arange(len(values))
+    _, groups = np.unique(np.where(values >= 0, values, own), return_inverse=True)
+    sums = np.zeros((int(groups.max()) + 1, votes.n_judges))
+    np.add.at(sums, groups, errors)
+    return float(np.sqrt((sums**2).sum() / alone))
+
+
+def _errors(votes: VoteMatrix) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return wrong less the judge's share of wrong votes, 0 without a vote, and where votes are."""
+    given = (votes.votes != MISSING) & votes.labelled[:, None]
+    wrong = (votes.votes != votes.labels[:, None]) & given
+    rates = wrong.sum(axis=0) / np.maximum(given.sum(axis=0), 1)
+    return np.where(given, wrong - rates, 0.0), given
+
+
+def _without_trend(errors: Floats, numbers: Floats) -> Floats:
+    """Return errors less a cubic in the ranks of the numbers."""
+    _, ranks = np.unique(numbers, return_inverse=True)
+    place = 2.0 * ranks / max(int(ranks.max()), 1) - 1.0
+    basis = np.polynomial.legendre.legvander(place, _DEGREE)
+    return np.asarray(errors - basis @ np.linalg.lstsq(basis, errors, rcond=None)[0])
+
+
+def repeats_across_items(values: pd.Series) -> tuple[int, int] | None:
+    """Return the numbers of distinct values and rows if a column's values recur, but not often."""
+    codes, _ = distinct(values)
+    counts = np.bincount(codes[codes >= 0])
+    counts = counts[counts > 0]
+    n_values, n_rows = len(counts), int(counts.sum())
+    often = n_values * 10 < n_rows and n_values < FEWEST_SHARED
+    if n_values < 2 or n_values == n_rows or often:
+        return None
+    return n_values, n_rows

@@ -1,0 +1,800 @@
+"""JSON and JSON Lines -> a flat table of records.
+
+A record is an object; objects inside it become columns, named by their last key, or by the whole
+path where several keys of a record end alike. A list inside a record becomes rows that keep the
+rest of the record: lists of one length go together, the elements of a list without names are
+numbered. Of several lists the one with verdicts is read; others are left out, with a note. In a
+document the records are a list of objects, wherever it is, or an object of records by key.
+
+Two passes: the first sees which paths there are and what they hold (``Shape``), the second writes
+rows. Size and depth are checked before anything is decoded: an empty list takes two bytes in a file
+and over sixty in memory.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.votes import limits
+from judgepanel.votes.cells import is_number
+from judgepanel.votes.delimited import check_text
+from judgepanel.votes.errors import (
+    CORRECT_LINE,
+    EXPORT_AGAIN,
+    RECORDS,
+    InputError,
+    first_repeated,
+    listed,
+    quote_value,
+)
+from judgepanel.votes.names import JUDGE_WORDS, LABEL_WORDS, VERDICT_WORDS, tokens_of
+from judgepanel.votes.table import (
+    RawTable,
+    check_columns,
+    check_length,
+    check_size,
+    column_names,
+    text_column,
+    too_large_unpacked,
+)
+from judgepanel.votes.words import is_missing, is_verdict
+
+# Possessive quantifiers never backtrack, so matching takes linear time.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_ALL_BUT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
+_BLOCK = 1 << 24
+_BOM = b"\xef\xbb\xbf"
+_ALLOWED = 'a list of objects, such as [{"item_id": "q1", "label": 1, "judge-a": 1}]'
+_ALLOWED_VALUES = "text, numbers, true, false, null"
+NESTED = "a nested value"
+RECORD = "record"
+"""The column with the number of the record, where a list in it makes several rows."""
+KEY = "key"
+"""The column with the keys of an object of records."""
+EACH = "[]"
+_MOST_WORDS, _LONG_WORD, _FEW = 40, 40, 12
+_LOOKED_AT = 400
+_FEWEST_KEYED, _SHARED, _FEW_RECORDS = 3, 0.5, 0.05
+"""Objects of records by key, the share of cells that they have, and of records of a small list."""
+_LISTED = 8
+Path = tuple[str, ...]
+"""The keys that lead to a value; ``EACH`` stands for the elements of a list."""
+
+
+# --- decoding --------------------------------------------------------------------------------
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The key-value pairs of an object, in order; a JSON array is a plain list."""
+
+
+# Numbers keep their original text: 0.30 is shown as 0.30, and no digit is lost.
+_FLAT = json.JSONDecoder(
+    object_pairs_hook=_Pairs, parse_float=str, parse_int=str, parse_constant=str
+)
+
+
+def check_json(data: bytes) -> None:
+    """Refuse JSON with more than ``MAX_VALUES`` values or nested deeper than ``MAX_DEPTH``."""
+    opening = data.count(b"[") + data.count(b"{")
+    if opening <= limits.MAX_DEPTH and opening + data.count(b",") < limits.MAX_VALUES:
+        return
+    bare = _STRING.sub(b"", data)
+    opening = bare.count(b"[") + bare.count(b"{")
+    if opening > limits.MAX_DEPTH and _depth(bare) > limits.MAX_DEPTH:
+        raise InputError(
+            "JSON is nested too deeply",
+            allowed=f"at most {limits.MAX_DEPTH} levels",
+            remedy="write each nested value as a column of its own",
+        )
+    if opening + bare.count(b",") >= limits.MAX_VALUES:
+        raise InputError(
+            "one JSON document has too many values",
+            allowed=f"at most {limits.MAX_VALUES:,}",
+            remedy="split it",
+        )
+
+
+def _depth(bare: bytes) -> int:
+    brackets = bare.translate(None, _ALL_BUT_BRACKETS)
+    depth = deepest = 0
+    for start in range(0, len(brackets), _BLOCK):
+        codes = np.frombuffer(brackets, np.uint8, min(_BLOCK, len(brackets) - start), start)
+        levels = depth + np.cumsum(np.where((codes == ord("[")) | (codes == ord("{")), 1, -1))
+        depth, deepest = int(levels[-1]), max(deepest, int(levels.max()))
+    return deepest
+
+
+def decoded(data: bytes) -> Any:
+    """Return the value of a JSON text, its numbers as numbers.
+
+    Raises InputError (without file and row) for text that is not JSON or exceeds the limits.
+    """
+    check_json(data)
+    try:
+        return json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise InputError("is not JSON", remedy=EXPORT_AGAIN) from None
+
+
+def _decoded(data: bytes) -> Any:
+    """Return the value of a JSON text with every number as it is written; keys are given once."""
+    check_json(data)
+    try:
+        return json.loads(
+            data.removeprefix(_BOM),
+            object_pairs_hook=_object,
+            parse_float=str,
+            parse_int=str,
+            parse_constant=str,
+        )
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError("not readable as JSON", allowed=_ALLOWED, remedy=EXPORT_AGAIN) from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        raise InputError(
+            "this key is given twice in an object",
+            column=first_repeated([name for name, _ in pairs]),
+            allowed="every key once",
+            remedy="rename or remove one of the two",
+        )
+    return result
+
+
+def is_document(data: bytes, extension: str) -> bool:
+    """Whether the text is a JSON list, or an object over several lines or with records in it."""
+    text = data.removeprefix(_BOM).strip()
+    if text.startswith(b"["):
+        return True
+    if extension in ("jsonl", "ndjson") or not text.startswith(b"{"):
+        return False
+    first, end, _ = text.partition(b"\n")
+    if end:
+        return not first.rstrip().endswith(b"}")
+    try:
+        value = _decoded(text)
+    except InputError:
+        return False
+    return isinstance(value, dict) and any(isinstance(v, list | dict) for v in value.values())
+
+
+# --- what is where ---------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Stat:
+    """What stands at one path of the records: words up to a number, and lengths of lists.
+
+    ``kinds`` are value, list and object, each with the number of the first record that has it.
+    """
+
+    kinds: dict[str, int] = field(default_factory=dict)
+    words: set[str] = field(default_factory=set)
+    many: bool = False
+    long: bool = False
+    numbers: bool = True
+    lengths: array[int] = field(default_factory=lambda: array("i"))
+
+    def add(self, value: Any) -> None:
+        """Count a scalar."""
+        if value is None:
+            return
+        text = _text(value)
+        if is_missing(text):
+            return
+        self.numbers = self.numbers and is_number(text.strip())
+        self.long |= len(text) > _LONG_WORD
+        if not self.many:
+            self.words.add(text[: _LONG_WORD + 1])
+            self.many = len(self.words) > _MOST_WORDS
+
+    def says_verdicts(self, names: Sequence[str]) -> bool:
+        """Whether the values may be verdicts; ``names`` are the last keys of the path."""
+        if self.long or len(self.words) < 2:
+            return False
+        if not self.many and all(map(is_verdict, self.words)):
+            return True
+        named = not VERDICT_WORDS.isdisjoint(chain.from_iterable(map(tokens_of, names)))
+        return named and (self.numbers or (not self.many and len(self.words) <= _FEW))
+
+
+class Shape:
+    """The paths of records, and what they hold."""
+
+    def __init__(self, records: Iterable[tuple[int, Any]] = ()) -> None:
+        self.stats: dict[Path, _Stat] = {}
+        self.shared: set[str] = set()
+        for number, record in records:
+            self.add(record, number)
+
+    def add(self, record: Any, number: int) -> None:
+        """Add the record of this number; ``shared`` are last keys of several values of a record."""
+        paths: set[Path] = set()
+        self._observe(record, number, (), paths)
+        ends = Counter(path[-1] for path in {_bare(path) for path in paths})
+        self.shared |= {end for end, n in ends.items() if n > 1}
+
+    def _observe(self, value: Any, number: int, path: Path, paths: set[Path]) -> None:
+        if isinstance(value, Mapping):
+            if path:
+                self._at(path, "object", number)
+            for key, inner in value.items():
+                self._observe(inner, number, (*path, key), paths)
+        elif isinstance(value, list):
+            self._at(path, "list", number).lengths.append(len(value))
+            for inner in value:
+                self._observe(inner, number, (*path, EACH), paths)
+        elif path:
+            paths.add(path)
+            self._at(path, "null" if value is None else "value", number).add(value)
+
+    def _at(self, path: Path, kind: str, number: int) -> _Stat:
+        stat = self.stats.get(path)
+        if stat is None:
+            check_columns(len(self.stats) + 1 - limits.MAX_DEPTH, number)
+            stat = self.stats[path] = _Stat()
+        stat.kinds.setdefault(kind, number)
+        return stat
+
+    def lists(self) -> list[Path]:
+        """Return the paths of lists, in order of appearance."""
+        return [path for path, stat in self.stats.items() if "list" in stat.kinds]
+
+    def says_verdicts(self, path: Path) -> bool:
+        """Whether a list, or the records themselves (``()``), hold verdicts of their own."""
+        start = (*path, EACH) if path else ()
+        return any(
+            stat.says_verdicts([key for key in (path[-1:] + at[len(start) :]) if key != EACH])
+            for at, stat in self.stats.items()
+            if at[: len(start)] == start and EACH not in at[len(start) :]
+        )
+
+    def partners(self, path: Path) -> list[Path]:
+        """Return the lists that go together with one: beside it, and always of its length."""
+        lengths = self.stats[path].lengths
+        return [
+            other
+            for other in self.lists()
+            if other[:-1] == path[:-1] and self.stats[other].lengths == lengths
+        ]
+
+
+def _chosen(shape: Shape, wanted: Path | None) -> list[Path]:
+    """Return the lists of a record to make rows of, those that go together; [] if there is none.
+
+    Raises InputError if several may be meant.
+    """
+    lists = shape.lists()
+    if wanted is not None:
+        here = [path for path in lists if _bare(path) == wanted]
+        if not here:
+            raise _no_list(".".join(wanted), {_joined(path): None for path in lists})
+        return shape.partners(here[0])
+    able = [path for path in lists if shape.says_verdicts(path)]
+    groups: list[list[Path]] = []
+    for path in able:
+        if not any(path in group for group in groups):
+            groups.append(shape.partners(path))
+    if len(groups) > 1:
+        named = [group for group in groups if any(_names_judges(shape, path) for path in group)]
+        groups = named if len(named) == 1 else groups
+    if len(groups) > 1 and not shape.says_verdicts(()):
+        raise InputError(
+            "several lists in a record may hold the votes: "
+            + listed([_joined(group[0]) for group in groups], _LISTED),
+            allowed="one list of votes in a record",
+            remedy=f"name it {RECORDS}",
+            choices=tuple(_joined(group[0]) for group in groups),
+        )
+    if groups:
+        return groups[0] if len(groups) == 1 else []
+    # Records of nothing but one list of objects: whatever they hold.
+    objects = [p for p in lists if (*p, EACH) in shape.stats and EACH not in p]
+    objects = [p for p in objects if "object" in shape.stats[(*p, EACH)].kinds]
+    return objects if len(objects) == 1 and not shape.says_verdicts(()) else []
+
+
+def _names_judges(shape: Shape, path: Path) -> bool:
+    start = (*path, EACH)
+    return any(
+        at[: len(start)] == start and not JUDGE_WORDS.isdisjoint(tokens_of(at[-1]))
+        for at in shape.stats
+    )
+
+
+def _bare(path: Path) -> Path:
+    return tuple(key for key in path if key != EACH)
+
+
+def _joined(path: Path) -> str:
+    return ".".join(_bare(path))
+
+
+# --- rows ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How a record becomes rows: the lists that make them, and the name of every column."""
+
+    lists: tuple[Path, ...]
+    names: Mapping[Path, str]
+    left_out: tuple[str, ...]
+    numbered: str | None
+
+    @classmethod
+    def of(cls, shape: Shape, wanted: Path | None = None) -> _Plan:
+        lists = _chosen(shape, wanted)
+        inside = {p for path in lists for p in (path, *_outer(path))}
+        dropped = [path for path in shape.lists() if path not in inside]
+        _refuse_mixed(shape, inside)
+        used = [
+            path
+            for path, stat in shape.stats.items()
+            if {"value", "null"} & stat.kinds.keys() and not _inside(path, dropped)
+        ]
+        bare = {path: _bare(path) for path in used}
+        names = {
+            path: ".".join(keys) if keys[-1] in shape.shared else keys[-1]
+            for path, keys in bare.items()
+        }
+        tops = [p for p in dropped if not _inside(p, set(dropped) - {p})]
+        if tops and not used:
+            raise InputError(
+                f"records of lists, none of them with verdicts: {listed([*map(_joined, tops)])}",
+                allowed="one list of votes in a record",
+                remedy=f"name it {RECORDS}",
+                choices=tuple(map(_joined, tops)),
+            )
+        numbered = None
+        if lists and not any(_names_judges(shape, path) for path in lists):
+            numbered = f"{_bare(lists[0])[-1]} number"
+        return cls(tuple(lists), names, tuple(map(_joined, tops)), numbered)
+
+    def rows(self, record: Mapping[str, Any], number: int) -> Iterator[dict[str, Any]]:
+        """Yield the rows of the record of this number."""
+        try:
+            shared = self._row(record)
+            if not self.lists:
+                yield shared
+                return
+            for position, inner in self._elements(record, (), 0):
+                row = {RECORD: str(number), **shared, **inner}
+                if self.numbered is not None:
+                    row[self.numbered] = f"{_bare(self.lists[0])[-1]} {position}"
+                yield row
+        except _TwoKeys as error:
+            raise InputError(
+                f"two keys of record {number} lead to the same column",
+                column=str(error),
+                allowed="every column once",
+                remedy="rename or remove one of the two keys",
+            ) from None
+
+    def _row(self, value: Any, path: Path = ()) -> dict[str, Any]:
+        row: dict[str, Any] = {}
+        for at, leaf in _leaves(value, path):
+            name = self.names.get(at)
+            if name is not None:
+                if name in row:
+                    raise _TwoKeys(name)
+                row[name] = leaf
+        return row
+
+    def _elements(self, value: Any, path: Path, level: int) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the number of each element of the lists, and its columns with those around it."""
+        steps = [k for k, key in enumerate(self.lists[0]) if key == EACH]
+        ends = [*steps, len(self.lists[0])]
+        stop = self.lists[0][: ends[level]]
+        if level < len(steps):
+            for inner in _at(value, stop[len(path) :]) or ():
+                below = (*stop, EACH)
+                row = self._row(inner, below)
+                for position, more in self._elements(inner, below, level + 1):
+                    yield position, {**row, **more}
+            return
+        columns = [_at(value, own[len(path) :]) or () for own in self.lists]
+        for position, elements in enumerate(zip(*columns, strict=False), start=1):
+            row = {}
+            for own, element in zip(self.lists, elements, strict=True):
+                row |= self._row(element, (*own, EACH))
+            yield position, row
+
+
+def _inside(path: Path, lists: Iterable[Path]) -> bool:
+    return any(path[: len(one)] == one for one in lists)
+
+
+def _outer(path: Path) -> list[Path]:
+    """Return the lists around a list."""
+    return [path[:k] for k, key in enumerate(path) if key == EACH]
+
+
+def _at(value: Any, keys: Path) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, list) else None
+
+
+def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """Yield the scalars inside an object and its objects, with their paths; lists are passed by."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _leaves(inner, (*path, key))
+    elif not isinstance(value, list) and path:
+        yield path, value
+
+
+class _TwoKeys(Exception):
+    """Two keys of a record lead to the column of this name."""
+
+
+def _refuse_mixed(shape: Shape, inside: set[Path]) -> None:
+    """Refuse a key that holds a value in one record and something nested in another."""
+    for path, stat in shape.stats.items():
+        kind = next((kind for kind in ("list", "object") if kind in stat.kinds), None)
+        if "value" in stat.kinds and kind is not None and path not in inside:
+            raise InputError(
+                NESTED,
+                row=stat.kinds[kind],
+                column=_joined(path),
+                value=kind,
+                allowed=_ALLOWED_VALUES,
+                remedy="write its parts as columns of their own, or take the key out",
+            )
+
+
+# --- lists of records in a document ----------------------------------------------------------
+
+
+def _candidates(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[tuple[int, Any]]]]:
+    """Yield the lists of objects, and the objects of records by key, that are in no other list."""
+    if isinstance(value, list):
+        if value and all(isinstance(inner, dict) for inner in value):
+            yield path, list(enumerate(value, start=1))
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _candidates(inner, (*path, key))
+        keyed = _by_key(value)
+        if keyed:
+            yield path, list(enumerate(keyed, start=1))
+
+
+def _by_key(value: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return an object of records by key as records that hold their key; [] if it is none.
+
+    Of {judge: {item: value}} the larger side, or the one without a label, becomes the records.
+    """
+    inner = list(value.values())
+    if len(inner) < _FEWEST_KEYED or not all(isinstance(v, dict) and v for v in inner):
+        return []
+    keys = set().union(*inner)
+    if sum(map(len, inner)) < _SHARED * len(inner) * len(keys):
+        return []
+    matrix = not any(isinstance(cell, dict | list) for record in inner for cell in record.values())
+    labelled = any(not LABEL_WORDS.isdisjoint(tokens_of(key)) for key in value)
+    inward = any(not LABEL_WORDS.isdisjoint(tokens_of(key)) for key in keys)
+    if matrix and not inward and (labelled or len(keys) > len(inner)):
+        items = dict.fromkeys(key for record in inner for key in record)
+        return [{KEY: key, **{name: v.get(key) for name, v in value.items()}} for key in items]
+    return [{KEY: name, **record} for name, record in value.items()]
+
+
+def _records(
+    value: Any, wanted: str | None
+) -> tuple[list[tuple[int, Any]], Path | None, list[str]]:
+    """Return numbered records, the list inside them that is asked for, and the lists left out."""
+    found = dict(_candidates(value))
+    if wanted is not None:
+        return _named(found, wanted)
+    if isinstance(value, dict) and not found:
+        found = {(): [(1, value)]}
+    if not found:
+        raise InputError("not a list of JSON objects", allowed=_ALLOWED, remedy=EXPORT_AGAIN)
+    shapes = {path: Shape(records[:_LOOKED_AT]) for path, records in found.items()}
+    able = [p for p in found if any(map(shapes[p].says_verdicts, ((), *shapes[p].lists())))]
+    most = max((len(found[path]) for path in able), default=0)
+    able = [path for path in able if len(found[path]) >= _FEW_RECORDS * most]
+    choices: list[Path] = able or list(found)
+    at_top: list[Path] = [path for path in choices if not path[1:]]
+    if len(choices) > 1 and len(at_top) == 1 and not able:
+        choices = at_top
+    if len(choices) > 1:
+        raise InputError(
+            f"several lists of records: {listed([_joined(p) for p in found], _LISTED)}",
+            allowed="one list of votes",
+            remedy=f"name it {RECORDS}",
+            choices=tuple(map(_joined, found)),
+        )
+    return found[choices[0]], None, [_joined(path) for path in found if path != choices[0]]
+
+
+def _named(
+    found: Mapping[Path, list[tuple[int, Any]]], wanted: str
+) -> tuple[list[tuple[int, Any]], Path | None, list[str]]:
+    lists = {_joined(path): path for path in found if path}
+    if wanted in lists:
+        return found[lists[wanted]], None, []
+    for path, records in found.items():
+        for inner in Shape(records[:_LOOKED_AT]).lists():
+            if _joined((*path, *inner)) == wanted:
+                return records, _bare(inner), []
+    raise _no_list(wanted, lists)
+
+
+def _no_list(path: str, lists: Mapping[str, Any]) -> InputError:
+    if not lists:
+        return InputError(
+            "no list of records is inside an object of this file",
+            value=path,
+            allowed="the keys that lead to a list of objects, such as results.items",
+            remedy=f"name no list {RECORDS}",
+        )
+    return InputError(
+        "there is no such list of records",
+        value=path,
+        allowed=listed(list(lists), _LISTED),
+        remedy=f"name one of them {RECORDS}",
+    )
+
+
+# --- tables ----------------------------------------------------------------------------------
+
+
+def read_document(data: bytes, name: str, records: str | None = None) -> RawTable:
+    """Return the records of a JSON document; ``records`` is the path of their list.
+
+    Raises
+    ------
+    InputError
+        Without the file's name: not JSON, beyond the limits, no list of objects, no such list, or
+        without a path several lists that may be the records.
+    """
+    found, inside, left_out = _records(_decoded(data), records)
+    table = _table((found, found), name, inside)
+    # Records of a document do not start on lines of their own: rows are counted from 1.
+    return replace(table, notes=(*_unread(left_out), *table.notes), records=records)
+
+
+def read_lines(data: bytes, name: str, records: str | None = None) -> RawTable:
+    """Return one record per line of JSON Lines, plain or nested; blank lines are skipped.
+
+    Raises
+    ------
+    InputError
+        Without the file's name, with the line: broken JSON, a line that is not an object, a
+        duplicate key, a key that holds a value on one line and a list or an object on another.
+    """
+    check_text(data)
+    if records is None:
+        try:
+            return _columns(name, _flat_rows(data))
+        except InputError as error:
+            if error.problem != NESTED:
+                raise
+    # Read twice, because all records together would take many times the memory of their text.
+    return _table(
+        (_objects(data), _objects(data)),
+        name,
+        None if records is None else tuple(records.split(".")),
+    )
+
+
+def _table(
+    passes: tuple[Iterable[tuple[int, Any]], Iterable[tuple[int, Any]]],
+    name: str,
+    wanted: Path | None,
+) -> RawTable:
+    """Return a table of records that are given twice, to be seen and to be read."""
+    shape = Shape(passes[0])
+    plan = _Plan.of(shape, wanted)
+    rows = (
+        (number, row.items()) for number, record in passes[1] for row in plan.rows(record, number)
+    )
+    table = _columns(name, rows)
+    return replace(table, notes=_unread(plan.left_out))
+
+
+def _unread(lists: Sequence[str]) -> tuple[str, ...]:
+    if not lists:
+        return ()
+    return (f"Lists that are not read: {listed(lists)}.",)
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    for number, line in enumerate(io.BytesIO(data.removeprefix(_BOM)), start=1):
+        if line.strip():
+            yield number, line
+
+
+def _objects(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the object on each line, nested or not."""
+    for number, line in _lines(data):
+        try:
+            value = _decoded(line)
+        except InputError as error:
+            raise error.in_row(number) from None
+        if not isinstance(value, dict):
+            raise _no_object(line.decode(), number)
+        yield number, value
+
+
+def _flat_rows(data: bytes) -> Iterator[tuple[int, _Pairs]]:
+    for number, line in _lines(data):
+        text = line.decode().strip()
+        try:
+            check_json(line)
+            pairs = _FLAT.decode(text)
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"broken JSON, {error.msg.removesuffix(' at')} at character {error.pos + 1}",
+                row=number,
+                value=text,
+                allowed="one JSON object per line",
+                remedy=CORRECT_LINE,
+            ) from None
+        except (InputError, RecursionError) as error:
+            if isinstance(error, InputError) and line.count(b"[") + line.count(b"{") == 1:
+                raise error.in_row(number) from None
+            raise _nested(text, number) from None
+        if not isinstance(pairs, _Pairs):
+            raise _no_object(text, number)
+        twice = first_repeated([key for key, _ in pairs])
+        if twice is not None:
+            raise InputError(
+                "this key is given twice",
+                row=number,
+                column=twice,
+                allowed="every key once a line",
+                remedy="rename or remove one of the two",
+            )
+        yield number, pairs
+
+
+def _nested(text: str, number: int) -> InputError:
+    return InputError(
+        NESTED,
+        row=number,
+        value=text,
+        allowed=_ALLOWED_VALUES,
+        remedy="write each nested value as a column of its own",
+    )
+
+
+def _no_object(text: str, number: int) -> InputError:
+    return InputError(
+        "not a JSON object",
+        row=number,
+        value=text,
+        allowed="one object per line",
+        remedy=CORRECT_LINE,
+    )
+
+
+class _Column:
+    """Codes of one key's values by row; rows without the key are filled in later."""
+
+    __slots__ = ("codes", "words")
+
+    def __init__(self) -> None:
+        self.codes = array("i")
+        self.words: dict[str | bool | None, int] = {None: 0}
+
+    def fill_to(self, n_rows: int) -> None:
+        missing = n_rows - len(self.codes)
+        if missing > 0:
+            self.codes.extend(array("i", bytes(4 * missing)))
+
+    def finish(self, n_rows: int) -> pd.Categorical:
+        self.fill_to(n_rows)
+        texts = [_text(word) for word in self.words]
+        return text_column(np.frombuffer(self.codes, np.int32), texts)
+
+
+def _columns(name: str, rows: Iterable[tuple[int, Iterable[tuple[str, Any]]]]) -> RawTable:
+    """Return numbered rows of keys and values as a table; absent keys are missing cells."""
+    columns: dict[str, _Column] = {}
+    lines = array("i")
+    for number, pairs in rows:
+        for key, value in pairs:
+            column = columns.get(key)
+            if column is None:
+                check_columns(len(columns) + 1, number)
+                check_size(len(lines) + 1, len(columns) + 1)
+                _check_plain(key, key, number)
+                column = columns[key] = _Column()
+            if len(column.codes) < len(lines):
+                column.fill_to(len(lines))
+            code = None if isinstance(value, list) else column.words.get(value)
+            if code is None:
+                _check_plain(value, key, number)
+                code = column.words[value] = len(column.words)
+            column.codes.append(code)
+        lines.append(number)
+        if len(lines) * len(columns) > limits.MAX_CELLS:
+            raise too_large_unpacked()
+    names = column_names(list(columns), None)
+    if not names:
+        raise InputError(
+            "objects without keys", row=1, allowed="one key per column", remedy=EXPORT_AGAIN
+        )
+    frame = pd.DataFrame(
+        {
+            name: columns.pop(key).finish(len(lines))
+            for name, key in zip(names, [*columns], strict=True)
+        }
+    )
+    places = np.array(lines, dtype=np.int32)
+    regular = bool((np.diff(places) == 1).all())
+    return RawTable(frame, name, "jsonl", int(lines[0]), None if regular else places)
+
+
+def table_of(rows: Sequence[Mapping[str, Any]], name: str) -> RawTable:
+    """Return rows of scalars by column as a table, numbers as JSON writes them."""
+    numbered = enumerate(rows, start=1)
+    return _columns(
+        name, ((n, [(key, _written(value)) for key, value in row.items()]) for n, row in numbered)
+    )
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, str) and ("\0" in value or not _is_unicode(value)):
+        return value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
+    return value
+
+
+def _check_plain(value: Any, column: str, line: int) -> None:
+    if isinstance(value, list):
+        raise InputError(
+            NESTED,
+            row=line,
+            column=column,
+            value="object" if isinstance(value, _Pairs) else "list",
+            allowed=_ALLOWED_VALUES,
+            remedy="write its parts as columns of their own, or take the key out",
+        )
+    if isinstance(value, str):
+        check_length(value, limits.MAX_CELL, "the cell", row=line, column=column)
+    if isinstance(value, str) and ("\0" in value or not _is_unicode(value)):
+        raise InputError(
+            "a NUL or a broken Unicode character",
+            row=line,
+            column=quote_value(column)[1:-1],
+            value=value.encode("ascii", "backslashreplace").decode().replace("\0", "\\0"),
+            allowed="plain text",
+            remedy="save the file as UTF-8 again",
+        )
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _text(word: str | bool | None) -> str:
+    if word is None:
+        return ""
+    if isinstance(word, bool):
+        return "true" if word else "false"
+    return word

@@ -1,0 +1,313 @@
+"""Several votes of one judge on one item: both orders, repeated runs, copies.
+
+They are never merged silently, and none of them is taken because it is the last: what tells the
+rows apart is found, and what it may be is asked where its name does not say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.votes.columns import Columns
+from judgepanel.votes.errors import (
+    CHOICE_CONTROLS,
+    REMOVE_ROW,
+    TELL_APART,
+    InputError,
+    listed,
+    quote_value,
+)
+from judgepanel.votes.matrix import MISSING
+from judgepanel.votes.names import (
+    JUDGE_WORDS,
+    MEASURE_WORDS,
+    RUN_WORDS,
+    names_order,
+    tokens_of,
+)
+from judgepanel.votes.roles import ColumnRole, Roles
+from judgepanel.votes.table import RawTable
+from judgepanel.votes.words import TIE
+
+Codes = NDArray[np.intp]
+
+_RUNS = RUN_WORDS - {"attempt", "try", "pass"}
+"""Words of repeated runs; of attempts the last may be the only good one."""
+_JUDGE_PARTS = JUDGE_WORDS | {"model", "metric", "prompt", "version", "evaluation", "name"}
+_TELLING = _RUNS | _JUDGE_PARTS
+"""Words of columns that may tell votes apart although they hold 0 and 1."""
+_MOST_RUNS = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cast:
+    """Votes by row (n_rows,): item, judge, meaning, and where known the grade, order and run.
+
+    ``thresholds`` (n_judges,) cut the grades; ``rows`` are the rows of the table.
+    """
+
+    items: Codes
+    raters: Codes
+    codes: NDArray[np.int8]
+    grades: NDArray[np.float64] | None = None
+    thresholds: NDArray[np.float64] | None = None
+    forward: NDArray[np.int8] | None = None
+
+    def of(self, rows: Codes | NDArray[np.bool_]) -> Cast:
+        """Return some of the rows."""
+        return replace(
+            self,
+            items=self.items[rows],
+            raters=self.raters[rows],
+            codes=self.codes[rows],
+            grades=None if self.grades is None else self.grades[rows],
+            forward=None if self.forward is None else self.forward[rows],
+        )
+
+
+def settled(table: RawTable, roles: Roles) -> tuple[RawTable, Roles]:
+    """Return the table and roles with which every vote of a judge on an item has one row.
+
+    Rows that are copies are read once, and a column is taken as runs or as part of the judge where
+    its name says so; notes are added to those of the roles. Votes that nothing tells apart stay.
+
+    Raises
+    ------
+    InputError
+        Several votes of a judge on an item, and it is unclear what tells them apart.
+    """
+    key = [*roles.id_column, *roles.judge_column]
+    if not roles.id_column or not table.frame.duplicated(key).any():
+        return table, roles
+    numbers = {name for name in table.columns if name.lower().startswith("unnamed:")}
+    table, n_copies = _distinct(table, [name for name in table.columns if name not in numbers])
+    roles, notes = _told_apart(table, roles, key)
+    # Columns without a role do not make rows different, unless they tell votes apart.
+    beside = [name for own in roles.beside.values() for name in own]
+    asked = [name for name in (roles.order_column, roles.run_column) if name is not None]
+    table, n_more = _distinct(table, list(dict.fromkeys((*roles.used, *asked, *beside))))
+    n_repeated = n_copies + n_more
+    if n_repeated:
+        many = "rows repeat another row and are" if n_repeated > 1 else "row repeats another and is"
+        notes.append(f"{n_repeated} {many} read once.")
+    return table, replace(roles, notes=(*roles.notes, *notes))
+
+
+def _distinct(table: RawTable, names: Sequence[str]) -> tuple[RawTable, int]:
+    """Return the table without rows equal to an earlier one in these columns, and their number."""
+    repeated = table.frame.duplicated(list(names)).to_numpy()
+    n_repeated = int(repeated.sum())
+    return (table.taken(np.flatnonzero(~repeated)) if n_repeated else table), n_repeated
+
+
+def _told_apart(table: RawTable, roles: Roles, key: Sequence[str]) -> tuple[Roles, list[str]]:
+    """Return roles with the column that tells repeated votes apart, and a note."""
+    known = [name for name in (roles.order_column, roles.run_column) if name is not None]
+    frame = table.frame
+    if roles.run_column is not None or not frame.duplicated([*key, *known]).any():
+        return roles, []
+    free = [
+        role.column
+        for role in roles.columns
+        if role.role in ("ignore", "beside") and role.reason != "chosen by name"
+    ]
+    columns = Columns(table)
+    telling = [
+        name
+        for name in free
+        if 1 < len(columns[name].given) <= max(_MOST_RUNS, table.n_rows // 10)
+        and not MEASURE_WORDS & set(tokens_of(name))
+        and columns[name].kind not in ("texts", "dates")
+        and (columns[name].kind != "verdicts" or _TELLING & set(tokens_of(name)))
+        and not frame.duplicated([*key, *known, name]).any()
+    ]
+    runs = [name for name in telling if _RUNS & set(tokens_of(name))]
+    parts = [name for name in telling if _JUDGE_PARTS & set(tokens_of(name))]
+    orders = [name for name in telling if names_order(name)]
+    if len(runs) == 1 and not parts:
+        named = _with_role(replace(roles, run_column=runs[0]), runs[0], "run")
+        return named, [f"{quote_value(runs[0])} is read as repeated runs of a judge."]
+    if len(parts) == 1 and not runs and not orders and roles.layout == "long":
+        judge = (*roles.judge_column, parts[0])
+        named = _with_role(replace(roles, judge_column=judge), parts[0], "judge name")
+        return named, [f"A judge is named by {listed(judge)} together."]
+    if not telling:
+        return roles, []
+    what = (
+        "a judge has several votes on an item" if roles.judge_column else "items have several rows"
+    )
+    raise InputError(
+        f"{what}, told apart by {listed(telling, 4)}",
+        file=table.name,
+        row=table.header_row,
+        column=telling[0],
+        allowed="one vote for each item and judge",
+        remedy=TELL_APART,
+        choices=tuple(telling),
+    )
+
+
+def _with_role(roles: Roles, name: str, role: str) -> Roles:
+    columns = tuple(
+        ColumnRole(name, role, "tells the votes of a judge on an item apart")  # type: ignore[arg-type]
+        if entry.column == name
+        else entry
+        for entry in roles.columns
+    )
+    return replace(roles, columns=columns)
+
+
+def combined(
+    table: RawTable,
+    cast: Cast,
+    items: Sequence[str],
+    judges: Sequence[str],
+    roles: Roles,
+    *,
+    runs: Codes | None = None,
+    per_row: int = 1,
+) -> tuple[Cast, list[str]]:
+    """Return one vote per item and judge, and notes on orders and runs.
+
+    ``runs`` are codes of the run of each vote, ``per_row`` votes stand in each row of the table.
+    Raises InputError for two votes that nothing tells apart.
+    """
+    notes: list[str] = []
+    if cast.forward is not None:
+        cuts = None if cast.thresholds is None else cast.thresholds[cast.raters]
+        codes, grades = turned_back(cast.codes, cast.grades, cuts, cast.forward)
+        cast = replace(cast, codes=codes, grades=grades)
+    cells = cast.items * len(judges) + cast.raters
+    if not pd.Series(cells).duplicated().any():
+        return cast, notes
+    _refuse_twice(table, cast, cells, runs, items, judges, roles, per_row)
+    if cast.forward is not None:
+        cast, note = _both_orders(cast, cells, runs)
+        notes.append(note)
+        cells = cast.items * len(judges) + cast.raters
+    if runs is not None and pd.Series(cells).duplicated().any():
+        cast, note = _over_runs(cast, cells)
+        notes.append(note)
+    return cast, notes
+
+
+def turned_back(
+    codes: NDArray[np.int8],
+    grades: NDArray[np.float64] | None,
+    cuts: NDArray[np.float64] | None,
+    forward: NDArray[np.int8],
+) -> tuple[NDArray[np.int8], NDArray[np.float64] | None]:
+    """Return verdicts by place as verdicts on the item's first and second response.
+
+    Grades are mirrored at their thresholds ``cuts``. Arguments broadcast.
+    """
+    back = forward == 0
+    turned = np.where(back & (codes >= 0), 1 - codes, codes).astype(np.int8)
+    if grades is None or cuts is None:
+        return turned, grades
+    return turned, np.where(back, 2.0 * cuts - grades, grades)
+
+
+def _refuse_twice(
+    table: RawTable,
+    cast: Cast,
+    cells: Codes,
+    runs: Codes | None,
+    items: Sequence[str],
+    judges: Sequence[str],
+    roles: Roles,
+    per_row: int,
+) -> None:
+    key = cells * 2 + (0 if cast.forward is None else cast.forward)
+    if runs is not None:
+        key = key * (int(runs.max(initial=0)) + 1) + runs
+    twice = pd.Series(key).duplicated().to_numpy()
+    if not twice.any():
+        return
+    second = int(np.argmax(twice))
+    first = table.row(int(np.argmax(key == key[second])) // per_row)
+    also = "" if cast.forward is None else " in this order"
+    raise InputError(
+        f"judge {quote_value(judges[cast.raters[second]])} already has a vote on this item{also} "
+        f"in row {first}",
+        file=table.file(second // per_row),
+        row=table.row(second // per_row),
+        column=roles.id_column[0],
+        value=items[cast.items[second]],
+        allowed="one row for each item and judge",
+        remedy=f"{REMOVE_ROW}, or name a column that tells the items apart "
+        f"{CHOICE_CONTROLS['id_column']}",
+    )
+
+
+def _groups(cells: Codes) -> tuple[Codes, Codes]:
+    """Return the first row of each distinct cell, in order of rows, and the group of each row."""
+    groups, _ = pd.factorize(cells)
+    first = np.unique(groups, return_index=True)[1]
+    return first, np.asarray(groups)
+
+
+def _both_orders(cast: Cast, cells: Codes, runs: Codes | None) -> tuple[Cast, str]:
+    """Return what both orders say, or what one says beside none; a contradiction is no vote."""
+    first, group = _groups(cells if runs is None else cells * (int(runs.max()) + 1) + runs)
+    n = len(first)
+    votes = [np.bincount(group, cast.codes == vote, n) for vote in (1, 0)]
+    ties = np.bincount(group, cast.codes == TIE, n)
+    one = np.where(votes[0] > 0, 1, 0)
+    codes = np.where((votes[0] > 0) == (votes[1] > 0), MISSING, one)
+    codes = np.where((votes[0] + votes[1] == 0) & (ties > 0), TIE, codes).astype(np.int8)
+    contrary = (votes[0] > 0) & (votes[1] > 0)
+    both = votes[0] + votes[1] > 1
+    by_first = np.bincount(group, (cast.codes == cast.forward) & (cast.codes >= 0), n) == 2
+    note = (
+        f"{int(both.sum()):,} votes were given in both orders: {int(contrary.sum()):,} contradict "
+        f"each other and count as none, {int((contrary & by_first).sum()):,} of them twice for the "
+        "response shown first. A verdict beside a tie counts."
+    )
+    grades = None
+    if cast.grades is not None:
+        grades = _means(cast.grades, group, n)
+        grades[codes < 0] = np.nan
+        codes = _cut_again(replace(cast.of(first), grades=grades, codes=codes))
+    return replace(cast.of(first), codes=codes, grades=grades, forward=None), note
+
+
+def _over_runs(cast: Cast, cells: Codes) -> tuple[Cast, str]:
+    """Return the majority of a judge's runs on an item, the mean where it gives grades."""
+    first, group = _groups(cells)
+    n = len(first)
+    ones, zeros = (np.bincount(group, cast.codes == vote, n) for vote in (1, 0))
+    codes = np.where(ones == zeros, np.where(ones > 0, TIE, MISSING), ones > zeros).astype(np.int8)
+    rare = np.minimum(ones, zeros).sum()
+    share = 100.0 * rare / max((ones + zeros).sum(), 1)
+    note = (
+        f"A vote is the majority of up to {int(np.bincount(group).max())} runs of a judge on an "
+        f"item; {share:.1f} % of the runs differ from it, and {int((codes == TIE).sum()):,} votes "
+        "are ties."
+    )
+    grades = None
+    if cast.grades is not None:
+        grades = _means(cast.grades, group, n)
+        codes = _cut_again(replace(cast.of(first), grades=grades, codes=codes))
+    return replace(cast.of(first), codes=codes, grades=grades), note
+
+
+def _means(grades: NDArray[np.float64], group: Codes, n: int) -> NDArray[np.float64]:
+    given = ~np.isnan(grades)
+    counts = np.bincount(group, given, n)
+    total = np.bincount(group, np.where(given, grades, 0.0), n)
+    return np.where(counts > 0, total / np.maximum(counts, 1), np.nan)
+
+
+def _cut_again(cast: Cast) -> NDArray[np.int8]:
+    if cast.grades is None or cast.thresholds is None:
+        return cast.codes
+    cuts = cast.thresholds[cast.raters]
+    cut = np.where(cast.grades == cuts, TIE, cast.grades > cuts)
+    cut = np.where(np.isnan(cast.grades), MISSING, cut)
+    return np.where(np.isnan(cuts), cast.codes, cut).astype(np.int8)

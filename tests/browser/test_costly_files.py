@@ -1,0 +1,96 @@
+"""Small files that cost much after they are read cost the server and its visitors little."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.conftest import PageFactory, Server
+from tests.browser.driver import (
+    VOTES_FILE,
+    as_upload,
+    idle,
+    say_pairs,
+    upload,
+)
+from tests.hostile.attacks import AFTER_READING
+
+pytestmark = pytest.mark.browser
+
+MOST_MORE_MIB = 1_024
+MOST_SENT = 5_000_000
+MOST_SECONDS, TIMES_AS_LONG = 8.0, 4.0
+"""Seconds that another visitor's page may take, or times as long as on an idle server."""
+
+
+def memory(server: Server, kind: str) -> int:
+    """MiB of a server: ``VmRSS`` now, or ``VmHWM``, the most since it was last reset."""
+    text = Path(f"/proc/{server.process.pid}/status").read_text("ascii")
+    return int(text.partition(f"{kind}:")[2].split()[0]) // 1024
+
+
+def counted(page: Page) -> Callable[[], int]:
+    """A count of the bytes that a page is sent from now on."""
+    sent = [0]
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+
+    def add(length: int) -> None:
+        sent[0] += length
+
+    session.on("Network.dataReceived", lambda event: add(event["encodedDataLength"]))
+    session.on(
+        "Network.webSocketFrameReceived",
+        lambda event: add(len(event["response"]["payloadData"])),
+    )
+    return lambda: sent[0]
+
+
+def started(page: Page, server: Server) -> float:
+    """The seconds until Start is there."""
+    began = time.monotonic()
+    page.goto(server.url)
+    page.get_by_role("heading", name="Or a sample").wait_for()
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize("attack", AFTER_READING)
+def test_a_costly_file_costs_the_server_and_others_little(
+    attack: str, own_server: Server, open_page: PageFactory
+) -> None:
+    votes, judges = AFTER_READING[attack]
+    sender, other = open_page(), open_page()
+    quiet = max(started(page, own_server) for page in (sender, other))
+    quiet = max(quiet, started(other, own_server))
+    before = memory(own_server, "VmRSS")
+    Path(f"/proc/{own_server.process.pid}/clear_refs").write_text("5", "ascii")
+    sent = counted(sender)
+    idle(sender)
+    if judges is not None:
+        sender.get_by_text("Add a judge table").click()
+        _give(sender, "judges.parquet", judges(), "judges_file")
+    _give(sender, "votes.parquet", votes(), VOTES_FILE)
+    slowest = 0.0
+    is_read = sender.locator(".jp-problem").or_(sender.get_by_text("What is an item?"))
+    while not is_read.count():
+        slowest = max(slowest, started(other, own_server))
+    idle(sender)
+    if not sender.locator(".jp-problem").count():
+        say_pairs(sender)
+        sender.get_by_role("button", name="Analyse").click()
+        sender.wait_for_url("**/panel_curve**")
+        slowest = max(slowest, started(other, own_server))
+    assert memory(own_server, "VmHWM") < before + MOST_MORE_MIB
+    assert sent() < MOST_SENT
+    assert slowest < max(MOST_SECONDS, TIMES_AS_LONG * quiet)
+
+
+def _give(page: Page, name: str, data: bytes, place: str) -> None:
+    file: dict[str, Any] = as_upload(name, data)
+    upload(page, file, place)
+    page.get_by_text(name).first.wait_for()
