@@ -53,6 +53,7 @@ from judgepanel.studies.notes import errs_rarely, few_labels, not_fitted
 from judgepanel.studies.position import against_position
 from judgepanel.studies.settings import grouped_votes
 from judgepanel.votes import VoteMatrix
+from judgepanel.votes.checks import reversal
 from judgepanel.votes.matrix import cached
 from judgepanel.votes.repeats import find_repeats
 
@@ -241,6 +242,7 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
         seed=spec.settings.seed,
         measures_coding=prepared.oriented.measures_coding,
         repeats=find_repeats(grouped_votes(votes, spec.settings)).repeats,
+        reversed_votes="" if spec.settings.judges else reversal(votes),
         readings=readings,
         positions=positions[: len(listed)],
         instead_of=None,

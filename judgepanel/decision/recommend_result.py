@@ -117,10 +117,11 @@ class Recommendation:
     ``measures_coding``: labels are so lopsided, and used as given, that figures show how they were
     coded and not how good the judges are. ``position`` compares the choice with a constant
     position, None if not applicable. ``repeats`` says which items are copies of others; if they are
-    counted ``apart``, ``nll`` is too good. ``readings`` has the choice of every available
-    preference: this recommendation is one of them, and :func:`decision.reading.as_asked` derives
-    the others; ``positions`` compare every candidate but the average with a constant position,
-    empty if not applicable.
+    counted ``apart``, ``nll`` is too good. ``reversed_votes`` says why the votes may be reversed;
+    it is empty if nothing speaks for it, or if the user has named the judges. ``readings`` has the
+    choice of every available preference: this recommendation is one of them, and
+    :func:`decision.reading.as_asked` derives the others; ``positions`` compare every candidate but
+    the average with a constant position, empty if not applicable.
 
     ``instead_of`` is the recommended choice, with its NLL, if another candidate was chosen instead:
     ``chosen``, ``model``, the scores and their comparisons are then that candidate's own, and do
@@ -162,6 +163,7 @@ class Recommendation:
     measures_coding: bool
     position: ConstantPosition | None
     repeats: Repeats
+    reversed_votes: str
     readings: tuple[Reading, ...]
     positions: tuple[ConstantPosition, ...]
     instead_of: CandidateFigures | None

@@ -17,6 +17,7 @@ from judgepanel.votes import limits
 from judgepanel.votes.build import Loaded, build_votes
 from judgepanel.votes.checks import Check, item_checks
 from judgepanel.votes.choices import Choices, roles_text
+from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.grades import GradedJudge, graded_judges
 from judgepanel.votes.layouts import Reader
@@ -116,6 +117,7 @@ class Preview:
     words : verdicts and labels whose meaning is not known, with the number of cells of each.
     levels : the values of labels on a scale, with the number of labels of each.
     graded : judges whose numbers may be grades.
+    coverage : what was read, if the file holds outputs of judges; votes have it themselves.
     """
 
     columns: tuple[ColumnPreview, ...]
@@ -127,6 +129,7 @@ class Preview:
     words: tuple[tuple[str, int], ...] = ()
     levels: tuple[tuple[float, int], ...] = ()
     graded: tuple[GradedJudge, ...] = ()
+    coverage: Coverage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +210,8 @@ def _preview(table: RawTable, roles: Roles | None, labels: RawTable | None) -> P
         for name in names[:MOST_COLUMNS]
     )
     others = () if labels is None else labels.columns[:MOST_COLUMNS]
-    return Preview(columns, len(table.columns), table.n_rows, label_file=others)
+    coverage = table.coverage
+    return Preview(columns, len(table.columns), table.n_rows, label_file=others, coverage=coverage)
 
 
 def _read(table: RawTable, roles: Roles, choices: Choices, labels: RawTable | None) -> Preview:

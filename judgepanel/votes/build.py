@@ -17,6 +17,7 @@ from judgepanel.votes.attributes import (
     typed_column,
 )
 from judgepanel.votes.cells import unshield
+from judgepanel.votes.checks import reversal
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.companions import match_judges
 from judgepanel.votes.coverage import Coverage
@@ -40,7 +41,6 @@ from judgepanel.votes.reading import (
     meaning_of_one,
     reading_of,
     refuse_reversed_scale,
-    reversal,
     role_warnings,
     task_of,
     vote_warnings,

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.votes.errors import CHOICE_CONTROLS, GROUP_DUPLICATES, listed
+from judgepanel.votes.errors import CHOICE_CONTROLS, GROUP_DUPLICATES, TURN, listed
 from judgepanel.votes.matrix import MISSING, VoteMatrix
 from judgepanel.votes.orientation import BALANCED_SHARE, CONSTANT_VOTES, constant_judges
 from judgepanel.votes.repeats import Repeats, find_repeats
@@ -42,12 +42,43 @@ _ADVICE_POSITION = (
 def check_orientation(votes: VoteMatrix) -> Check:
     """P0: do labels and votes depend on the arbitrary order of the two responses?
 
-    Fails on one-class labels; asks for review on lopsided labels, on constant judges, and on judges
-    that are right (or wrong) on all of ``CONSTANT_VOTES`` or more labelled items.
+    Fails on one-class labels, and if most judges are below chance; asks for review on lopsided
+    labels, on constant judges, and on judges that are right (or wrong) on all of ``CONSTANT_VOTES``
+    or more labelled items.
     """
     share = votes.minority_share
     constant = _names(votes, constant_judges(votes))
     right, wrong = (_names(votes, flags) for flags in _unanimous(votes))
+    odd = _odd_judges(constant, right, wrong)
+    turned = reversal(votes)
+    advice = "Look at these judges before you decide."
+    outcome: Outcome = "review"
+    if turned:
+        outcome, why, advice = "fail", turned, f"Turn the votes {TURN}, if they are reversed."
+    elif votes.task == "pointwise":
+        why = f"Pointwise items have no order, so label imbalance is legitimate. {odd}"
+        if not odd:
+            outcome, advice = "not applicable", "Nothing to do."
+    elif share == 0.0:
+        outcome, advice = "fail", _ADVICE_POSITION
+        why = (
+            "Every label is the same, so the labels describe how the file was coded and a "
+            f"constant prediction would look perfect. {odd}"
+        )
+    elif share < BALANCED_SHARE:
+        advice = _ADVICE_POSITION
+        why = (
+            f"Only {100 * share:.1f} % of the labels are of the rarer kind: the order of a pair "
+            f"seems to carry the answer. {odd}"
+        )
+    elif odd:
+        why = odd
+    else:
+        outcome, advice = "pass", "Nothing to do."
+        why = (
+            f"Both labels are common ({100 * share:.1f} % are of the rarer kind) and no judge "
+            "gives nearly always the same verdict."
+        )
     numbers: dict[str, float | int | str] = {
         "labelled items": int(votes.labelled.sum()),
         "share of the rarer label": round(share, 4),
@@ -55,76 +86,25 @@ def check_orientation(votes: VoteMatrix) -> Check:
         "judges right on every item": len(right),
         "judges wrong on every item": len(wrong),
     }
-    title = "P0 Item order"
-    odd = _odd_judges(constant, right, wrong)
-    if votes.task == "pointwise":
-        why = "Pointwise items have no order, so label imbalance is legitimate."
-        if odd:
-            return Check("P0", title, "review", numbers, f"{why} {odd}", "Look at these judges.")
-        return Check("P0", title, "not applicable", numbers, why, "Nothing to do.")
-    if share == 0.0:
-        return Check(
-            "P0",
-            title,
-            "fail",
-            numbers,
-            "Every label is the same, so the labels describe how the file was coded and a "
-            f"constant prediction would look perfect. {odd}".strip(),
-            _ADVICE_POSITION,
-        )
-    if share < BALANCED_SHARE:
-        return Check(
-            "P0",
-            title,
-            "review",
-            numbers,
-            f"Only {100 * share:.1f} % of the labels are of the rarer kind: the order of a pair "
-            f"seems to carry the answer. {odd}".strip(),
-            _ADVICE_POSITION,
-        )
-    if odd:
-        return Check("P0", title, "review", numbers, odd, "Look at these judges before you decide.")
-    return Check(
-        "P0",
-        title,
-        "pass",
-        numbers,
-        f"Both labels are common ({100 * share:.1f} % are of the rarer kind) and no judge "
-        "gives nearly always the same verdict.",
-        "Nothing to do.",
+    return Check("P0", "P0 Item order", outcome, numbers, why.strip(), advice)
+
+
+_FEWEST = 10
+"""Votes on labelled items before a judge is called below chance."""
+
+
+def reversal(votes: VoteMatrix) -> str:
+    """Return a sentence if most judges are below chance (by 4 sd), so votes may be reversed."""
+    known = votes.votes[votes.labelled]
+    cast = (known != MISSING).sum(axis=0)
+    right = (known == votes.labels[votes.labelled, None]).sum(axis=0)
+    below = (cast >= _FEWEST) & (right < cast / 2 - 2.0 * np.sqrt(np.maximum(cast, 1)))
+    if not cast.any() or 2 * below.sum() <= (cast > 0).sum():
+        return ""
+    return (
+        f"{int(below.sum())} of {int((cast > 0).sum())} judges are right on clearly less than half "
+        f"of the labelled items: votes or labels may be reversed. Turn the votes {TURN}."
     )
-
-
-FEWEST = 10
-"""Labelled items, with both labels, before judges are held against the labels."""
-_LEAST_CLASS = 2
-_NEARLY_ALL = 0.9
-"""Share of the labelled items that a judge has to have: it may be right on a few of them."""
-
-
-def perfect(votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """Return judges (n_judges,) that are right on all labelled items, or wrong on all.
-
-    They must vote on nearly all of ``FEWEST`` or more items, of both labels, and on hardly any
-    item without a label: no column that knows the labels can vote there.
-    """
-    known = labels != MISSING
-    given = votes != MISSING
-    cast = given & known[:, None]
-    n = cast.sum(axis=0)
-    right = (cast & (votes == labels[:, None])).sum(axis=0)
-    both = min(int((labels == 1).sum()), int((labels == 0).sum())) >= _LEAST_CLASS
-    whole = (n >= FEWEST) & (n >= _NEARLY_ALL * known.sum())
-    return np.asarray(both & whole & ((right == n) | (right == 0)))
-
-
-def below_chance(votes: NDArray[np.int8], labels: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """Return judges (n_judges,) that are wrong more often than chance explains (4 sd)."""
-    known = labels != MISSING
-    cast = (votes != MISSING) & known[:, None]
-    n = cast.sum(axis=0)
-    right = (cast & (votes == labels[:, None])).sum(axis=0)
-    return np.asarray((n >= FEWEST) & (right < n / 2 - 2.0 * np.sqrt(np.maximum(n, 1))))
 
 
 _GROUPING = f"Keep them together {GROUP_DUPLICATES}."

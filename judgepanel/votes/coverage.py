@@ -16,7 +16,18 @@ from judgepanel.votes.matrix import MISSING
 
 Side = Literal["A", "B"]
 Level = Literal["bracket", "field", "bold", "stated", "closing", "opening", "letter", "score"]
-Reason = Literal["empty", "only reasoning", "tie", "contradiction", "no verdict", "unusable"]
+Reason = Literal[
+    "empty",
+    "only reasoning",
+    "tie",
+    "contradiction",
+    "no verdict",
+    "unusable",
+    "several scores",
+    "cut off",
+    "refused",
+    "another script",
+]
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 REASONS: tuple[Reason, ...] = get_args(Reason)

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.votes.errors import InputError, listed, quote_value
+from judgepanel.votes.errors import JUDGES, InputError, listed, quote_value
 from judgepanel.votes.matrix import MISSING, VoteMatrix
 
 Policy = Literal["auto", "as_given", "randomized", "symmetric"]
@@ -27,6 +27,8 @@ BALANCED_SHARE = 0.20
 CONSTANT_VOTES = 10
 CONSTANT_SLIP = 0.01
 CONTRARY = 0.9
+PERFECT_VOTES = 20
+KNOWS = "the label, or its opposite, on every labelled item"
 SILENT = "no vote on a labelled item"
 ONE_VERDICT = "one verdict on nearly every labelled item"
 AGAINST = f"the verdict against the label on {100 * CONTRARY:.0f} % or more of the labelled items"
@@ -38,8 +40,12 @@ _NOTICES = {
     AGAINST: "{names} gave the verdict against the label on "
     f"{100 * CONTRARY:.0f} % or more of the items and {{was}} set aside: no judge is wrong that "
     "often, and with lopsided labels it would leak how the items were coded.",
+    KNOWS: "{names} agreed (or disagreed) with every label and {was} set aside, as a column that "
+    f"knows the labels would be. If it is a judge after all, name all judges {JUDGES}.",
 }
 _REDRAWS = 100
+_LEAST_CLASS = 2
+_NEARLY_ALL = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +62,8 @@ class Oriented:
     policy : the policy that ``auto`` resolved to.
     aside : requested judges that are left out, each with the reason: no vote on a labelled item; if
         items are swapped, also the same verdict on nearly every item or, if labels are lopsided,
-        mostly wrong verdicts.
+        mostly wrong verdicts. If no judges were requested, also those that agree with every label,
+        or with none.
     """
 
     given: VoteMatrix
@@ -129,6 +136,21 @@ def contrary_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
     return np.asarray((cast >= CONSTANT_VOTES) & (wrong >= CONTRARY * cast))
 
 
+def perfect_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
+    """bool (n_judges,): right on all labelled items, or wrong on all, as the label itself would be.
+
+    They vote on ``PERFECT_VOTES`` or more labelled items and on nearly all there are, and both
+    labels occur at least twice: a judge may well be right on a few items.
+    """
+    known = votes.votes[votes.labelled]
+    truth = votes.labels[votes.labelled]
+    cast = (known != MISSING).sum(axis=0)
+    right = (known == truth[:, None]).sum(axis=0)
+    both = min(int((truth == 1).sum()), int((truth == 0).sum())) >= _LEAST_CLASS
+    whole = (cast >= PERFECT_VOTES) & (cast >= _NEARLY_ALL * len(truth))
+    return np.asarray(both & whole & ((right == cast) | (right == 0)))
+
+
 def resolve(votes: VoteMatrix, policy: Policy, protocol: Protocol) -> Resolved:
     """Return what a policy means for these votes.
 
@@ -181,7 +203,8 @@ def orient(
     See :func:`resolve` for what is refused.
     """
     policy = resolve(votes, policy, protocol)
-    reasons = _reasons(votes, swapped=policy != "as_given")
+    suspected = judges is None and protocol == "honest"
+    reasons = _reasons(votes, swapped=policy != "as_given", suspected=suspected)
     asked = votes.judges if judges is None else judges
     aside = {name: reasons[name] for name in asked if name in reasons}
     remaining = sorted(name for name in asked if name not in aside)
@@ -196,14 +219,17 @@ def orient(
     return Oriented(votes, labelled, unlabelled, policy, tuple(aside.items()))
 
 
-def _reasons(votes: VoteMatrix, *, swapped: bool) -> dict[str, str]:
+def _reasons(votes: VoteMatrix, *, swapped: bool, suspected: bool) -> dict[str, str]:
     """Return the reason for every judge that is to be set aside."""
     lopsided = votes.minority_share < BALANCED_SHARE
     silent = (votes.votes[votes.labelled] == MISSING).all(axis=0)
     no_judge = np.zeros(votes.n_judges, dtype=bool)
     constant = constant_judges(votes) if swapped else no_judge
     contrary = contrary_judges(votes) if swapped and lopsided else no_judge
-    reasons = np.select([silent, constant, contrary], [SILENT, ONE_VERDICT, AGAINST], "")
+    knows = perfect_judges(votes) if suspected else no_judge
+    reasons = np.select(
+        [silent, constant, knows, contrary], [SILENT, ONE_VERDICT, KNOWS, AGAINST], ""
+    )
     return {judge: str(why) for judge, why in zip(votes.judges, reasons, strict=True) if why}
 
 
@@ -216,6 +242,7 @@ def _no_judge_left(aside: dict[str, str]) -> InputError:
         "every judge would be set aside, so none can be used",
         value="; ".join(f"{quote_value(name)} gave {why}" for name, why in list(aside.items())[:3]),
         allowed="one judge or more that votes on labelled items, and not always the same",
+        remedy=f"if these are judges, name them {JUDGES}" if KNOWS in aside.values() else None,
     )
 
 

@@ -31,6 +31,7 @@ from judgepanel.votes.coverage import (
     JudgeCoverage,
     Level,
     Parsed,
+    Reason,
     Unread,
     read_scores,
     vote_of,
@@ -78,13 +79,13 @@ def read_verdict(text: str) -> Parsed:
             if side == _TIE:
                 return Parsed(None, level, "tie")
             return Parsed("A" if side == "A" else "B", level)
-    return Parsed(None, reason="no verdict")
+    return _in_scores(reasoning) or Parsed(None, reason=_why_unread(reasoning))
 
 
 def _forms(sentence: str) -> Iterator[tuple[Level, set[str]]]:
     """Yield forms from strict to loose with the sides that each supports."""
     own = _unquoted(sentence)
-    yield "bracket", _brackets(own)
+    yield "bracket", _brackets(own) | _marked(own)
     yield "field", _fields(sentence)
     plain = _plain(own)
     yield "bold", _bold(own)
@@ -107,16 +108,19 @@ _END_OF_REASONING = re.compile(
     re.IGNORECASE,
 )
 _THINK = ("[T", "[t", "[/")
+_INVISIBLE = dict.fromkeys(
+    (0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
+)
 _TOKEN = re.compile(r"<\|[a-z_]{1,32}\|>(?:final)?")
 
 
 def _without_reasoning(text: str) -> str:
-    """Return the text after its reasoning, with full-width characters normalised.
+    """Return the text after its reasoning, normalised and without invisible characters.
 
     An unclosed block hides the rest; a block opened in the prompt ends at its closing mark.
     """
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
     if "<" in text or "◁" in text or ("[" in text and any(mark in text for mark in _THINK)):
         text = _BLOCK.sub("\n", text)
         ends = [closing.end() for closing in _END_OF_REASONING.finditer(text)]
@@ -161,20 +165,35 @@ def _unquoted(text: str) -> str:
 
 # '[[A]] if assistant A is better' repeats the instructions and is not a verdict.
 _BRACKET = re.compile(
-    r"\[\[\s*(?:(a|b)|(tie|c|a\s*=\s*b)|(a\s*>+\s*b)|(b\s*>+\s*a))\s*\]\]"
+    r"\[\[\s*(?:(a|b)|(tie|c|a\s*=\s*b)|(a\s*>+\s*b|b\s*<+\s*a)|(b\s*>+\s*a|a\s*<+\s*b))\s*\]\]"
     r"(?!\s+(?:if|when|means)\b)",
     re.IGNORECASE,
 )
 
 
 def _brackets(text: str) -> set[str]:
-    """[[A]], [[B]], [[C]] or [[tie]], and [[A>>B]] to [[B>>A]]."""
+    """[[A]], [[B]], [[C]] or [[tie]], and [[A>>B]] to [[A<<B]]."""
     if "[[" not in text:
         return set()
     brackets = set()
     for letter, tie, first, second in _BRACKET.findall(text):
         brackets.add(letter.upper() or (tie and _TIE) or (first and "A") or (second and "B"))
     return brackets
+
+
+_MARKED = re.compile(
+    r"(?<!\bor )(?:\\boxed\s{0,3}\{(?:\\text(?:bf)?\s{0,3}\{)?"
+    r"|<(answer|verdict|winner|choice|decision|preference)>)"
+    r"([^{}<>\n]{1,40})(?:\}|</\1>)(?!\s+(?:if|when|means|or)\b)",
+    re.IGNORECASE,
+)
+
+
+def _marked(text: str) -> set[str]:
+    r"""\boxed{A} and <answer>A</answer>."""
+    if "\\boxed" not in text and "</" not in text:
+        return set()
+    return {_side_in(match[1]) for match in _MARKED.findall(text)} - {""}
 
 
 _OPEN_FENCE = re.compile(r"\A```\w*\s*")
@@ -185,7 +204,8 @@ _FIELD = re.compile(
 )
 _WORD = re.compile(
     r"[\[(\s]*(?:(?:output|solution|assistant|response|answer|model|option|candidate)"
-    r"[\s_]*[(\[]?(a|b|1|2)|(a|b)|(tie|draw|equal|both|c)|(a\s*>+\s*b)|(b\s*>+\s*a))[\])\s.]*\Z",
+    r"[\s_]*[(\[]?(a|b|1|2)|(a|b)|(tie|draw|equal|both|c)|(a\s*>+\s*b|b\s*<+\s*a)"
+    r"|(b\s*>+\s*a|a\s*<+\s*b))[\])\s.]*\Z",
     re.IGNORECASE,
 )
 
@@ -195,19 +215,25 @@ def _fields(text: str) -> set[str]:
 
     JSON elsewhere may be quoted from a response.
     """
+    return {_side_in(value) for value in _FIELD.findall(_own_json(text))} - {""}
+
+
+def _own_json(text: str) -> str:
+    """Return the JSON that the output is, begins with or ends with; empty if there is none."""
     text = _OPEN_FENCE.sub("", text).removesuffix("```").rstrip()
     if text.endswith("}") and not text.startswith("{"):
-        text = text[max(text.rfind("\n{"), 0) or text.rfind("{") :]
-    elif not text.startswith("{"):
-        return set()
-    verdicts = set()
-    for value in _FIELD.findall(text):
-        word = _WORD.match(value)
-        if word:
-            named, letter, tie, first, second = word.groups()
-            side = _LETTERS.get((named or letter or "").lower())
-            verdicts.add(side or (tie and _TIE) or (first and "A") or (second and "B") or "")
-    return verdicts - {""}
+        return text[max(text.rfind("\n{"), 0) or text.rfind("{") :]
+    return text if text.startswith("{") else ""
+
+
+def _side_in(word: str) -> str:
+    """Return the side that a word or two name, such as 'Output (b)' or 'A>B'; empty if none."""
+    match = _WORD.match(word)
+    if match is None:
+        return ""
+    named, letter, tie, first, second = match.groups()
+    side = _LETTERS.get((named or letter or "").lower())
+    return side or (tie and _TIE) or (first and "A") or (second and "B") or ""
 
 
 _BOLD = re.compile(r"\*\*\s*[\[(]?([AB])[\])]?\s*[.:]?\s*\*\*")
@@ -223,7 +249,7 @@ _NAMES = "output|solution|assistant|response|answer|model|option|candidate|compl
 _NAME = rf"(?:{_NAMES})"
 _SIDE = (
     rf"(?:\b{_NAME}\s{{0,3}}[(\[]?([ab12])\b[)\]]?(?!['’])|\(([ab])\)"
-    rf"|\b(first|second)\s{{1,3}}{_NAME}\b)"
+    rf"|\b(first|second)\s{{1,3}}(?:{_NAME}|one)\b)"
 )
 _ADVERBS = (
     "clearly|slightly|much|significantly|marginally|overall|still|thus|therefore|generally|far|"
@@ -338,7 +364,9 @@ _ANY_SIDE = re.compile(_SIDE)
 _LINE = re.compile(rf"(?:\A|\n)[^\n\w(]*{_SIDE}[^\n\w(:]*(?=\n|\Z)")
 _LAST_LINE = re.compile(rf"(?:\A|\n)[^\n\w(]*{_SIDE}\W*\Z")
 _LAST_WORDS = re.compile(rf"{_SIDE}[)\]]?[.!]\W*\Z")
-_COMPARED = re.compile(r"\b(?:than|not|unlike|neither|nor|versus|vs|or|and|of|in|from|to)\s+\Z")
+_COMPARED = re.compile(
+    r"\b(?:than|not|unlike|neither|nor|versus|vs|or|and|of|in|from|to)\s+(?:the\s+)?\Z"
+)
 
 
 def _closing(text: str) -> set[str]:
@@ -371,6 +399,83 @@ def _letter(text: str) -> set[str]:
     """Match a bare capital letter at the very end."""
     search = _BARE.search(text[-CLOSING:])
     return {search[1]} if search else set()
+
+
+_KEYED_SCORE = re.compile(
+    rf"\"(?:(?:{_NAME}_?)?([ab12])_?(?:score|rating)|(?:score|rating)_(?:{_NAME}_?)?([ab12]))\""
+    r"\s*:\s*\"?(\d{1,4}(?:\.\d{1,6})?)\"?\s*[,}]",
+    re.IGNORECASE,
+)
+_GAP, _OF = r"[ \t]{0,4}", r"(?:[ \t]{0,4}/[ \t]{0,4}(\d{1,4})(?![\d/]))"
+_NUMBER = r"(\d{1,4}(?:\.\d{1,6})?)"
+_TOTAL = r"(?:the )?(?:(?:final|overall|total) )?"
+_SCORES = re.compile(
+    rf"(?:\A|[\n,;/|.(]){_GAP}(?:[-*] )?{_TOTAL}(?:"
+    rf"(?:score|rating){_GAP}(?:for |of )?(?:{_NAME}{_GAP})?[(\[]?([ab])[)\]]?"
+    rf"|(?:{_NAME}{_GAP})?[(\[]?([ab])[)\]]?(?:'s)?{_GAP}(?:score|rating)"
+    rf"|{_NAME}{_GAP}[(\[]?([ab12])[)\]]?(?={_GAP}[:=]?{_GAP}{_NUMBER}{_GAP}/)"
+    rf"){_GAP}(?:[:=]|is)?{_GAP}{_NUMBER}{_OF}?(?![\d%])",
+    re.IGNORECASE,
+)
+_VERSUS = re.compile(
+    rf"(?:\A|\n)[^\n\w]{{0,9}}(?:{_TOTAL}(?:scores?|ratings?){_GAP}[:=]?{_GAP})?"
+    rf"{_NUMBER}{_OF}{_GAP}(?:vs\.?|versus|-|–){_GAP}{_NUMBER}{_OF}[^\n\w]{{0,9}}(?=\n|\Z)",
+    re.IGNORECASE,
+)
+_LOWER_IS_BETTER = re.compile(
+    r"penalty|demerit|deduct|\brank|lower (?:scores?|ratings?|numbers?|is|means)"
+    r"|(?:error|mistake|toxic\w*|hallucinat\w*|harm\w*|severity|bias|risk|violation)s?[ -]*"
+    r"(?:score|rating|level|count|:)",
+    re.IGNORECASE,
+)
+_NUMBERED = ("score", "rating", "/")
+
+
+def _in_scores(text: str) -> Parsed | None:
+    """Return the verdict in one score for each response, if higher is plainly better; else None.
+
+    Several scores of a response have no stated sum, so they are no verdict.
+    """
+    low = text.lower()
+    if not any(mark in low for mark in _NUMBERED):
+        return None
+    pairs = [(a or b, number, "") for a, b, number in _KEYED_SCORE.findall(_own_json(text))]
+    if not pairs:
+        plain = _plain(_unquoted(text))
+        pairs = [(a or b or c, number, of) for a, b, c, _, number, of in _SCORES.findall(plain)]
+        pairs += [
+            pair
+            for first, of_first, second, of_second in _VERSUS.findall(plain)
+            for pair in (("a", first, of_first), ("b", second, of_second))
+        ]
+    if not pairs:
+        return None
+    numbers = {_LETTERS[side.lower()]: float(number) for side, number, _ in pairs}
+    one_scale = len({scale for *_, scale in pairs}) == 1
+    if len(pairs) != 2 or len(numbers) != 2 or not one_scale or _LOWER_IS_BETTER.search(low):
+        return Parsed(None, "score", "several scores")
+    return read_scores(numbers["A"], numbers["B"])
+
+
+_REFUSAL = re.compile(
+    r"\A\W*(?:i(?:'m| am) (?:sorry|unable|not able)|sorry,|i can(?:not|'t) (?:help|assist|comply|"
+    r"provide|evaluate|judge|compare)|as an ai\b)",
+    re.IGNORECASE,
+)
+_ENDED = frozenset(".!?)]}\"'”’*`>。！？")
+_FEWEST_CUT = 100
+"""Characters of an output that may have been cut off."""
+
+
+def _why_unread(text: str) -> Reason:
+    """Return why an output has no verdict."""
+    if _REFUSAL.match(text):
+        return "refused"
+    letters = [c for c in text[-400:] if c.isalpha()]
+    if len(letters) > 3 and sum(not c.isascii() for c in letters) > len(letters) / 2:
+        return "another script"
+    cut = text[-1] not in _ENDED and (len(text) >= _FEWEST_CUT or text.startswith("{"))
+    return "cut off" if cut or (text.startswith("{") and text[-1] != "}") else "no verdict"
 
 
 Ints = NDArray[np.intp]

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from judgepanel.votes.attributes import first_given
 from judgepanel.votes.cells import is_number
-from judgepanel.votes.checks import below_chance, perfect
+from judgepanel.votes.checks import reversal
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.errors import (
     CHOICE_CONTROLS,
@@ -265,18 +265,6 @@ def _judges(names: Sequence[str], singular: str, many: str) -> str:
     return f"1 judge {singular}" if len(names) == 1 else f"{len(names)} judges {many}"
 
 
-def reversal(votes: VoteMatrix) -> str:
-    """Return a sentence if most judges are below chance, so that votes may be reversed."""
-    voting = (votes.votes[votes.labelled] != MISSING).any(axis=0)
-    below = below_chance(votes.votes, votes.labels)
-    if not voting.any() or 2 * below.sum() <= voting.sum():
-        return ""
-    return (
-        f"{int(below.sum())} of {int(voting.sum())} judges are right on clearly less than half of "
-        f"the labelled items: votes or labels may be reversed. Turn the votes {TURN}."
-    )
-
-
 def refuse_reversed_scale(table: RawTable, votes: VoteMatrix) -> InputError | None:
     """Return the refusal of differences whose direction was guessed, and seems to be the other."""
     if not reversal(votes):
@@ -289,11 +277,6 @@ def refuse_reversed_scale(table: RawTable, votes: VoteMatrix) -> InputError | No
         remedy=f"turn the votes {TURN}; or, if they are meant so, cut them at 0 "
         f"{CHOICE_CONTROLS['thresholds']}",
     )
-
-
-def right_everywhere(votes: VoteMatrix) -> list[str]:
-    """Return judges that are right, or wrong, on every labelled item (see ``leaks.perfect``)."""
-    return [votes.judges[j] for j in np.flatnonzero(perfect(votes.votes, votes.labels))]
 
 
 def column_warnings(reader: Reader, graded: Sequence[str]) -> list[str]:

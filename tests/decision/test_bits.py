@@ -191,7 +191,7 @@ def test_replaced_calibrators_are_exported_as_what_stands_in(result):
     """Perfectly separated votes: Platt has no finite fit, and the file says temperature."""
     labels = np.tile([0, 1], 10).astype(np.int8)
     votes = replace(make_votes(0, 20, 2), votes=np.stack([labels, labels], 1), labels=labels)
-    prepared = prepare(votes, Settings(orientation="as_given"))
+    prepared = prepare(votes, Settings(orientation="as_given", judges=votes.judges))
     fitted = fit_panel(
         prepared.ballots, prepared.judges, 2, aggregator="one_coin", calibrator="platt"
     )

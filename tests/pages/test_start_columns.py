@@ -200,3 +200,14 @@ def test_one_role_is_taken_over_and_all_judges_are_named_once_one_is() -> None:
     said.set_role("z", "label", Preview(columns, 4, 9))
     choices = said.choices()
     assert (choices.label_column, choices.ignore) == ("z", ("y",))
+
+
+def test_outputs_without_labels_show_what_was_read_of_them() -> None:
+    rows = [
+        {"item": f"q{n}", "judge": judge, "order": "AB", "text": text}
+        for n in range(N)
+        for judge, text in (("ann", "[[A]]"), ("bob", "I cannot help." if n % 2 else "[[B]]"))
+    ]
+    app = uploaded("\n".join(map(json.dumps, rows)).encode(), "said.jsonl")
+    assert "75.0 % of 48 outputs are read as a verdict; bob the least" in htmls(app, "jp-result")[0]
+    assert "there is no label column" in text_of(app)

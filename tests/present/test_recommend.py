@@ -32,6 +32,7 @@ from judgepanel.present.decide.panel_judges import (
     weights_table,
 )
 from judgepanel.present.decide.recommend import (
+    advice_sentence,
     certainty_sentence,
     preference_sentence,
     present,
@@ -43,6 +44,7 @@ from judgepanel.present.decide.recommend import (
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.votes.matrix import MISSING
 from judgepanel.words.numbers import with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
 from tests.helpers import make_votes
@@ -429,3 +431,28 @@ def test_candidates_come_best_first_and_the_reference_is_marked_once():
     assert (marked["panel"], marked["aggregator"], marked["calibrator"]) == (
         *("all", "one-coin", "beta"),
     )
+
+
+def test_a_decision_waits_for_repeated_items_and_reversed_votes():
+    outcome = result()
+    answer = recommendation_sentence(outcome)
+    copies = replace(outcome.repeats, n_sets=4, n_repeated=8, smallest=2, largest=2, apart=True)
+    doubts = {
+        "Items repeat: 4 groups of 2 identical items": replace(outcome, repeats=copies),
+        "Votes may be reversed.": replace(outcome, reversed_votes="Votes may be reversed."),
+    }
+    for why, doubted in doubts.items():
+        sentence = recommendation_sentence(doubted)
+        assert sentence.startswith(f"No decision yet. {why}")
+        assert sentence.endswith(f"Until then: {answer}")
+        assert advice_sentence(doubted).startswith("no decision yet, since the votes are in doubt")
+
+
+def test_reversed_votes_are_in_doubt_until_the_user_names_the_judges():
+    votes = make_votes(3, 200, 4)
+    turned = replace(votes, votes=np.where(votes.votes >= 0, 1 - votes.votes, MISSING))
+    settings = Settings(splits=2)
+    first = run(RECOMMEND, turned, RecommendSpec(settings, folds=3), jobs=1)
+    assert "votes or labels may be reversed" in first.reversed_votes
+    named = replace(settings, judges=votes.judges)
+    assert run(RECOMMEND, turned, RecommendSpec(named, folds=3), jobs=1).reversed_votes == ""

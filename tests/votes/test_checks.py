@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judgepanel.votes import MISSING
-from judgepanel.votes.checks import check_orientation
+from judgepanel.votes.checks import check_orientation, reversal
 from tests.helpers import make_votes
 
 
@@ -86,3 +86,14 @@ def test_many_odd_judges_are_counted_not_listed():
     check = check_orientation(same)
     assert check.numbers["judges right on every item"] == 4
     assert "and 1 more were right on every labelled item they voted on." in check.why
+
+
+def test_most_judges_below_chance_put_the_reading_in_doubt_first():
+    votes = make_votes(0, 400, 4)
+    turned = replace(votes, votes=np.where(votes.votes >= 0, 1 - votes.votes, MISSING))
+    assert reversal(votes) == ""
+    check = check_orientation(turned)
+    assert check.outcome == "fail"
+    assert check.why == reversal(turned)
+    assert "votes or labels may be reversed" in check.why
+    assert "--turn-votes" in check.advice

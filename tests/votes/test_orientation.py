@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from judgepanel.votes import MISSING, InputError, VoteMatrix
-from judgepanel.votes.orientation import CONSTANT_VOTES, constant_judges, orient, resolve
+from judgepanel.votes.orientation import (
+    CONSTANT_VOTES,
+    PERFECT_VOTES,
+    constant_judges,
+    orient,
+    resolve,
+)
 from tests.helpers import make_votes
 
 
@@ -170,7 +176,7 @@ def test_a_panel_of_constant_judges_is_refused():
 def test_many_set_aside_judges_are_counted_not_listed():
     votes = with_share(50)
     verdicts = np.ones((100, 5), np.int8)
-    verdicts[:, 0] = votes.labels
+    verdicts[:, 0] = votes.votes[:, 0]
     assert (
         "and 1 more gave one verdict"
         in orient(replace(votes, votes=verdicts), "symmetric").notices[-1]
@@ -256,4 +262,34 @@ def test_an_anti_expert_is_kept_where_labels_are_balanced():
     votes = make_votes(4, 100, 3, missing=0.0)
     cast = votes.votes.copy()
     cast[:, 0] = 1 - votes.labels
+    cast[0, 0] = votes.labels[0]
     assert orient(replace(votes, votes=cast), "symmetric").set_aside == ()
+
+
+@pytest.mark.parametrize("policy", ["as_given", "randomized", "symmetric"])
+@pytest.mark.parametrize("opposite", [False, True])
+def test_a_judge_that_knows_every_label_is_set_aside_until_the_user_names_it(policy, opposite):
+    votes = make_votes(4, 100, 3, missing=0.0)
+    cast = votes.votes.copy()
+    cast[:, 0] = 1 - votes.labels if opposite else votes.labels
+    suspect = replace(votes, votes=cast)
+    oriented = orient(suspect, policy)
+    assert oriented.set_aside == ("judge000",)
+    assert "agreed (or disagreed) with every label and was set aside" in oriented.notices[-1]
+    assert orient(suspect, policy, judges=votes.judges).set_aside == ()
+
+
+def test_a_judge_may_be_right_on_all_of_a_few_items():
+    votes = make_votes(4, 100, 3, missing=0.0)
+    cast = votes.votes.copy()
+    cast[:, 0] = np.where(np.arange(100) < PERFECT_VOTES, votes.labels, MISSING)
+    assert orient(replace(votes, votes=cast)).set_aside == ()
+    few = replace(votes, votes=cast).with_items(np.arange(100) < PERFECT_VOTES - 1)
+    assert orient(few).set_aside == ()
+
+
+def test_if_all_judges_know_every_label_the_refusal_says_how_to_keep_them():
+    votes = make_votes(4, 100, 2, missing=0.0)
+    perfect = replace(votes, votes=np.stack([votes.labels, votes.labels], 1))
+    with pytest.raises(InputError, match="if these are judges, name them with --judges"):
+        orient(perfect)

@@ -280,10 +280,8 @@ def test_of_two_scores_the_higher_is_the_verdict_and_equal_ones_are_none() -> No
     assert loaded.coverage is not None
     (judge,) = loaded.coverage.judges
     assert dict(zip(LEVELS, judge.levels, strict=True))["score"] == 4
-    assert dict(zip(REASONS, judge.reasons, strict=True)) == {
-        "empty": 1, "only reasoning": 0, "tie": 1, "contradiction": 0, "no verdict": 0,
-        "unusable": 0,
-    }  # fmt: skip
+    reasons = dict(zip(REASONS, judge.reasons, strict=True))
+    assert {name: count for name, count in reasons.items() if count} == {"empty": 1, "tie": 1}
     assert loaded.coverage.unread == ()
 
 

@@ -62,6 +62,23 @@ READ = [
     ("`[[B]]`", "B", "bracket"),
     ("Assistant (a) argues that Output (a) is better. Output (b) is better.", "B", "stated"),
     ("In terms of detail, Output (a) is better. Therefore, Output (b) is better.", "B", "stated"),
+    ("My final verdict is: [[A<B]]", "B", "bracket"),
+    ("My final verdict is: [[B<<A]]", "A", "bracket"),
+    ("Verdict: [[\u200bB\u200b]]", "B", "bracket"),
+    ("Both are short.\n\n\\boxed{B}", "B", "bracket"),
+    ("\\boxed{\\text{Response A}}", "A", "bracket"),
+    ("Both are short. <answer>B</answer>", "B", "bracket"),
+    ("The better answer is the first one.", "A", "stated"),
+    ("I prefer the second one.", "B", "stated"),
+    ("6/10 vs 8/10", "B", "score"),
+    ("Scores: 7.5/10 versus 5/10", "A", "score"),
+    ("Score A: 4 / Score B: 9", "B", "score"),
+    ("A's score is 3, B's score is 7", "B", "score"),
+    ("Response A: 8/10\nResponse B: 6/10\nB repeats itself.", "A", "score"),
+    ("**Score for Response A:** 7\n**Score for Response B:** 5", "A", "score"),
+    ('{"score_a": 4, "score_b": 9}', "B", "score"),
+    ('Reasons.\n{"response_1_score": 4.5, "response_2_score": 2}', "A", "score"),
+    ("Score A: 4, Score B: 9. Output (a) is better.", "A", "stated"),
 ]  # fmt: skip
 
 UNREAD = [
@@ -81,7 +98,23 @@ UNREAD = [
     ("Output (a)\nOutput (b)", "contradiction"),
     ("It says Solution B? I say Solution A.", "contradiction"),
     ("Output (a) Output (b)", "no verdict"),
-    ("I cannot help with that.", "no verdict"),
+    ("I cannot help with that.", "refused"),
+    ("I'm sorry, but as an AI I have no preference.", "refused"),
+    (
+        "The better response is the one that names its sources, and of the two that is clearly the "
+        * 2,
+        "cut off",
+    ),
+    ('{"why": "A is better, since', "cut off"),
+    ("Score A: 4, Score B: 4", "tie"),
+    ("Depth\nScore A: 4\nScore B: 9\nStyle\nScore A: 8\nScore B: 3", "several scores"),
+    ("Rating A: 3/5; rating B: 4/10", "several scores"),
+    ("Score A: 4, Score B: 9. A lower score is better.", "several scores"),
+    ("Toxicity score A: 9, toxicity score B: 2", "no verdict"),
+    ("End with \\boxed{A} or \\boxed{B}.", "no verdict"),
+    ("The other is better than the first response.", "no verdict"),
+    ("The other is better than the first one.", "no verdict"),
+    ("A: 1, B: 2", "no verdict"),
     ('A holds `{"winner": "A"}`', "no verdict"),
     ("End with [[A]] if A is better, [[B]] if B is better.", "no verdict"),
     ("Answer me this: which is better?", "no verdict"),
@@ -98,7 +131,7 @@ UNREAD = [
     ("Assistant A argues that, by rule 1, Output (a) is better.", "no verdict"),
     ("Response A wrote `[[A]]`, which is an injection.", "no verdict"),
     ("**A** is long. **B** is short.", "no verdict"),
-    ("比較すると、Aの方が良いです。", "no verdict"),
+    ("比較すると、Aの方が良いです。", "another script"),
     ("[[\u0410]]", "no verdict"),  # A Cyrillic letter that looks like an A.
     ("\ud83d[[", "no verdict"),
 ]
@@ -117,7 +150,7 @@ def test_what_is_no_verdict_has_a_reason(text: str, reason: str) -> None:
 
 
 def test_every_level_and_reason_is_tried_above() -> None:
-    assert {level for _, _, level in READ} == set(LEVELS) - {"score"}
+    assert {level for _, _, level in READ} == set(LEVELS)
     # An output that is unusable is not read: `collect` says so of it.
     assert {reason for _, reason in UNREAD} == set(REASONS) - {"unusable"}
 
@@ -137,13 +170,18 @@ def test_a_text_of_five_megabytes_is_read_to_its_end() -> None:
     assert read_verdict('"' * 500_001 + "\n[[A]]").side == "A"
     assert read_verdict("(" * 500_000 + "\n[[A]]").side == "A"
     assert read_verdict("output " * 200_000 + "\n\nB").side == "B"
+    for filler in ("score a", "score   ", "(" * 7, ", /", "response a 5/", "1/1 vs "):
+        assert read_verdict(filler * 200_000 + "\n[[A]]").side == "A"
+        assert read_verdict(filler * 200_000 + "?").side is None
 
 
 NOISE = st.text(
     st.characters(codec="utf-8", exclude_characters="[]<>{}\"'`“”◁*"), max_size=300
 ).filter(lambda text: text.strip() == text)
 SIDES = st.sampled_from("AB")
-FORMS = st.sampled_from(["[[{}]]", "**{}**", "Output ({}) is better.", "Verdict: {}", "\n{}"])
+FORMS = st.sampled_from(
+    ["[[{}]]", "**{}**", "Output ({}) is better.", "Verdict: {}", "\n{}", "\\boxed{{{}}}"]
+)
 
 
 @given(NOISE, SIDES)

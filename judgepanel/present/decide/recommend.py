@@ -61,8 +61,19 @@ from judgepanel.words.sentences import (
 
 
 def recommendation_sentence(result: Recommendation) -> str:
-    """Name judges, pipeline and NLL, and say whether that beats the base rate."""
-    return if_positions_mean_nothing(result.position, _answer(result))
+    """Name judges, pipeline and NLL, and say whether that beats the base rate.
+
+    What has to be answered first comes first: repeated items, and votes that may be reversed.
+    """
+    answer = if_positions_mean_nothing(result.position, _answer(result))
+    first = open_questions(result)
+    return f"No decision yet. {' '.join(first)} Until then: {answer}" if first else answer
+
+
+def open_questions(result: Recommendation) -> list[str]:
+    """Return what is wrong with the votes themselves, with its remedy; empty if nothing is."""
+    repeats = repeats_sentence(result.repeats) if result.repeats.apart else ""
+    return [text for text in (result.reversed_votes, repeats) if text]
 
 
 def _answer(result: Recommendation) -> str:
@@ -95,6 +106,8 @@ def advice_sentence(result: Recommendation) -> str:
         text = f"undecided, leaning to {size} of {total} judges."
     else:
         text = f"{who}."
+    if open_questions(result):
+        text = f"no decision yet, since the votes are in doubt; until then {text}"
     condition = "only if no judge prefers a position: " if explained_by_position(result) else ""
     return f"{condition}{text}"
 
@@ -128,10 +141,7 @@ def picked_sentence(result: Recommendation) -> str:
 
 def reservations(result: Recommendation) -> list[str]:
     """Return the reservations about the expected NLL that belong in the answer itself."""
-    return [
-        *([CODING] if result.measures_coding else []),
-        *([repeats_sentence(result.repeats)] if result.repeats.apart else []),
-    ]
+    return [CODING] if result.measures_coding else []
 
 
 def curating_is_safe(result: Recommendation) -> bool:

@@ -15,6 +15,7 @@ from judgepanel.present.decide.recommend import (
     beats_null,
     curating_is_safe,
     explained_by_position,
+    open_questions,
     recommendation_sentence,
     reservations,
 )
@@ -127,6 +128,7 @@ def _tone(result: Recommendation) -> str:
         result.instead_of is not None
         or not beats_null(result)
         or reservations(result)
+        or open_questions(result)
         or explained_by_position(result)
     ):
         return "open"

@@ -73,7 +73,7 @@ from judgepanel.votes.choices import ROLES_FILE
 from judgepanel.votes.orientation import POLICIES, orient
 from judgepanel.votes.samples import SAMPLES, sample_bytes, sample_judge_bytes
 from judgepanel.words.commands import inspect_command
-from judgepanel.words.outputs import coverage_sentence
+from judgepanel.words.outputs import coverage_sentence, coverage_table
 from judgepanel.words.sentences import votes_sentence
 from judgepanel.words.text import plain
 
@@ -240,6 +240,10 @@ def _uploaded(upload: Upload, labels: Upload | None, judges: Upload | None) -> N
     choose_records(read, said)
     if preview is None:
         return
+    if loaded is None and preview.coverage is not None:
+        section_answer(coverage_sentence(preview.coverage))
+        outputs = coverage_table(preview.coverage)
+        draw_table(Table(outputs, "Outputs by judge", height=380), key="outputs")
     if loaded is not None:
         _offer_group(loaded.group, preview, said)
     choose_task(preview, said)
