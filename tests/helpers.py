@@ -229,7 +229,8 @@ def transcripts(n_items: int = 60) -> bytes:
     for item in range(n_items):
         label = item % 2
         for order in ("AB", "BA"):
-            right = "A" if (label == 1) == (order == "AB") else "B"
+            says = label if item % 10 else 1 - label
+            right = "A" if (says == 1) == (order == "AB") else "B"
             sentence = {"steady": f"[[{right}]]", "first": "Output (a) is better.", "mute": UNREAD}
             if item % 3:
                 sentence["mute"] = f"**{right}**"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -86,7 +86,7 @@ class _Log:
     model: str
     arguments: str
     created: str
-    graders: tuple[str, ...]
+    graders: dict[str, str]
     samples: tuple[Row, ...]
 
     @property
@@ -126,7 +126,7 @@ def _inspect(document: Document, _left_out: LeftOut) -> _Log:
             model=str(about["model"]),
             arguments=json.dumps(about.get("task_args_passed") or about.get("task_args") or {}),
             created=created,
-            graders=tuple(_grader(scorer) for scorer in about.get("scorers") or []),
+            graders=_graders(about.get("scorers") or []),
             samples=tuple(samples),
         )
     except (KeyError, TypeError, AttributeError, IndexError, StopIteration):
@@ -163,13 +163,22 @@ def _written(sample: Row) -> str:
     return text
 
 
-def _grader(scorer: Row) -> str:
-    """A scorer by its name and, where it asks a model, by that model's."""
-    name = str(scorer["name"]).rpartition("/")[2]
-    model = (scorer.get("options") or {}).get("model")
-    if isinstance(model, dict):
-        model = model.get("model")
-    return f"{name}/{model}" if isinstance(model, str) else name
+def _graders(scorers: Iterable[Row]) -> dict[str, str]:
+    """Scorers by the key of their scores: their name and, where they ask a model, that model's.
+
+    The second scorer of a name has 1 behind its key, the third 2.
+    """
+    seen: Counter[str] = Counter()
+    graders = {}
+    for scorer in scorers:
+        name = str(scorer["name"]).rpartition("/")[2]
+        model = (scorer.get("options") or {}).get("model")
+        if isinstance(model, dict):
+            model = model.get("model")
+        key = f"{name}{seen[name] or ''}"
+        graders[key] = f"{name}/{model}" if isinstance(model, str) else name
+        seen[name] += 1
+    return graders
 
 
 def _inspect_together(files: Sequence[_Log], left_out: LeftOut, task: Task | None) -> ImportedRows:
@@ -282,10 +291,9 @@ def _inspect_grades(logs: list[_Log], left_out: LeftOut) -> list[Grade]:
 def _scores(sample: Row, log: _Log) -> Iterator[tuple[str, Any, Any]]:
     """Yield what each scorer gave and why; one that gives several values counts as several."""
     scores = sample["scores"] or {}
-    titled = len(log.graders) == len(scores)
-    # Two scorers of one name are numbered in the log, and told apart by the model they ask.
-    names = log.graders if titled and len(set(log.graders)) == len(scores) else tuple(scores)
-    for name, score in zip(names, scores.values(), strict=True):
+    titled = log.graders.keys() == scores.keys() and len(set(log.graders.values())) == len(scores)
+    for key, score in scores.items():
+        name = log.graders[key] if titled else key
         value = score.get("value") if isinstance(score, dict) else score
         why = at(score, "explanation")
         if isinstance(value, list):
