@@ -462,6 +462,10 @@ class Truth:
     n_classes: int
     votes: bool
 
+    def agreement(self, votes: NDArray[np.int8]) -> int:
+        """Return the number of rows on which votes are those of the label."""
+        return int((votes == self.codes).sum()) if self.votes else 0
+
     @classmethod
     def of(cls, label: Column, vocabulary: Vocabulary) -> Truth | None:
         """Return the labels in a column; None if they are measurements."""

@@ -19,14 +19,14 @@ FEATURE_PREFIX = "feat_"
 ID_NAMES = (
     *("item_id", "id", "item", "itemid", "example_id", "example", "question_id", "question"),
     *("sample_id", "sample", "instance_id", "instance", "task_id", "pair_id", "row_id"),
-    *("uid", "uuid", "index", "idx", "key", "__index_level_0__"),
+    *("qid", "uid", "uuid", "index", "idx", "key", "__index_level_0__"),
 )
 LABEL_NAMES = (
     *("label", "labels", "gold", "gold_label", "gold_standard", "truth", "true_label"),
     *("ground_truth", "groundtruth", "target", "y", "y_true", "z"),
 )
 GROUP_NAMES = ("group_id", "group", "prompt_id")
-LONG_ITEM_NAMES = (*ID_NAMES, "task", "unit", "document", "prompt", "prompt_id")
+LONG_ITEM_NAMES = (*ID_NAMES, "prompt_id", "task", "unit", "document", "prompt")
 LONG_JUDGE_NAMES = (
     *("judge", "judge_id", "judge_name", "rater", "rater_id", "annotator", "annotator_id"),
     *("model", "model_name", "worker", "worker_id", "labeler", "labeller", "labeler_id"),

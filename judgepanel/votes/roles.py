@@ -104,7 +104,8 @@ _ITEM_WORDS = frozenset(
 _ID_WORDS = frozenset(("id", "uid", "uuid", "key", "idx", "index"))
 _NO_ITEMS = frozenset(("assignment", "annotation", "assessment", "score", "run", "event", "vote"))
 """Words of ids that are of a vote, not of an item."""
-_FEW_VALUES, _LABEL_VALUES, _FEW_ROWS = 12, 11, 5
+_FEW_VALUES, _LABEL_VALUES, _FEW_ROWS, _FEW_STATES = 12, 11, 5, 9
+_STATES = ("status", "state")
 
 
 @dataclass(frozen=True, slots=True)
@@ -572,7 +573,9 @@ class _Guess:
         free = [name for name in self.free if name not in taken]
         usual = find_column(free, LONG_ITEM_NAMES)
         if usual is not None and not self.columns[usual].is_unique:
-            return (usual,)
+            named = [n for n in LONG_ITEM_NAMES if find_column(free, (n,)) is not None]
+            found = (str(find_column(free, (name,))) for name in named)
+            return (next((name for name in found if self._recurs(name)), usual),)
         if not judge:
             return () if usual is None else (usual,)
         named = []
@@ -590,6 +593,12 @@ class _Guess:
             return () if usual is None else (usual,)
         self.give(named[0], "id", "recurs with every judge")
         return (named[0],)
+
+    def _recurs(self, name: str) -> bool:
+        """Whether a column may be the item of votes: texts of an item stand in several rows."""
+        column = self.columns[name]
+        written = column.kind == "texts" or any(" " in word for word in column.given[:_FEW_VALUES])
+        return not written or 3 * len(column.given) <= 2 * self.table.n_rows
 
     def _are_items(self, name: str, judge: Sequence[str]) -> bool:
         """Whether values of a column recur with different judges, several of them at least."""
@@ -785,10 +794,12 @@ class _Guess:
         own = {name: self.columns[name].means(self.vocabulary) for name in voting}
         for name in majorities(own):
             self.give(name, "ignore", "equal to the majority of the other judges")
-        for name, other in opposite_judges(own).items():
-            self.give(name, "ignore", f"always the opposite of {quote_value(other)}")
         label = roles.label_column
         truth = None if label is None else Truth.of(self.columns[label], self.vocabulary)
+        for later, first in opposite_judges(own).items():
+            swap = truth is not None and truth.agreement(own[first]) < truth.agreement(own[later])
+            name, other = (first, later) if swap else (later, first)
+            self.give(name, "ignore", f"always the opposite of {quote_value(other)}")
         if truth is not None:
             for name in judges:
                 reason = equal_to_label(truth, self.columns[name], self.vocabulary)
@@ -831,6 +842,8 @@ class _Guess:
         """Return the role of a column by what it holds."""
         column, lower = self.columns[name], name.strip().lower()
         words = column.given
+        if column.tokens and column.tokens[-1] in _STATES and len(words) < _FEW_STATES:
+            return "ignore", "named as the state of a row"
         if self.readable(name):
             return "judge", "holds verdicts"
         verdicts = [word for word in words if self.vocabulary.knows(word)]
