@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -144,18 +145,23 @@ class Reader:
 def _refuse_mixed(
     table: RawTable, columns: Mapping[str, Iterable[str]], vocabulary: Vocabulary
 ) -> None:
-    words: set[str] = set()
-    for name, own in columns.items():
-        words.update(word for word in own if word.strip().lower() not in vocabulary.given)
-        mixed = mixed_words(words)
-        if mixed is not None:
-            raise InputError(
-                f"{mixed[0]!r} says which response is better and {mixed[1]!r} whether one is good",
-                file=table.name,
-                column=name,
-                allowed="one kind of words in the label and in all judges",
-                remedy=f"{MAP_WORDS}, or leave this column out {IGNORE}",
-            )
+    """Refuse words of two kinds, in a column of the kind that is in fewer columns."""
+    words = {
+        name: {word for word in own if word.strip().lower() not in vocabulary.given}
+        for name, own in columns.items()
+    }
+    mixed = mixed_words(chain.from_iterable(words.values()))
+    if mixed is None:
+        return
+    better = [name for name, own in words.items() if any(side_of(w) is not None for w in own)]
+    good = [name for name, own in words.items() if any(map(is_good_or_bad, own))]
+    raise InputError(
+        f"{mixed[0]!r} says which response is better and {mixed[1]!r} whether one is good",
+        file=table.name,
+        column=min(better, good, key=len)[0],
+        allowed="one kind of words in the label and in all judges",
+        remedy=f"{MAP_WORDS}, or leave this column out {IGNORE}",
+    )
 
 
 def read_verdicts(reader: Reader, scales: Scales) -> Verdicts:

@@ -679,3 +679,98 @@ def words_between_pass_and_fail() -> Case:
         "words.csv", table(rows), ids("q{}", 110), ids("j{}", 3), votes, labels,
         steps=(("--words", {"words": "partial="}),), task="pointwise",
     )  # fmt: skip
+
+
+def archive(files: dict[str, str]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as written:
+        for path, text in files.items():
+            written.writestr(path, text)
+    return stream.getvalue()
+
+
+def lines(records: Iterable[dict[str, Any]]) -> str:
+    return "\n".join(map(json.dumps, records))
+
+
+@case
+def tasks_with_annotations() -> Case:
+    """Tasks with their data, annotations of people (some cancelled), and a model's prediction."""
+    world = World.of(51, 70, [0.9, 0.8, 0.75])
+    votes = world.votes.copy()
+    side = ("right", "left")
+    tasks = []
+    for i, label, row in world:
+        annotations = []
+        for j, who in enumerate(("ann@x.org", "bob@x.org")):
+            cancelled = world.some(0.1)
+            votes[i, j] = MISSING if cancelled else row[j]
+            result = [{"type": "pairwise", "value": {"selected": side[row[j]]}}]
+            annotations.append(
+                {"id": 10 * i + j, "completed_by": {"id": j, "email": who}, "result": result,
+                 "was_cancelled": cancelled}
+            )  # fmt: skip
+        prediction = {"model_version": "m-1", "result": [{"value": {"selected": side[row[2]]}}]}
+        tasks.append(
+            {"id": 300 + i, "data": {"prompt": world.text(), "gold": "AB"[1 - label]},
+             "annotations": annotations, "predictions": [prediction]}
+        )  # fmt: skip
+    return Case(
+        "tasks.json", json.dumps(tasks).encode(), ids("{}", 70, 300),
+        ("ann@x.org", "bob@x.org", "m-1"), votes, world.labels, task="pairwise",
+    )  # fmt: skip
+
+
+@case
+def a_file_for_each_annotator() -> Case:
+    """JSON Lines of documents with their labels, in one file for each annotator."""
+    world = World.of(52, 64, [0.88, 0.8, 0.72])
+    say = ("fail", "pass")
+    files = {
+        f"{who}.jsonl": lines(
+            {"id": i, "text": world.text(), "gold": say[label], "label": [say[row[j]]]}
+            for i, label, row in world
+        )
+        for j, who in enumerate(("ann", "bob", "cem"))
+    }
+    return Case(
+        "documents.zip", archive(files), ids("{}", 64), ("ann", "bob", "cem"), world.votes,
+        world.labels, task="pointwise",
+    )  # fmt: skip
+
+
+@case
+def answers_of_models_to_choices() -> Case:
+    """Samples of models that say which of two responses is better."""
+    world = World.of(53, 80, [0.85, 0.75])
+    files = {
+        f"lab__{name}/samples_pairs_2026-01-0{j + 1}.jsonl": lines(
+            {"doc_id": i, "doc": {"topic": "x"}, "target": "BA"[label],
+             "filtered_resps": ["BA"[row[j]]]}
+            for i, label, row in world
+        )
+        for j, name in enumerate(("big", "small"))
+    }  # fmt: skip
+    return Case(
+        "samples.zip", archive(files), ids("{}", 80), ("lab__big", "lab__small"), world.votes,
+        world.labels, task="pairwise",
+    )  # fmt: skip
+
+
+@case
+def games_against_a_baseline() -> Case:
+    """A judge's two games on each question: first the baseline is A, then the model is."""
+    world = World.of(54, 60, [0.9, 0.75])
+    files = {}
+    for j, judge in enumerate(("judge-x", "judge-y")):
+        records = []
+        for i, _, row in world:
+            first, second = ("A>>B", "A<B") if row[j] else ("B>A", "B<<A")
+            games = [{"judgment": world.text(), "score": score} for score in (first, second)]
+            records.append({"uid": f"u{i}", "judge": judge, "model": "new", "games": games})
+        files[f"model_judgment/{judge}/new.jsonl"] = lines(records)
+    labels = [["uid", "label"], *([f"u{i}/new", "AB"[1 - label]] for i, label, _ in world)]
+    return Case(
+        "games.zip", archive(files), ids("u{}/new", 60), ("judge-x", "judge-y"), world.votes,
+        world.labels, label_file=table(labels), task="pairwise",
+    )  # fmt: skip

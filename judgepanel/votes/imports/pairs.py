@@ -437,7 +437,8 @@ ARENA = Importer(
 
 # --- Arena-Hard (lmarena/arena-hard-auto) ----------------------------------------------------
 # model_judgment/JUDGE/MODEL.jsonl: a line per question with games, the first with the baseline as
-# A, the second with it as B; each has a judgment and a score such as A>>B.
+# A, the second with it as B; each has a judgment and a score such as A>>B. The baseline is an
+# item's first output: labels in another file can name it, which a coin would not allow.
 
 
 def _arena_hard(document: Document, left_out: LeftOut) -> list[Row]:
@@ -448,18 +449,15 @@ def _arena_hard(document: Document, left_out: LeftOut) -> list[Row]:
         judge = str(record.get("judge") or folder or "judge")
         model = str(record.get("model") or PurePosixPath(document.path).stem)
         question = str(record.get("question_id") or record["uid"])
-        item = f"{question}/{model}"
-        flip = turned(item)
+        about: Row = {"item_id": f"{question}/{model}", "group_id": question, "judge": judge}
+        about["feat_model"] = model
+        label = label_in(record)
+        if label is not None:
+            about["label"] = item_label(label, AB)
         for game, order in zip(record["games"], ORDERS, strict=False):
             score = at(game, "score")
             text = f"[[{score}]]" if score else at(game, "judgment") or ""
-            shown = BA if flip == (order == AB) else AB
-            about: Row = {"item_id": item, "group_id": question, "judge": judge}
-            about["feat_model"] = model
-            label = label_in(record)
-            if label is not None:
-                about["label"] = item_label(label, AB if not flip else BA)
-            rows.append({**about, "order": shown, "text": str(text)})
+            rows.append({**about, "order": order, "text": str(text)})
 
     document.each(read, "question_id or uid, judge, model and games")
     return rows
