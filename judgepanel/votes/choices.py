@@ -263,7 +263,6 @@ OPTIONS = (
         "WORD=MEANING,...",
     ),
 )
-BY_CHOICE: Mapping[str, Option] = MappingProxyType({option.choice: option for option in OPTIONS})
 
 
 ROLES_FILE = "roles.toml"

@@ -7,11 +7,9 @@ CSV and Excel files assemble their columns in the same way.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from judgepanel.votes import limits
-from judgepanel.votes.errors import EXPORT_AGAIN, SHOWN_LENGTH, InputError, listed, quote_value
+from judgepanel.votes.errors import EXPORT_AGAIN, SHOWN_LENGTH, InputError, quote_value
 from judgepanel.votes.names import FEATURE_PREFIX
 from judgepanel.votes.table import (
     RawTable,
@@ -213,7 +211,6 @@ def _text(value: bool | int | float | None) -> str:
 # --- files --------------------------------------------------------------------------------------
 
 _FILE, _STREAM = b"ARROW1", b"\xff\xff\xff\xff"
-_STATE, _SPLITS = "state.json", "dataset_dict.json"
 _ROWS_AT_ONCE = 1 << 18
 
 
@@ -228,69 +225,18 @@ def read_arrow(data: bytes, name: str) -> RawTable:
     Raises InputError (without the file's name) for bytes that are not Arrow, content that unpacks
     to too much, and nested or binary columns.
     """
-    return read_dataset([data], name)
-
-
-def is_dataset(folder: Path) -> bool:
-    """Whether a folder was written by ``save_to_disk`` of Hugging Face's datasets."""
-    return (folder / _STATE).is_file() or (folder / _SPLITS).is_file()
-
-
-def dataset_files(folder: Path) -> list[Path]:
-    """Return the Arrow files of a dataset on disk, in order.
-
-    Raises
-    ------
-    InputError
-        A folder with several splits, or one whose list of files is damaged or points outside it.
-    """
-    if not (folder / _STATE).is_file():
-        splits = _json(folder / _SPLITS).get("splits")
-        known = [str(split) for split in splits] if isinstance(splits, list) else []
-        raise InputError(
-            "the dataset has several splits",
-            file=folder.name,
-            allowed=f"one split: {listed(known, 5)}" if known else "the folder of one split",
-            remedy="name the folder of one of them",
-        )
-    state = _json(folder / _STATE)
-    entries = state.get("_data_files")
-    names = [
-        entry.get("filename") if isinstance(entry, dict) else None
-        for entry in (entries if isinstance(entries, list) else [])
-    ]
-    paths = [folder / name for name in names if isinstance(name, str) and _is_plain(name)]
-    if not paths or len(paths) < len(names) or not all(path.is_file() for path in paths):
-        raise InputError(
-            "the list of data files is damaged, or one of them is not there",
-            file=f"{folder.name}/{_STATE}",
-            remedy="write the dataset again with save_to_disk",
-        )
-    return paths
-
-
-def read_dataset(parts: Sequence[bytes], name: str) -> RawTable:
-    """Return the concatenated rows of several Arrow files with the same columns."""
     try:
-        readers = [_opened(data) for data in parts]
-        schema = readers[0].schema
-        if not all(reader.schema.equals(schema) for reader in readers):
-            raise InputError(
-                "its files have different columns",
-                allowed="the same columns in all",
-                remedy=EXPORT_AGAIN,
-            )
-
-        batches = list(_batches(readers))
+        reader = _opened(data)
+        batches = list(_batches(reader))
 
         def parts_of(columns: list[str]) -> Iterator[Sequence[pa.Array]]:
-            places = [schema.names.index(column) for column in columns]
+            places = [reader.schema.names.index(column) for column in columns]
             for batch in batches:
                 for start in range(0, batch.num_rows, _ROWS_AT_ONCE):
                     some = batch.slice(start, _ROWS_AT_ONCE)
                     yield [some.column(place) for place in places]
 
-        frame = frame_of(schema, sum(batch.num_rows for batch in batches), parts_of)
+        frame = frame_of(reader.schema, sum(batch.num_rows for batch in batches), parts_of)
     except MemoryError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -298,40 +244,21 @@ def read_dataset(parts: Sequence[bytes], name: str) -> RawTable:
     return RawTable(frame, name, "arrow", first_row=1)
 
 
-def _is_plain(name: str) -> bool:
-    return Path(name).name == name and name not in (".", "..")
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_bytes()) if path.stat().st_size <= 1 << 20 else None
-    except (OSError, ValueError, RecursionError):
-        content = None
-    if not isinstance(content, dict):
-        raise InputError(
-            "it cannot be read as JSON",
-            file=f"{path.parent.name}/{path.name}",
-            remedy="write the dataset again with save_to_disk",
-        )
-    return content
-
-
 def _opened(data: bytes) -> Any:
     source = pa.BufferReader(data)
     return pa.ipc.open_file(source) if data.startswith(_FILE) else pa.ipc.open_stream(source)
 
 
-def _batches(readers: Sequence[Any]) -> Iterator[pa.RecordBatch]:
+def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
     """Yield all batches after checking each: the metadata of a file may be wrong anywhere."""
     unpacked = 0
-    for reader in readers:
-        count = getattr(reader, "num_record_batches", None)
-        for batch in reader if count is None else map(reader.get_batch, range(count)):
-            batch.validate(full=True)
-            unpacked += batch.get_total_buffer_size()
-            if unpacked > limits.MAX_UNPACKED:
-                raise too_large_unpacked()
-            yield batch
+    count = getattr(reader, "num_record_batches", None)
+    for batch in reader if count is None else map(reader.get_batch, range(count)):
+        batch.validate(full=True)
+        unpacked += batch.get_total_buffer_size()
+        if unpacked > limits.MAX_UNPACKED:
+            raise too_large_unpacked()
+        yield batch
 
 
 def read_parquet(data: bytes, name: str) -> RawTable:

@@ -22,9 +22,6 @@ ALLOWED_LABELS = (
     "0, 1, true, false, yes, no, correct, incorrect, pass, fail, A, B, [[A]], [[B]], A>B, B>A, "
     "model_a, model_b, or blank for no label"
 )
-ALLOWED_VERDICTS = (
-    ALLOWED_LABELS.removesuffix("or blank for no label") + "tie, or blank, NA, -1 for no verdict"
-)
 
 MISSING_WORDS = words_in("|na|n/a|nan|null|none|<na>")
 _TIES = words_in(
