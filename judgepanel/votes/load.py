@@ -254,6 +254,6 @@ def refuse_people_as_rows(table: RawTable, items: Sequence[str]) -> InputError:
         file=table.name,
         row=table.header_row,
         allowed="one row per item, or one row per vote",
-        remedy=f"turn the table {TRANSPOSE}, and give labels by the names of these columns in "
-        "another file",
+        remedy=f"turn the table {TRANSPOSE}; labels may be a row of it, or stand in another file "
+        "by the names of these columns",
     )

@@ -38,7 +38,15 @@ from judgepanel.votes.errors import (
     listed,
     quote_value,
 )
-from judgepanel.votes.names import JUDGE_WORDS, LABEL_WORDS, VERDICT_WORDS, tokens_of
+from judgepanel.votes.names import (
+    JUDGE_WORDS,
+    LABEL_WORDS,
+    LONG_JUDGE_NAMES,
+    LONG_VERDICT_NAMES,
+    VERDICT_WORDS,
+    find_column,
+    tokens_of,
+)
 from judgepanel.votes.table import (
     RawTable,
     check_columns,
@@ -59,6 +67,7 @@ _ALLOWED = 'a list of objects, such as [{"item_id": "q1", "label": 1, "judge-a":
 _ALLOWED_VALUES = "text, numbers, true, false, null"
 NESTED = "a nested value"
 RECORD = "record"
+_OF_A_VOTE = (*LONG_JUDGE_NAMES, *LONG_VERDICT_NAMES)
 """The column with the number of the record, where a list in it makes several rows."""
 KEY = "key"
 """The column with the keys of an object of records."""
@@ -322,6 +331,12 @@ def _bare(path: Path) -> Path:
     return tuple(key for key in path if key != EACH)
 
 
+def _name_of(path: Path, key: str) -> str:
+    """Return the name of a column: of a list called 'judges', each element is a 'judge'."""
+    one = key.removesuffix("s")
+    return one if path[-1] == EACH and find_column([one], _OF_A_VOTE) else key
+
+
 def _joined(path: Path) -> str:
     return ".".join(_bare(path))
 
@@ -351,7 +366,7 @@ class _Plan:
         ]
         bare = {path: _bare(path) for path in used}
         names = {
-            path: ".".join(keys) if keys[-1] in shape.shared else keys[-1]
+            path: ".".join(keys) if keys[-1] in shape.shared else _name_of(path, keys[-1])
             for path, keys in bare.items()
         }
         tops = [p for p in dropped if not _inside(p, set(dropped) - {p})]

@@ -581,18 +581,25 @@ class _Guess:
         named = []
         for name in free:
             words = set(tokens_of(name))
-            if find_column([name], GROUP_NAMES):
+            if name == RECORD or find_column([name], GROUP_NAMES):
                 continue
             by_name = words & _ID_WORDS or words & _ITEM_WORDS
             if by_name and not words & (_NO_ITEMS | JUDGE_WORDS) and self._are_items(name, judge):
                 named.append(name)
         named = [n for n in named if set(tokens_of(n)) & _ITEM_WORDS] or named
         if not named and RECORD in free and self._are_items(RECORD, judge):
-            named = [RECORD]
+            named = [next((n for n in free if self._names_records(n)), RECORD)]
         if not named:
             return () if usual is None else (usual,)
         self.give(named[0], "id", "recurs with every judge")
         return (named[0],)
+
+    def _names_records(self, name: str) -> bool:
+        """Whether a column has a value of its own for every record, and no text."""
+        column, n_records = self.columns[name], len(self.columns[RECORD].given)
+        one_each = len(column.given) == n_records == self._n_values((RECORD, name))
+        written = any(" " in word for word in column.given[:_FEW_VALUES])
+        return one_each and not written and name != RECORD and self._may_be_id(name)
 
     def _recurs(self, name: str) -> bool:
         """Whether a column may be the item of votes: texts of an item stand in several rows."""
@@ -700,7 +707,8 @@ class _Guess:
         group = self.group((choices.label_column,))
         item = self.item_id((choices.label_column, group))
         label = self.label({*item, group}) or self._outcome({*item, group})
-        if group is not None and not item and self.columns[group].is_unique:
+        known = choices.id_column or choices.group_column or self._usual_id(())
+        if group is not None and self.columns[group].is_unique and not (item and known):
             item, group = (group,), None
         features = self.features({*item, label, group})
         taken = {*item, label, group, *features, *choices.system_column}
@@ -828,6 +836,7 @@ class _Guess:
                 "the name of the model that wrote a response",
             ),
             (lower.startswith(_INDEX), "ignore", "an index column"),
+            (name == RECORD, "ignore", "the number of its record"),
             (lower in AGGREGATE_NAMES, "ignore", "named as something computed from the judges"),
             (lower in FEATURE_NAMES, "feature", "named as something that describes the items"),
             (

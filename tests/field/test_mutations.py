@@ -207,7 +207,7 @@ def written(draft: Draft, seed: int) -> tuple[str, bytes]:
 def wrong(draft: Draft, loaded: Loaded) -> str:
     """Return what is wrong with votes that were read; empty if they are right."""
     votes = loaded.votes
-    judges = [name.removeprefix("votes.") for name in votes.judges]
+    judges = [name.removeprefix("votes.").removesuffix(".verdict") for name in votes.judges]
     # A constant judge may stay where nothing is swapped: it is named, and says nothing.
     strangers = set(judges) - set(draft.judges) - {"baseline"}
     if strangers:
@@ -246,3 +246,44 @@ def test_no_table_is_read_silently_wrong(block: int) -> None:
             problems.append(f"{seed} {sorted(chosen)} {name}: {problem or used}")
     assert not problems, "\n".join(problems)
     assert read >= FEWEST_READ
+
+
+def _forms(draft: Draft) -> dict[str, tuple[str, Any, dict[str, Any]]]:
+    """The same wide table in other layouts: their contents, and what the user says."""
+    key, label = draft.id_name, draft.label_name
+    names = (label, *draft.judges)
+    columns = {name: {row[key]: row[name] for row in draft.rows} for name in names}
+    records = [{name: row[name] for name in (key, label)} for row in draft.rows]
+
+    def with_votes(make: Callable[[Row], Any], name: str = "votes") -> list[Row]:
+        return [record | {name: make(row)} for record, row in zip(records, draft.rows, strict=True)]
+
+    apart = {"labels": table([["item", "label"], *([r[key], r[label]] for r in draft.rows)])}
+    turned = [["judge", *columns[label]], *([name, *columns[name].values()] for name in names)]
+    lists = [
+        record | {"judges": [*draft.judges], "verdicts": [row[name] for name in draft.judges]}
+        for record, row in zip(records, draft.rows, strict=True)
+    ]
+    return {
+        "items by judge": ("t.json", columns, {}),
+        "items by judge, two deep": ("t.json", {"results": {"by_judge": columns}}, {}),
+        "judges by item": (
+            "t.json", {row[key]: {n: row[n] for n in names} for row in draft.rows}, {}),
+        "lists of columns": (
+            "t.json", {n: [row[n] for row in draft.rows] for n in (key, *names)}, {}),
+        "a list of votes": ("t.json", with_votes(lambda row: [
+            {"judge": name, "verdict": row[name]} for name in draft.judges]), {}),
+        "votes by judge": ("t.json", with_votes(lambda row: {
+            name: {"verdict": row[name], "reason": "why"} for name in draft.judges}), {}),
+        "parallel lists": ("t.json", lists, {}),
+        "judges as rows": ("t.csv", turned, {"transpose": True}),
+        "judges as rows, labels apart": ("t.csv", [turned[0], *turned[2:]], apart),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(0, 12, 2))
+def test_the_same_votes_are_read_from_every_layout(seed: int) -> None:
+    draft = drafted(seed)
+    for layout, (name, content, given) in _forms(draft).items():
+        data = json.dumps(content).encode() if name.endswith("json") else table(content)
+        assert (layout, wrong(draft, load_votes(data, name=name, **given))) == (layout, "")
