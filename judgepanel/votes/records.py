@@ -736,7 +736,7 @@ def _columns(name: str, rows: Iterable[tuple[int, Iterable[tuple[str, Any]]]]) -
                 column = columns[key] = _Column()
             if len(column.codes) < len(lines):
                 column.fill_to(len(lines))
-            code = None if isinstance(value, list) else column.words.get(value)
+            code = None if isinstance(value, list | dict) else column.words.get(value)
             if code is None:
                 _check_plain(value, key, number)
                 code = column.words[value] = len(column.words)
@@ -777,12 +777,12 @@ def _written(value: Any) -> Any:
 
 
 def _check_plain(value: Any, column: str, line: int) -> None:
-    if isinstance(value, list):
+    if isinstance(value, list | dict):
         raise InputError(
             NESTED,
             row=line,
             column=column,
-            value="object" if isinstance(value, _Pairs) else "list",
+            value="object" if isinstance(value, _Pairs | dict) else "list",
             allowed=_ALLOWED_VALUES,
             remedy="write its parts as columns of their own, or take the key out",
         )

@@ -73,7 +73,8 @@ def upload(page: Page, file: Path | dict[str, Any], place: str = VOTES_FILE) -> 
 def say_pairs(page: Page) -> None:
     """Say what an item is, where the file does not."""
     page.get_by_text("Pairwise: which of two").click()
-    idle(page)
+    expect(page.get_by_role("button", name="Analyse", exact=True)).to_be_enabled()
+    settled(page)
 
 
 def as_upload(name: str, content: str | bytes) -> dict[str, Any]:

@@ -48,6 +48,7 @@ def test_votes_become_a_panel_file_without_a_mouse(
     tab_to(page, "Help for What is an item?")
     page.keyboard.press("Tab")
     page.keyboard.press("Space")
+    expect(page.get_by_role("button", name="Analyse", exact=True)).to_be_enabled()
     tab_to(page, "Analyse")
     page.keyboard.press("Enter")
     page.wait_for_url("**/panel_curve?analysis=*")

@@ -147,7 +147,10 @@ def test_the_share_says_why_it_is_not_simply_the_largest() -> None:
 
 def test_too_few_labels_for_any_share_leave_the_rest_of_the_page() -> None:
     header = "id,label," + ",".join(f"j{j}" for j in range(4))
-    rows = [f"i{i},{i % 2}," + ",".join(str((i + j) % 2) for j in range(4)) for i in range(14)]
+    rows = [
+        f"i{i},{i % 2}," + ",".join(str((i + (i + j) // 3) % 2) for j in range(4))
+        for i in range(14)
+    ]
     loaded = load_votes("\n".join([header, *rows]).encode(), name="tiny.csv")
     tiny = workspace().create(loaded, Settings(splits=4), "tiny").id
     app = open_app(BUDGET, analysis=tiny, aggregator="one-coin")

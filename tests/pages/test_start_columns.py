@@ -53,7 +53,7 @@ def test_the_head_says_what_was_read_and_every_column_has_its_role_and_cells() -
     assert "I read 24 items and 2 judges" in head(app)
     roles = ("item_id", "label", "ann", "bob", "timestamp")
     assert [role(app, name) for name in roles] == ["id", "label", "judge", "judge", "ignore"]
-    assert "q0q1q2q3" in htmls(app, "jp-cells")[0]
+    assert any("q0q1q2q3" in cells for cells in htmls(app, "jp-cells"))
 
 
 def test_a_column_that_is_given_another_role_is_read_so() -> None:

@@ -70,6 +70,7 @@ from judgepanel.votes import (
 )
 from judgepanel.votes.checks import item_checks
 from judgepanel.votes.choices import ROLES_FILE
+from judgepanel.votes.errors import quote_value
 from judgepanel.votes.orientation import POLICIES, orient
 from judgepanel.votes.samples import SAMPLES, sample_bytes, sample_judge_bytes
 from judgepanel.words.commands import inspect_command
@@ -289,8 +290,9 @@ def _analyse(loaded: Loaded, upload: Upload, *, ready: bool) -> None:
 def _offer_group(column: str, preview: Preview, said: Said) -> None:
     """Offer to keep items together that share a value of a column."""
     if column and any(column == shown.name for shown in preview.columns):
+        section_answer(f"Judges err alike on items with the same {quote_value(column)}.")
         st.button(
-            f"Keep items with the same {plain(column, 40)} together",
+            "Keep these items together",
             key="group-by",
             type="primary",
             on_click=said.set_role,

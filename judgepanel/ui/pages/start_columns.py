@@ -190,19 +190,26 @@ def _role_of(column: ColumnPreview, preview: Preview, said: Said) -> None:
         try:
             said.set_role(column.name, st.session_state[key], preview)
         except InputError as error:
-            st.toast(plain(str(error), 300))
+            st.toast(error.problem)
 
     st.session_state[key] = column.role
+    _named(st, column.name, column.reason)
     st.selectbox(
         plain(column.name, 40),
         [role for role in ROLES if role not in ("text", "beside") or role == column.role],
         key=key,
         format_func=lambda role: ROLES[role],
         on_change=changed,
-        help=plain(f"{column.name}: {column.reason}.", 300),
+        label_visibility="collapsed",
     )
     cells = "<br>".join(in_html(cell, 40) or "&nbsp;" for cell in column.cells)
     st.html(f'<p class="jp-cells">{cells}</p>')
+
+
+def _named(where: Any, name: str, about: str) -> None:
+    """Draw the name of a control as HTML: a label is Markdown, which would make links of a name."""
+    meaning = in_html(f"{plain(name, 200)}: {about}", 300)
+    where.html(f'<p class="jp-cells" title="{meaning}"><b>{in_html(name, 40)}</b></p>')
 
 
 def _switch(where: Any, title: str, option: str, said: Said, about: str) -> None:
@@ -244,6 +251,7 @@ def _meaning_of(where: Any, word: str, count: int, said: Said) -> None:
     def changed() -> None:
         said.words[word] = st.session_state[key]
 
+    _named(where, word, f"{count:,} cells" if count else "said before")
     where.selectbox(
         plain(word, 40) + (f" ({count:,})" if count else ""),
         list(_MEANINGS),
@@ -251,6 +259,7 @@ def _meaning_of(where: Any, word: str, count: int, said: Said) -> None:
         key=key,
         format_func=lambda code: _MEANINGS[code],
         on_change=changed,
+        label_visibility="collapsed",
     )
 
 
