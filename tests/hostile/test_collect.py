@@ -14,6 +14,7 @@ import pytest
 from judgepanel.cli import main
 from judgepanel.collect import calls
 from judgepanel.collect.runner import NAMES
+from judgepanel.votes import coverage as verdicts
 from judgepanel.votes import load_votes
 from tests.hostile.collecting import ITEMS, KEY, entries, judge, n_votes, prepared, votes_in
 from tests.hostile.hostile_endpoint import (
@@ -54,7 +55,10 @@ def test_an_output_that_no_file_of_votes_holds_is_kept_escaped_and_is_no_vote(
     as_written = uploaded.votes.with_items(rows).with_judges(loaded.votes.judges)
     assert (as_written.votes == loaded.votes.votes).all()
     assert uploaded.coverage is not None
-    reasons = {coverage.judge: coverage.reasons[-1] for coverage in uploaded.coverage.judges}
+    reasons = {
+        coverage.judge: coverage.reasons[verdicts.REASONS.index("unusable")]
+        for coverage in uploaded.coverage.judges
+    }
     assert reasons == {"fine": 0, attack: ITEMS}
     most = calls.longest_text(max_tokens=1024)
     for entry in entries(tmp_path):
