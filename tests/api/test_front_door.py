@@ -265,7 +265,7 @@ def test_columns_are_named_by_an_index_an_array_or_a_single_name() -> None:
 
 def test_an_interrupt_in_the_middle_of_a_part_waits_for_its_end(monkeypatch) -> None:
     votes, calls = make_votes(0, 60, 4), []
-    spec = PanelCurveSpec(settings=Settings(splits=20))
+    spec = PanelCurveSpec(settings=Settings(splits=200))
 
     def extend(*arguments: object) -> object:
         calls.append(arguments)

@@ -71,7 +71,7 @@ def fitted(draw):
     if draw(st.booleans()):
         votes = with_grades(votes, draw(st.integers(0, 9)))
     assume(policy == "as_given" or not constant_judges(votes).all())
-    prepared = prepare(votes, Settings(orientation=policy))
+    prepared = prepare(votes, Settings(orientation=policy, judges=votes.judges))
     raw = draw(st.lists(st.floats(0.05, 1.0), min_size=1, max_size=3))
     models = [
         fit_panel(

@@ -159,7 +159,7 @@ def test_one_judge_and_judges_that_are_always_right_give_finite_figures():
     votes = panel(14, 60, 3)
     right = np.repeat(votes.labels[:, None], 3, axis=1)
     for odd in (votes.with_judges(votes.judges[:1]), replace(votes, votes=right.astype(np.int8))):
-        result = decomposed(odd)
+        result = decomposed(odd, judges=odd.judges)
         numbers = result.frame().select_dtypes("number").to_numpy()
         assert np.isfinite(numbers).all()
         assert 0 <= result.judge_share.lo <= result.judge_share.hi <= 1

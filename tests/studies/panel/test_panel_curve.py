@@ -284,7 +284,7 @@ def test_a_curve_of_unknown_parts_is_refused(options, why):
 
 def test_perfect_judges_overflow_nothing():
     votes = make_votes(9, 400, 150, low=1.0, high=1.0, missing=0.0)
-    outcome = curve(votes, spec_of(splits=5, calibrators=ALL))
+    outcome = curve(votes, spec_of(splits=5, calibrators=ALL, judges=votes.judges))
     np.testing.assert_allclose(outcome.nll.value[:, -1], -math.log(0.999), atol=0.01)
 
 
