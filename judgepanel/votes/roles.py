@@ -278,6 +278,17 @@ def judges_beside(table: RawTable, item: str, others: set[str]) -> tuple[str, ..
     return _Guess(table, Choices()).judges({item, *others})
 
 
+def _usual(free: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the free columns of usual names, in the order of these names."""
+    columns = (find_column(free, (name,)) for name in names)
+    return [column for column in columns if column is not None]
+
+
+def _is_written(column: Column) -> bool:
+    """Whether a column holds sentences, and no ids."""
+    return column.kind == "texts" or any(" " in word for word in column.given[:_FEW_VALUES])
+
+
 class _Guess:
     """The columns of a table whose roles are guessed, and what was decided so far."""
 
@@ -573,9 +584,8 @@ class _Guess:
         free = [name for name in self.free if name not in taken]
         usual = find_column(free, LONG_ITEM_NAMES)
         if usual is not None and not self.columns[usual].is_unique:
-            named = [n for n in LONG_ITEM_NAMES if find_column(free, (n,)) is not None]
-            found = (str(find_column(free, (name,))) for name in named)
-            return (next((name for name in found if self._recurs(name)), usual),)
+            named = _usual(free, LONG_ITEM_NAMES)
+            return (next((name for name in named if self._recurs(name)), usual),)
         if not judge:
             return () if usual is None else (usual,)
         named = []
@@ -598,14 +608,12 @@ class _Guess:
         """Whether a column has a value of its own for every record, and no text."""
         column, n_records = self.columns[name], len(self.columns[RECORD].given)
         one_each = len(column.given) == n_records == self._n_values((RECORD, name))
-        written = any(" " in word for word in column.given[:_FEW_VALUES])
-        return one_each and not written and name != RECORD and self._may_be_id(name)
+        return one_each and not _is_written(column) and name != RECORD and self._may_be_id(name)
 
     def _recurs(self, name: str) -> bool:
         """Whether a column may be the item of votes: texts of an item stand in several rows."""
         column = self.columns[name]
-        written = column.kind == "texts" or any(" " in word for word in column.given[:_FEW_VALUES])
-        return not written or 3 * len(column.given) <= 2 * self.table.n_rows
+        return not _is_written(column) or 3 * len(column.given) <= 2 * self.table.n_rows
 
     def _are_items(self, name: str, judge: Sequence[str]) -> bool:
         """Whether values of a column recur with different judges, several of them at least."""
@@ -619,8 +627,7 @@ class _Guess:
     def _verdict(self, taken: set[str | None], within: np.ndarray | None) -> str | None:
         """Return the column with the verdict of a row, first one that differs within items."""
         free = [name for name in self.free if name not in taken]
-        usual = [n for n in LONG_VERDICT_NAMES if find_column(free, (n,)) is not None]
-        named = [str(find_column(free, (name,))) for name in usual]
+        named = _usual(free, LONG_VERDICT_NAMES)
         named += [
             name
             for name in free

@@ -21,11 +21,10 @@ from judgepanel.votes.imports.rows import (
     label_in,
     pair_row,
     sided,
-    word_of,
 )
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.sources import Document
-from judgepanel.votes.words import side_of
+from judgepanel.votes.words import plain, side_of
 
 _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 _RUN_ERRORS = "runs that ended with an error"
@@ -315,7 +314,7 @@ def _argilla(document: Document, left_out: LeftOut) -> list[Grade]:
         questions = list(_argilla_questions(record))
         for question, user, value, status in chain.from_iterable(questions):
             name = user if len(questions) == 1 else f"{user}/{question}"
-            if status is not None and word_of(status) != "submitted":
+            if status is not None and plain(str(status)) != "submitted":
                 left_out["responses that were not submitted"] += 1
                 yield Grade(item, name, None, about=about)
             else:
@@ -404,7 +403,7 @@ def _graded_or_paired(
 ) -> ImportedRows:
     """Grades of single responses, or verdicts on pairs where they name a side."""
     grades = list(chain.from_iterable(files))
-    words = {word_of(grade.value) for grade in grades if grade.value is not None}
+    words = {plain(str(grade.value)) for grade in grades if grade.value is not None}
     if not words or not words <= {"left", "right", "none", "tie", ""} | {
         word for word in words if side_of(word) is not None
     }:
@@ -416,7 +415,7 @@ def _graded_or_paired(
         {
             "item_id": grade.item,
             "judge": grade.judge,
-            "verdict": first.get(word_of(grade.value), side_of(str(grade.value))),
+            "verdict": first.get(plain(str(grade.value)), side_of(str(grade.value))),
             "label": label_in(grade.about),
             **features[grade.item],
         }

@@ -25,7 +25,7 @@ from judgepanel.votes.orders import ORDER_NAMES, SWAPPED, order_of
 from judgepanel.votes.records import table_of
 from judgepanel.votes.sources import Document
 from judgepanel.votes.table import RawTable
-from judgepanel.votes.words import meaning_of, plain
+from judgepanel.votes.words import meaning_of
 
 Row = dict[str, Any]
 
@@ -494,8 +494,3 @@ def cut_shares(items: Iterable[Row]) -> int:
                 item[judge] = None if beyond or grade == HALF else int(grade > HALF)
                 lost += item[judge] is None
     return lost
-
-
-def word_of(value: Any) -> str:
-    """A verdict without case and blanks."""
-    return plain(str(value))
