@@ -201,28 +201,27 @@ def guess_roles(table: RawTable, choices: Choices, *, need_label: bool = True) -
 
 def _check_choices(table: RawTable, choices: Choices) -> None:
     """Refuse columns that are chosen and do not exist, or are chosen twice."""
-    existing, seen = set(table.columns), set[str]()
+    seen: set[str] = set()
     for choice, names in choices.named.items():
         for name in names:
-            if name not in existing:
-                raise no_column(
-                    table.columns,
-                    name,
-                    choose_column(choice),
-                    file=table.name,
-                    row=table.header_row,
-                )
-            if name in seen:
-                raise InputError(
-                    "this column has two roles",
-                    file=table.name,
-                    column=name,
-                    allowed="one role per column",
-                    remedy=ONE_ROLE_EACH
-                    if choice in SINGLE or choice == "id_column"
-                    else f"name it once, {CHOICE_CONTROLS[choice]}",
-                )
-            seen.add(name)
+            one_each = choice in SINGLE or choice == "id_column"
+            twice = ONE_ROLE_EACH if one_each else f"name it once, {CHOICE_CONTROLS[choice]}"
+            _claim(table, name, seen, choose_column(choice), twice)
+
+
+def _claim(table: RawTable, name: str, seen: set[str], absent: str, twice: str) -> None:
+    """Add a column to those with a role; refuse one that is absent, or that has a role already."""
+    if name not in table.frame.columns:  # Its index is hashed: there may be thousands of names.
+        raise no_column(table.columns, name, absent, file=table.name, row=table.header_row)
+    if name in seen:
+        raise InputError(
+            "this column has two roles",
+            file=table.name,
+            column=name,
+            allowed="one role per column",
+            remedy=twice,
+        )
+    seen.add(name)
 
 
 def check_roles(
@@ -230,25 +229,8 @@ def check_roles(
 ) -> None:
     """Refuse roles that do not fit the table (see ``guess_roles``)."""
     seen: set[str] = set()
-    existing = set(table.columns)
     for column in roles.used:
-        if column not in existing:
-            raise no_column(
-                table.columns,
-                column,
-                "name a column that is in the file",
-                file=table.name,
-                row=table.header_row,
-            )
-        if column in seen:
-            raise InputError(
-                "this column has two roles",
-                file=table.name,
-                column=column,
-                allowed="one role per column",
-                remedy=ONE_ROLE_EACH,
-            )
-        seen.add(column)
+        _claim(table, column, seen, "name a column that is in the file", ONE_ROLE_EACH)
     if need_label and roles.label_column is None:
         raise InputError(
             "there is no label column",
