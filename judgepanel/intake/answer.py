@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from judgepanel.studies.codec import pack, unpack
 from judgepanel.votes import limits
 from judgepanel.votes.build import Loaded, build_votes
+from judgepanel.votes.cells import is_number
 from judgepanel.votes.checks import Check, item_checks
 from judgepanel.votes.choices import Choices, roles_text
 from judgepanel.votes.coverage import Coverage
@@ -220,7 +221,12 @@ def _read(table: RawTable, roles: Roles, choices: Choices, labels: RawTable | No
     with suppress(InputError):
         reader = Reader.of(table, roles, choices)
         task, unsaid = task_of(reader, choices)
-        graded = graded_judges(table, roles, task)[:_MOST_JUDGES]
+        meant = {float(word) for word in reader.vocabulary.given if is_number(word)}
+        graded = tuple(
+            judge
+            for judge in graded_judges(table, roles, task)[:_MOST_JUDGES]
+            if not meant.issuperset(value for value, _ in judge.values)
+        )
         names = {judge.judge for judge in graded}
         return replace(
             preview,

@@ -123,6 +123,12 @@ class Column:
         return bool(self.given) and all(is_number(decimal_of(word)) for word in self.given)
 
     @cached_property
+    def is_zero_one_two(self) -> bool:
+        """Whether its numbers are exactly 0, 1 and 2, which may be grades or codes of verdicts."""
+        numbers = self.numbers[self.codes]
+        return set(np.unique(numbers[~np.isnan(numbers)]).tolist()) == {0.0, 1.0, 2.0}
+
+    @cached_property
     def is_scores(self) -> bool:
         """Whether all cells hold numbers, or words that say that there is none."""
         known = np.isnan(self.numbers)

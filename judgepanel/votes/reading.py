@@ -307,18 +307,22 @@ def column_warnings(reader: Reader, graded: Sequence[str]) -> list[str]:
 def unknown_words(reader: Reader, *, but: Collection[str] = ()) -> tuple[tuple[str, int], ...]:
     """Return labels and verdicts of unknown meaning with their cells, the most frequent first.
 
-    Numbers are none of them, nor columns of the judges ``but`` that give grades.
+    Numbers are none of them, nor columns of the judges ``but`` that give grades; but where a column
+    has exactly 0, 1 and 2 each of them is.
     """
     counts: Counter[str] = Counter()
     models = reader.columns.models()
     for name in dict.fromkeys(reader.named):
         column = reader.columns[name]
-        if name in but or (column.is_numeric and reader.roles.layout != "long"):
+        coded = column.is_zero_one_two
+        is_graded = name in but or (column.is_numeric and reader.roles.layout != "long")
+        if is_graded and not coded:
             continue
         cells = np.bincount(column.codes, minlength=len(column.words))
         for word, n in zip(column.words, cells.tolist(), strict=True):
             known = reader.vocabulary.knows(word) or word.strip() in models or plain(word) in TWOS
-            if n and not known and not is_number(plain(word)):
+            numeric = is_number(plain(word))
+            if n and (numeric if coded else not known and not numeric):
                 counts[word.strip()] += n
     given = [(word, 0) for word in reader.vocabulary.given if word not in counts]
     return tuple([*counts.most_common(_MOST_WORDS), *given][:_MOST_WORDS])

@@ -87,8 +87,13 @@ def if_positions_mean_nothing(position: ConstantPosition | None, text: str) -> s
     return f"{position_sentence(position)} Only if no judge prefers a position: {text}"
 
 
-def votes_sentence(votes: VoteMatrix, *, group_duplicates: bool = False) -> str:
-    """Describe the votes and whether they are ready: copies of items must be kept together."""
+def votes_sentence(
+    votes: VoteMatrix, *, group_duplicates: bool = False, repeats: Check | None = None
+) -> str:
+    """Describe the votes and whether they are ready: copies of items must be kept together.
+
+    ``repeats`` is the check of repeated items, if it has been made.
+    """
     labelled = int(votes.labelled.sum())
     share = votes.minority_share
     size = f"{counted(votes.n_items, 'item')}, {counted(votes.n_judges, 'judge')}"
@@ -105,10 +110,9 @@ def votes_sentence(votes: VoteMatrix, *, group_duplicates: bool = False) -> str:
         balance = "balanced"
     if share < BALANCED_SHARE and votes.task == "pairwise":
         state = "see item order"
-    elif check_repeats(votes, group_duplicates=group_duplicates).outcome == "fail":
-        state = "items repeat"
     else:
-        state = "ready"
+        check = repeats or check_repeats(votes, group_duplicates=group_duplicates)
+        state = "items repeat" if check.outcome == "fail" else "ready"
     return f"{size}, {known}, {balance}: {state}."
 
 

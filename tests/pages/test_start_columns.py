@@ -211,3 +211,16 @@ def test_outputs_without_labels_show_what_was_read_of_them() -> None:
     app = uploaded("\n".join(map(json.dumps, rows)).encode(), "said.jsonl")
     assert "75.0 % of 48 outputs are read as a verdict; bob the least" in htmls(app, "jp-result")[0]
     assert "there is no label column" in text_of(app)
+
+
+def test_numbers_that_are_codes_of_verdicts_are_given_a_meaning_as_the_refusal_says() -> None:
+    table = votes("ann", "bob")
+    for name in ("ann", "bob"):
+        table[name] = [1 if n % 7 == 0 else (2, 0)[vote] for n, vote in enumerate(table[name])]
+    app = uploaded(csv(**table))
+    assert "on Start under Words" in htmls(app, "jp-problem")[0]
+    for word, code in (("0", "=1"), ("1", "=tie"), ("2", "=0")):
+        app.selectbox(key=f"word-{word}").set_value(code)
+        checked(app.run())
+    assert "2 judges" in head(app)
+    assert "Grades" not in [expander.label for expander in app.expander]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.figures.judges import coverage_strip
 from judgepanel.intake.answer import Preview
@@ -68,7 +69,7 @@ from judgepanel.votes import (
     load_votes,
     open_table,
 )
-from judgepanel.votes.checks import item_checks
+from judgepanel.votes.checks import Check, item_checks
 from judgepanel.votes.choices import ROLES_FILE
 from judgepanel.votes.errors import quote_value
 from judgepanel.votes.orientation import POLICIES, orient
@@ -131,19 +132,19 @@ def fresh() -> None:
                 "One row per judge: a column `judge`, then what you know (family, cost, ...)",
                 key=_JUDGES,
             )
-        if upload is not None:
-            _uploaded(upload, labels, judges)
-        else:
+        if upload is None:
             _example()
+    if upload is not None:
+        _uploaded(upload, labels, judges, right)
+        return
     with right:
         st.header("Or a sample")
         for sample in SAMPLES:
             if st.button(sample.title, key=f"sample-{sample.name}", width="stretch"):
                 open_analysis(_sample(sample.name, sample.title))
             st.caption(sample.what_it_shows)
-    if upload is None:
-        stand_by()
-        load_figures()
+    stand_by()
+    load_figures()
 
 
 def _example() -> None:
@@ -225,20 +226,24 @@ def _compare(analysis: Analysis) -> None:
             choose_two(analyses, analysis.id, others[0])
 
 
-def _uploaded(upload: Upload, labels: Upload | None, judges: Upload | None) -> None:
-    """Read an upload; an error is shown as one sentence beside it."""
+def _uploaded(
+    upload: Upload, labels: Upload | None, judges: Upload | None, beside: DeltaGenerator
+) -> None:
+    """Read an upload; what was read, or why nothing was, is one sentence ``beside`` the files."""
     said = said_about(upload, labels, judges)
-    try:
-        read = read_uploads(upload, labels, judges, said.choices())
-    except InputError as error:
-        problem(str(error))
-        return
-    preview, loaded = read.preview, read.loaded
-    if loaded is not None:
-        section_answer(loaded.reading.sentence)
-    if read.refusal is not None:
-        problem(str(read.refusal.error()))
-    choose_records(read, said)
+    with beside:
+        st.header("What was read")
+        try:
+            read = read_uploads(upload, labels, judges, said.choices())
+        except InputError as error:
+            problem(str(error))
+            return
+        preview, loaded = read.preview, read.loaded
+        if loaded is not None:
+            section_answer(loaded.reading.sentence)
+        if read.refusal is not None:
+            problem(str(read.refusal.error()))
+        choose_records(read, said)
     if preview is None:
         return
     if loaded is None and preview.coverage is not None:
@@ -264,15 +269,17 @@ def _uploaded(upload: Upload, labels: Upload | None, judges: Upload | None) -> N
                 help=f"For the command line (--roles={ROLES_FILE}) and judgepanel.load.",
             )
     if loaded is not None:
-        _analyse(loaded, upload, ready=preview.sure)
+        _order, repeats = read.checks
+        _analyse(loaded, upload, repeats, ready=preview.sure)
         for check in read.checks:
             check_card(check)
         _strip(loaded.votes)
 
 
-def _analyse(loaded: Loaded, upload: Upload, *, ready: bool) -> None:
+def _analyse(loaded: Loaded, upload: Upload, repeats: Check, *, ready: bool) -> None:
     """Say what was read, and offer to analyse it once it is known what an item is."""
-    answer(votes_sentence(loaded.votes), "keep" if loaded.votes.minority_share > 0 else "open")
+    sentence = votes_sentence(loaded.votes, repeats=repeats)
+    answer(sentence, "keep" if loaded.votes.minority_share > 0 else "open")
     if loaded.coverage is not None:
         section_answer(coverage_sentence(loaded.coverage))
     elif loaded.forms != "0/1":

@@ -24,6 +24,7 @@ from judgepanel.votes.choices import Choices, Thresholds
 from judgepanel.votes.grades import GradedJudge
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.words import parsed_words
+from judgepanel.words.numbers import counted
 from judgepanel.words.text import in_html, plain
 
 TASK_NAMES = {
@@ -164,6 +165,11 @@ def choose_task(preview: Preview, said: Said) -> None:
 
 def choose_roles(preview: Preview, said: Said) -> None:
     """Show the first cells of every column below its role, which can be changed."""
+    left, right = st.columns(2)
+    _switch(left, "Rows are judges", "transpose", said, "Turn the table: its columns are items.")
+    _switch(
+        right, "Turn all votes around", "turn", said, "1 becomes 0 in the votes, not in labels."
+    )
     columns = preview.columns
     if len(columns) > _AT_ONCE:
         n_pages = -(-len(columns) // _AT_ONCE)
@@ -176,11 +182,6 @@ def choose_roles(preview: Preview, said: Said) -> None:
         for place, column in zip(st.columns(_IN_A_ROW), row, strict=False):
             with place.container(border=True):
                 _role_of(column, preview, said)
-    left, right = st.columns(2)
-    _switch(left, "Rows are judges", "transpose", said, "Turn the table: its columns are items.")
-    _switch(
-        right, "Turn all votes around", "turn", said, "1 becomes 0 in the votes, not in labels."
-    )
 
 
 def _role_of(column: ColumnPreview, preview: Preview, said: Said) -> None:
@@ -206,10 +207,11 @@ def _role_of(column: ColumnPreview, preview: Preview, said: Said) -> None:
     st.html(f'<p class="jp-cells">{cells}</p>')
 
 
-def _named(where: Any, name: str, about: str) -> None:
+def _named(where: Any, name: str, about: str, *, beside: str = "") -> None:
     """Draw the name of a control as HTML: a label is Markdown, which would make links of a name."""
     meaning = in_html(f"{plain(name, 200)}: {about}", 300)
-    where.html(f'<p class="jp-cells" title="{meaning}"><b>{in_html(name, 40)}</b></p>')
+    shown = f"<b>{in_html(name, 40)}</b> {beside}"
+    where.html(f'<p class="jp-cells" title="{meaning}">{shown}</p>')
 
 
 def _switch(where: Any, title: str, option: str, said: Said, about: str) -> None:
@@ -236,9 +238,7 @@ def choose_words(preview: Preview, said: Said) -> None:
     if not preview.words:
         return
     with st.expander("Words", expanded=True):
-        caption(
-            "These words are no verdicts that are known. Say what each means, in labels and votes."
-        )
+        caption("The meaning of these words is not known. Say it, for votes and labels alike.")
         for start in range(0, len(preview.words), _IN_A_ROW):
             row = preview.words[start : start + _IN_A_ROW]
             for place, (word, count) in zip(st.columns(_IN_A_ROW), row, strict=False):
@@ -251,7 +251,8 @@ def _meaning_of(where: Any, word: str, count: int, said: Said) -> None:
     def changed() -> None:
         said.words[word] = st.session_state[key]
 
-    _named(where, word, f"{count:,} cells" if count else "said before")
+    cells = counted(count, "cell") if count else "said before"
+    _named(where, word, cells, beside=cells)
     where.selectbox(
         plain(word, 40) + (f" ({count:,})" if count else ""),
         list(_MEANINGS),
