@@ -6,7 +6,7 @@ from math import inf, nan
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.ui.pages.start_columns import Said, thresholds_of
+from judgepanel.ui.pages.start_columns import FileChoices, thresholds_of
 from judgepanel.ui.uploads import Upload
 from judgepanel.votes.choices import Thresholds
 from tests.pages.driver import checked, htmls, open_app, text_of
@@ -194,11 +194,11 @@ def test_one_role_is_taken_over_and_all_judges_are_named_once_one_is() -> None:
         ColumnPreview(name, role, "", ())
         for name, role in (("a", "judge"), ("b", "judge"), ("y", "label"), ("z", "ignore"))
     )
-    said = Said()
-    said.set_role("z", "judge", Preview(columns, 4, 9))
-    assert said.choices().judge_columns == ("a", "b", "z")
-    said.set_role("z", "label", Preview(columns, 4, 9))
-    choices = said.choices()
+    chosen = FileChoices()
+    chosen.set_role("z", "judge", Preview(columns, 4, 9))
+    assert chosen.choices().judge_columns == ("a", "b", "z")
+    chosen.set_role("z", "label", Preview(columns, 4, 9))
+    choices = chosen.choices()
     assert (choices.label_column, choices.ignore) == ("z", ("y",))
 
 

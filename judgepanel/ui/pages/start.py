@@ -26,14 +26,14 @@ from judgepanel.ui.frame import (
 )
 from judgepanel.ui.pages.home import choose_two, home, manage, outcome
 from judgepanel.ui.pages.start_columns import (
-    Said,
+    FileChoices,
+    choices_for,
     choose_cuts,
     choose_label_column,
     choose_records,
     choose_roles,
     choose_task,
     choose_words,
-    said_about,
 )
 from judgepanel.ui.session import (
     PARAMETER,
@@ -230,11 +230,11 @@ def _uploaded(
     upload: Upload, labels: Upload | None, judges: Upload | None, beside: DeltaGenerator
 ) -> None:
     """Read an upload; what was read, or why nothing was, is one sentence ``beside`` the files."""
-    said = said_about(upload, labels, judges)
+    chosen = choices_for(upload, labels, judges)
     with beside:
         st.header("What was read")
         try:
-            read = read_uploads(upload, labels, judges, said.choices())
+            read = read_uploads(upload, labels, judges, chosen.choices())
         except InputError as error:
             problem(str(error))
             return
@@ -243,7 +243,7 @@ def _uploaded(
             section_answer(loaded.reading.sentence)
         if read.refusal is not None:
             problem(str(read.refusal.error()))
-        choose_records(read, said)
+        choose_records(read, chosen)
     if preview is None:
         return
     if loaded is None and preview.coverage is not None:
@@ -251,13 +251,13 @@ def _uploaded(
         outputs = coverage_table(preview.coverage)
         draw_table(Table(outputs, "Outputs by judge", height=380), key="outputs")
     if loaded is not None:
-        _offer_group(loaded.group, preview, said)
-    choose_task(preview, said)
-    choose_words(preview, said)
-    choose_cuts(preview, said)
+        _offer_group(loaded.group, preview, chosen)
+    choose_task(preview, chosen)
+    choose_words(preview, chosen)
+    choose_cuts(preview, chosen)
     with st.expander("Columns", expanded=read.refusal is not None):
-        choose_label_column(preview, said)
-        choose_roles(preview, said)
+        choose_label_column(preview, chosen)
+        choose_roles(preview, chosen)
         if loaded is not None:
             st.download_button(
                 f"Download these columns ({ROLES_FILE})",
@@ -294,7 +294,7 @@ def _analyse(loaded: Loaded, upload: Upload, repeats: Check, *, ready: bool) -> 
         st.switch_page(CURVE_PAGE.file, query_params={PARAMETER: analysis.id})
 
 
-def _offer_group(column: str, preview: Preview, said: Said) -> None:
+def _offer_group(column: str, preview: Preview, chosen: FileChoices) -> None:
     """Offer to keep items together that share a value of a column."""
     if column and any(column == shown.name for shown in preview.columns):
         section_answer(f"Judges err alike on items with the same {quote_value(column)}.")
@@ -302,7 +302,7 @@ def _offer_group(column: str, preview: Preview, said: Said) -> None:
             "Keep these items together",
             key="group-by",
             type="primary",
-            on_click=said.set_role,
+            on_click=chosen.set_role,
             args=(column, "group", preview),
         )
 

@@ -22,7 +22,6 @@ from judgepanel.ui.widgets import ROW
 from judgepanel.votes import TASKS, InputError
 from judgepanel.votes.choices import Choices, Thresholds
 from judgepanel.votes.grades import GradedJudge
-from judgepanel.votes.matrix import Task
 from judgepanel.votes.words import parsed_words
 from judgepanel.words.numbers import counted
 from judgepanel.words.text import in_html, plain
@@ -63,15 +62,15 @@ _SEVERAL = {
     "ignore": "ignore",
 }
 _ONE_AT_A_TIME = (*_SINGLE, "id", "judge name")
-_MEANINGS = {"": "not said", "=1": "1", "=0": "0", "=tie": "a tie", "=": "no verdict"}
+_MEANINGS = {"": "not known", "=1": "1", "=0": "0", "=tie": "a tie", "=": "no verdict"}
 _IN_A_ROW, _AT_ONCE = 4, 24
 _MOST_ROWS, _NAME_WIDTH = 10, 180
 _STATE = "file-choices"
 
 
 @dataclass
-class Said:
-    """What a visitor has said about an upload: roles and meanings by column and word."""
+class FileChoices:
+    """What a visitor has chosen about an upload: roles and meanings by column and word."""
 
     uploads: tuple[object, ...] = ()
     roles: dict[str, str] = field(default_factory=dict)
@@ -109,28 +108,28 @@ class Said:
         self.roles[name] = role
 
 
-def said_about(*uploads: Upload | None) -> Said:
-    """Return what was said about these uploads; nothing yet if one of them is new."""
+def choices_for(*uploads: Upload | None) -> FileChoices:
+    """Return what was chosen about these uploads; nothing yet if one of them is new."""
     key = tuple((id(u), u.name, len(u.data)) if u else None for u in uploads)
-    said: Said | None = st.session_state.get(_STATE)
-    if said is None or said.uploads != key:
-        said = st.session_state[_STATE] = Said(key)
-    return said
+    chosen: FileChoices | None = st.session_state.get(_STATE)
+    if chosen is None or chosen.uploads != key:
+        chosen = st.session_state[_STATE] = FileChoices(key)
+    return chosen
 
 
-def choose_records(answer: Answer, said: Said) -> None:
+def choose_records(answer: Answer, chosen: FileChoices) -> None:
     """Offer the lists of a document of which one has to be chosen."""
     refusal = answer.refusal
     if refusal is None or answer.preview is not None or not refusal.choices:
         return
-    _selected("List of records", "records", refusal.choices, said, "choose the list with the votes")
+    _selected("List of records", "records", refusal.choices, chosen, "the list with the votes")
 
 
 def _selected(
-    title: str, option: str, options: tuple[str, ...], said: Said, placeholder: str
+    title: str, option: str, options: tuple[str, ...], chosen: FileChoices, placeholder: str
 ) -> None:
     def changed() -> None:
-        said.options[option] = st.session_state[option]
+        chosen.options[option] = st.session_state[option]
 
     st.selectbox(
         title,
@@ -143,12 +142,12 @@ def _selected(
     )
 
 
-def choose_task(preview: Preview, said: Said) -> None:
+def choose_task(preview: Preview, chosen: FileChoices) -> None:
     """Ask what an item is; nothing is chosen where the file does not say it."""
     key = f"task-{preview.task}-{preview.sure}"
 
     def changed() -> None:
-        said.options["task"] = st.session_state[key]
+        chosen.options["task"] = st.session_state[key]
 
     st.radio(
         "What is an item?",
@@ -163,12 +162,12 @@ def choose_task(preview: Preview, said: Said) -> None:
     )
 
 
-def choose_roles(preview: Preview, said: Said) -> None:
+def choose_roles(preview: Preview, chosen: FileChoices) -> None:
     """Show the first cells of every column below its role, which can be changed."""
     left, right = st.columns(2)
-    _switch(left, "Rows are judges", "transpose", said, "Turn the table: its columns are items.")
+    _switch(left, "Rows are judges", "transpose", chosen, "Turn the table: its columns are items.")
     _switch(
-        right, "Turn all votes around", "turn", said, "1 becomes 0 in the votes, not in labels."
+        right, "Turn all votes around", "turn", chosen, "1 becomes 0 in the votes, not in labels."
     )
     columns = preview.columns
     if len(columns) > _AT_ONCE:
@@ -181,15 +180,15 @@ def choose_roles(preview: Preview, said: Said) -> None:
         row = columns[start : start + _IN_A_ROW]
         for place, column in zip(st.columns(_IN_A_ROW), row, strict=False):
             with place.container(border=True):
-                _role_of(column, preview, said)
+                _role_of(column, preview, chosen)
 
 
-def _role_of(column: ColumnPreview, preview: Preview, said: Said) -> None:
+def _role_of(column: ColumnPreview, preview: Preview, chosen: FileChoices) -> None:
     key = f"role-{column.name}"
 
     def changed() -> None:
         try:
-            said.set_role(column.name, st.session_state[key], preview)
+            chosen.set_role(column.name, st.session_state[key], preview)
         except InputError as error:
             st.toast(error.problem)
 
@@ -214,26 +213,26 @@ def _named(where: Any, name: str, about: str, *, beside: str = "") -> None:
     where.html(f'<p class="jp-cells" title="{meaning}">{shown}</p>')
 
 
-def _switch(where: Any, title: str, option: str, said: Said, about: str) -> None:
+def _switch(where: Any, title: str, option: str, chosen: FileChoices, about: str) -> None:
     def changed() -> None:
-        said.options[option] = st.session_state[f"switch-{option}"]
+        chosen.options[option] = st.session_state[f"switch-{option}"]
 
     where.checkbox(
         title,
-        said.options.get(option, False),
+        chosen.options.get(option, False),
         key=f"switch-{option}",
         on_change=changed,
         help=about,
     )
 
 
-def choose_label_column(preview: Preview, said: Said) -> None:
+def choose_label_column(preview: Preview, chosen: FileChoices) -> None:
     """Offer the columns of the label table."""
     if preview.label_file:
-        _selected("Column of the labels", "label_column", preview.label_file, said, "as guessed")
+        _selected("Column of the labels", "label_column", preview.label_file, chosen, "as guessed")
 
 
-def choose_words(preview: Preview, said: Said) -> None:
+def choose_words(preview: Preview, chosen: FileChoices) -> None:
     """Ask what words mean that are no known verdicts, in labels and votes alike."""
     if not preview.words:
         return
@@ -242,21 +241,21 @@ def choose_words(preview: Preview, said: Said) -> None:
         for start in range(0, len(preview.words), _IN_A_ROW):
             row = preview.words[start : start + _IN_A_ROW]
             for place, (word, count) in zip(st.columns(_IN_A_ROW), row, strict=False):
-                _meaning_of(place, word, count, said)
+                _meaning_of(place, word, count, chosen)
 
 
-def _meaning_of(where: Any, word: str, count: int, said: Said) -> None:
+def _meaning_of(where: Any, word: str, count: int, chosen: FileChoices) -> None:
     key = f"word-{word}"
 
     def changed() -> None:
-        said.words[word] = st.session_state[key]
+        chosen.words[word] = st.session_state[key]
 
-    cells = counted(count, "cell") if count else "said before"
+    cells = counted(count, "cell") if count else "chosen before"
     _named(where, word, cells, beside=cells)
     where.selectbox(
         plain(word, 40) + (f" ({count:,})" if count else ""),
         list(_MEANINGS),
-        index=list(_MEANINGS).index(said.words.get(word, "")),
+        index=list(_MEANINGS).index(chosen.words.get(word, "")),
         key=key,
         format_func=lambda code: _MEANINGS[code],
         on_change=changed,
@@ -264,19 +263,19 @@ def _meaning_of(where: Any, word: str, count: int, said: Said) -> None:
     )
 
 
-def choose_cuts(preview: Preview, said: Said) -> None:
+def choose_cuts(preview: Preview, chosen: FileChoices) -> None:
     """Where labels on a scale and the judges' grades are cut."""
     if not preview.levels and not preview.graded:
         return
     needed = bool(preview.levels) or any(judge.scale is None for judge in preview.graded)
     with st.expander("Grades", expanded=needed):
         if preview.levels:
-            _label_cut(preview.levels, said)
+            _label_cut(preview.levels, chosen)
         if preview.graded:
-            _thresholds(preview.graded, said)
+            _thresholds(preview.graded, chosen)
 
 
-def _label_cut(levels: tuple[tuple[float, int], ...], said: Said) -> None:
+def _label_cut(levels: tuple[tuple[float, int], ...], chosen: FileChoices) -> None:
     total = sum(count for _, count in levels)
     names: dict[float | None, str] = {None: "not cut yet"}
     for place in range(1, len(levels)):
@@ -285,12 +284,12 @@ def _label_cut(levels: tuple[tuple[float, int], ...], said: Said) -> None:
         names[cut] = f"{levels[place][0]:g} and more ({100 * share:.0f} %)"
 
     def changed() -> None:
-        said.options["label_threshold"] = st.session_state["label-cut"]
+        chosen.options["label_threshold"] = st.session_state["label-cut"]
 
     st.select_slider(
         "Labels that count as 1",
         list(names),
-        value=said.options.get("label_threshold"),
+        value=chosen.options.get("label_threshold"),
         key="label-cut",
         format_func=lambda cut: names.get(cut, ""),
         on_change=changed,
@@ -298,7 +297,7 @@ def _label_cut(levels: tuple[tuple[float, int], ...], said: Said) -> None:
     )
 
 
-def _thresholds(graded: tuple[GradedJudge, ...], said: Said) -> None:
+def _thresholds(graded: tuple[GradedJudge, ...], chosen: FileChoices) -> None:
     """Ask where grades are cut into votes: for all judges, and for each that differs."""
     is_open = any(judge.scale is None for judge in graded)
     of_all: float | None = st.number_input(
@@ -327,8 +326,8 @@ def _thresholds(graded: tuple[GradedJudge, ...], said: Said) -> None:
     )
     typed = dict(zip(names, edited["threshold"].tolist(), strict=True))
     thresholds = thresholds_of(of_all, typed)
-    if thresholds != said.options.get("thresholds", Thresholds()):
-        said.options["thresholds"] = thresholds
+    if thresholds != chosen.options.get("thresholds", Thresholds()):
+        chosen.options["thresholds"] = thresholds
         st.rerun()
 
 
@@ -358,8 +357,3 @@ def _if_blank(judge: GradedJudge, of_all: float | None) -> str:
         return f"{judge.scale.threshold:g}"
     unclear = judge.has_grades or (of_all is not None and judge.lowest < 0.0)
     return "needed" if unclear else "votes"
-
-
-def sure_of(task: Task | None, preview: Preview | None) -> bool:
-    """Whether it is known what an item is."""
-    return task is not None or (preview is not None and preview.sure)
