@@ -11,6 +11,7 @@ import io
 import zipfile
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from judgepanel.studies.codec import pack, unpack
 from judgepanel.votes import limits
@@ -35,7 +36,7 @@ MOST_COLUMNS = 200
 _CELLS, _CELL_LENGTH = 4, 60
 _MOST_JUDGES = 200
 _MOST_NOTES, _NOTE_LENGTH = 100, 2_000
-_MOST_CHOICES = 100
+_MOST_CHOICES, _SENTENCE = 100, 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +76,22 @@ class Refusal:
 
     @classmethod
     def of(cls, error: InputError) -> Refusal:
-        """Return the parts of an error; its value is text of bounded length."""
-        value = None if error.value is None else str(error.value)[: limits.MAX_NAME]
+        """Return the parts of an error, texts of bounded length."""
+
+        def text(part: object, longest: int = limits.MAX_NAME) -> str | None:
+            return None if part is None else str(part)[:longest]
+
+        names = (name for name in error.choices if len(name) <= limits.MAX_NAME)
+        choices = (name for name in names if name.isprintable())
         return cls(
-            *(error.problem, error.file, error.row, error.column, value),
-            *(error.allowed, error.remedy, tuple(error.choices[:_MOST_CHOICES])),
+            problem=error.problem[:_SENTENCE],
+            file=text(error.file),
+            row=error.row,
+            column=text(error.column),
+            value=text(error.value),
+            allowed=text(error.allowed, _SENTENCE),
+            remedy=text(error.remedy, _SENTENCE),
+            choices=tuple(islice(choices, _MOST_CHOICES)),
         )
 
     def error(self) -> InputError:
@@ -232,7 +244,11 @@ def _read(table: RawTable, roles: Roles, choices: Choices, labels: RawTable | No
             preview,
             task=task,
             sure=unsaid != TASK_NOT_SAID,
-            words=unknown_words(reader, but=names),
+            words=tuple(
+                entry
+                for entry in unknown_words(reader, but=names)
+                if len(entry[0]) <= limits.MAX_NAME
+            ),
             levels=label_levels(reader),
             graded=graded,
         )

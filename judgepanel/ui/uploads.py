@@ -8,6 +8,7 @@ thread at the next thing it writes, and the reading process ends with it.
 from __future__ import annotations
 
 import hashlib
+import sys
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ from judgepanel.votes.limits import READERS
 from judgepanel.words.text import plain
 
 _MOST_ANSWERS, _MOST_BYTES = 64, 400_000_000
+_OTHERS = 2_000_000
+"""Bytes of an answer beside its votes, at most: a refusal, a preview, notes."""
 _POLL_SECONDS = 0.25
 _READING = "Reading the file …"
 _WAITING = "Waiting: other files are being read first."
@@ -159,12 +162,13 @@ def _keep(key: _Key, answer: Answer) -> None:
 
 
 def _size(answer: Answer) -> int:
-    """Bytes of an answer, nearly: numbers and texts of the votes."""
+    """Bytes of an answer, nearly: its votes, and at most ``_OTHERS`` of all that is bounded."""
     if answer.loaded is None:
-        return 0
+        return _OTHERS
     votes = answer.loaded.votes
     arrays = (votes.votes, votes.labels, votes.ties, votes.grades)
-    texts = sum(map(len, votes.item_ids)) + 50 * votes.n_items
+    names = (*votes.item_ids, *votes.judges, *(votes.groups or ()), answer.roles_file)
+    texts = sum(map(sys.getsizeof, names))
     frames = [frame for frame in (votes.features, votes.judge_table) if frame is not None]
-    tables = sum(int(frame.memory_usage(index=False).sum()) for frame in frames)
-    return texts + tables + sum(array.nbytes for array in arrays if array is not None)
+    tables = sum(int(frame.memory_usage(index=False, deep=True).sum()) for frame in frames)
+    return _OTHERS + texts + tables + sum(array.nbytes for array in arrays if array is not None)

@@ -58,6 +58,7 @@ _FACETS = {
         "number",
     ),
     **dict.fromkeys(("error", "status", "failed", "exception", "failure", "state"), "failure"),
+    **dict.fromkeys(("ok", "parsed", "parseable"), "failure"),
     **dict.fromkeys(
         ("explanation", "reason", "reasoning", "rationale", "notes", "note", "comment", "comments"),
         "text",
@@ -318,16 +319,41 @@ _BAD_STATES = frozenset(
         *("cancelled", "canceled", "timeout", "timed out", "invalid", "expired", "returned"),
     )
 )
+_STATES_OF = {
+    **dict.fromkeys(("status", "state"), _BAD_STATES),
+    **dict.fromkeys(("ok", "parsed", "parseable"), frozenset(("false", "0", "0.0", "no"))),
+}
+"""Which words say that there is no verdict, in columns that do not name an error."""
+_VERDICT = r"(?:grade|verdict|score|rating|label|choice|judg\w+)"
+_REPLY = (
+    r"(?:(?:judge|model|grader|evaluator)?(?:'s)? ?(?:answer|output|response|completion|reply))"
+)
+_END = r"[\s.!]*$"
 _FAILURE = re.compile(
-    r"\s*(?:grade not found|(?:verdict|answer|score|rating|label|choice) not found"
-    r"|(?:could|can|did) ?n[o']t (?:be )?(?:pars|find|extract|read|determine)"
-    r"|(?:failed|unable) to (?:pars|extract|find|read|get|produce|generate)"
-    r"|no (?:grade|verdict|valid|score|rating|answer|output)\b.{0,40}"
-    r"(?:found|given|parsed|produced|$)"
-    r"|(?:parse|parsing|json|api|rate.?limit|validation|internal|server|timeout|output)\w* ?"
-    r"(?:error|failure|exceeded)|error\b|exception\b|traceback\b|timed? ?out\b|invalid json)",
+    rf"\s*(?:{_VERDICT} not found\b"
+    rf"|(?:(?:could|can|did)(?: ?n[o']t)(?: be)?|failed to|unable to) "
+    rf"(?:parse|extract|decode|find|read|determine|get|produce|generate)d? "
+    rf"(?:the |an? |any |its )?(?:valid )?(?:{_VERDICT}|json|{_REPLY})\b"
+    rf"|(?:could|can|did)(?: ?n[o']t)(?: be)? (?:parse|extract|decode)d?{_END}"
+    rf"|no (?:valid )?(?:{_VERDICT}|{_REPLY})(?: was| is)?"
+    rf"(?: (?:found|parsed|extracted|produced|returned|given))?(?: in (?:the )?{_REPLY})?{_END}"
+    r"|traceback \(|exception:"
+    rf"|(?-i:[A-Z]\w+(?:Error|Exception|Timeout))\b(?:[:( ]|{_END})"
+    r"|(?:error\W{1,3})?(?:"
+    r"(?:(?:error )?code|http|status)(?: code| error)?\W{1,2}[45]\d\d\b"
+    rf"|[45]\d\d(?::| -| (?:client|server) error| internal| too many| service| bad|{_END})"
+    r"|(?:parsing|calling|decoding|generating) (?:the )?(?:judge|model|response|output|json|api)\b"
+    r"|rate.?limit(?:ed\b|:| (?:error|exceeded|reached))|too many requests|bad gateway"
+    r"|internal (?:server )?error|service unavailable"
+    r"|connection (?:error|reset|refused|aborted|timed)|context length exceeded"
+    rf"|(?:request |read |connection )?timed? ?out(?: error)?(?: after\b|:|{_END})"
+    rf"|(?:api|parse|parsing|json|json ?decode|decode|validation|output|server)[ -]?"
+    rf"(?:error|failure|failed)(?:\s*[:(-]|{_END})"
+    rf"|invalid json(?: from (?:the )?{_REPLY})?{_END})"
+    rf"|(?:error|exception|failure|failed|traceback){_END})",
     re.IGNORECASE,
 )
+"""What tools write in place of an explanation; an explanation may speak of errors as well."""
 _LOOKED_AT = 400
 """Characters of a text in which a failure is said at its start."""
 
@@ -371,10 +397,10 @@ def _failures(column: Column) -> NDArray[np.bool_]:
     if facet == "text":
         hits = [says_failure(word) for word in column.words]
     elif facet == "failure":
-        state = last[0] in ("status", "state")
+        bad = _STATES_OF.get(last[0])
         hits = [
-            plain(word) in _BAD_STATES
-            if state
+            plain(word) in bad
+            if bad is not None
             else not is_missing(word) and plain(word) not in _NO_ERROR
             for word in column.words
         ]

@@ -15,9 +15,11 @@ LONGEST_CELL = 60
 
 def plain(text: str, length: int = 80) -> str:
     """Return one line without control or direction characters, of bounded length."""
-    flat = "".join(c if unicodedata.category(c)[0] != "C" else " " for c in text)
+    start = text[: length + LONGEST]
+    flat = "".join(c if unicodedata.category(c)[0] != "C" else " " for c in start)
     flat = " ".join(flat.split())
-    return flat if len(flat) <= length else flat[: length - 1] + "…"
+    whole = len(flat) <= length and len(start) == len(text)
+    return flat if whole else flat[: length - 1] + "…"
 
 
 def markdown(text: str, length: int = 400) -> str:

@@ -1,5 +1,6 @@
 """An upload is read once and keeps its sender's file name."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from judgepanel.intake.answer import Ask, answer_to
 from judgepanel.intake.process import ReaderProcess
 from judgepanel.ui import uploads
 from judgepanel.ui.uploads import Upload, read_uploads
@@ -111,3 +113,19 @@ def test_an_upload_that_has_to_wait_says_so():
     ran = AppTest.from_function(page, default_timeout=120).run()
     assert not ran.exception
     assert ran.markdown[0].value.startswith("Waiting: other files are being read first.")
+
+
+def test_an_answer_is_small_however_long_the_names_and_words_of_a_file_are() -> None:
+    long = "K" * 300_000
+    lists = {f"a{k}": [{"id": "x", "judge": "j", "verdict": "1"}] * 2 for k in range(60)}
+    words = "\n".join(f"q{k},{chr(97 + k % 9)}{long},{k % 2}" for k in range(18))
+    files = {
+        "nested.json": json.dumps({long: lists}),
+        "columns.json": json.dumps([{long: 1, f"{long}2": 2}]),
+        "words.csv": f"item_id,label,judge\n{words}\n",
+    }
+    for name, text in files.items():
+        data = text.encode()
+        answer = answer_to(Ask(name, len(data)), [data])
+        assert answer.refusal is not None
+        assert len(repr(answer)) < 30_000, name

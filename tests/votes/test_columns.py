@@ -2,6 +2,7 @@ import pytest
 
 from judgepanel.votes import InputError, load_votes, read_table
 from judgepanel.votes.choices import Choices
+from judgepanel.votes.columns import says_failure
 from judgepanel.votes.roles import Roles, guess_roles
 
 
@@ -162,3 +163,27 @@ def test_a_long_file_with_one_vote_an_item_is_still_long() -> None:
     assert (roles.layout, roles.label_column) == ("long", "gold")
     roles = guess("item,judge,verdict,label,flagged\na,m1,1,0,1\nb,m2,0,0,0\n")
     assert (roles.layout, roles.verdict_column) == ("long", "verdict")
+
+
+@pytest.mark.parametrize(
+    ("text", "fails"),
+    [
+        *((text, True) for text in (
+            "Grade not found in model output: maybe", "Failed to parse judge output", "No verdict",
+            "Request timed out after 60s", "Error: rate limit exceeded", "Error code: 429 - {",
+            "HTTP 503", "JSONDecodeError: Expecting value", "Traceback (most recent call last)",
+            "API error: overloaded", "could not be parsed",
+            "Error calling model x-1", "invalid JSON",
+        )),
+        *((text, False) for text in (
+            "Error: the date is wrong.", "Error in step 2 of the derivation.",
+            "404 is the wrong code",
+            "Timeout handling is missing.", "No answer was given to part b.",
+            "Rate limiting is absent",
+            "Could not parse the table correctly.", "API error codes are explained correctly.",
+            "Parse failure in the code.", "No verdict possible on style; facts are right.",
+        )),
+    ],
+)  # fmt: skip
+def test_an_explanation_that_speaks_of_errors_is_no_failure(text: str, fails: bool) -> None:
+    assert says_failure(text) is fails

@@ -279,7 +279,7 @@ def _label_cut(levels: tuple[tuple[float, int], ...], chosen: FileChoices) -> No
     total = sum(count for _, count in levels)
     names: dict[float | None, str] = {None: "not cut yet"}
     for place in range(1, len(levels)):
-        cut = (levels[place - 1][0] + levels[place][0]) / 2.0
+        cut = levels[place - 1][0] / 2.0 + levels[place][0] / 2.0
         share = sum(count for _, count in levels[place:]) / total
         names[cut] = f"{levels[place][0]:g} and more ({100 * share:.0f} %)"
 
