@@ -12,9 +12,6 @@ from judgepanel.votes.matrix import VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
 from judgepanel.votes.write import write_judges, write_votes
 
-HARD_JUDGES = 30
-ILLEGIBLE_JUDGE = 13
-
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -86,7 +83,7 @@ SAMPLES: tuple[Sample, ...] = (
         ),
         spec=SimulationSpec(
             n_items=400,
-            n_judges=HARD_JUDGES,
+            n_judges=30,
             seed=2,
             accuracy_low=0.58,
             accuracy_high=0.86,
@@ -102,9 +99,7 @@ SAMPLES: tuple[Sample, ...] = (
             anti_experts=2,
             anti_accuracy=0.35,
             broken=1,
-            parse_rate=tuple(
-                0.54 if judge == ILLEGIBLE_JUDGE else 0.99 for judge in range(HARD_JUDGES)
-            ),
+            parse_rate=(0.99,) * 13 + (0.54,) + (0.99,) * 16,
             unlabelled_share=0.05,
         ),
     ),
@@ -159,11 +154,10 @@ def find_sample(name: str) -> Sample:
     InputError
         There is no such sample.
     """
-    for sample in SAMPLES:
-        if sample.name == name:
-            return sample
-    allowed = ", ".join(sample.name for sample in SAMPLES)
-    raise InputError("there is no such sample", value=name, allowed=allowed)
+    samples = {sample.name: sample for sample in SAMPLES}
+    if name not in samples:
+        raise InputError("there is no such sample", value=name, allowed=", ".join(samples))
+    return samples[name]
 
 
 def sample_bytes(name: str) -> bytes:
@@ -174,8 +168,7 @@ def sample_bytes(name: str) -> bytes:
     InputError
         There is no such sample, or its file is missing.
     """
-    sample = find_sample(name)
-    return _read(sample, sample.file)
+    return _read(find_sample(name))
 
 
 def sample_judge_bytes(name: str) -> bytes:
@@ -186,8 +179,7 @@ def sample_judge_bytes(name: str) -> bytes:
     InputError
         There is no such sample, or its file is missing.
     """
-    sample = find_sample(name)
-    return _read(sample, sample.judge_file)
+    return _read(find_sample(name), judges=True)
 
 
 def sample_votes(name: str) -> VoteMatrix:
@@ -225,10 +217,10 @@ def write_panel(votes: VoteMatrix, path: Path) -> Path:
     return judges
 
 
-def _read(sample: Sample, file: str) -> bytes:
+def _read(sample: Sample, *, judges: bool = False) -> bytes:
+    file = sample.judge_file if judges else sample.file
     path = SAMPLE_FOLDER / file
     if not path.is_file():
         remedy = f"get it with '{sample.command}'" if IN_CHECKOUT else "install judgepanel again"
-        problem = f"the sample's file is missing: {remedy}"
-        raise InputError(problem, file=file)
+        raise InputError(f"the sample's file is missing: {remedy}", file=file)
     return path.read_bytes()
