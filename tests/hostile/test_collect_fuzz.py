@@ -23,7 +23,7 @@ from judgepanel.collect import (
     read_pairs,
     votes_of,
 )
-from judgepanel.collect.calls import Exchange, Reply
+from judgepanel.collect.calls import Caller, Reply
 from judgepanel.votes import InputError, VoteMatrix, load_votes, write_votes
 
 JUDGES = """
@@ -101,11 +101,11 @@ def run(folder: Path, out: Path, replies: list[Reply], cap: float | None) -> tup
     pairs, plan = read_pairs(folder / "pairs.jsonl"), read_judges(folder / "judges.toml")
     given_out = iter(replies * 100)
 
-    async def post(_self: Exchange, _prompt: str) -> Reply:
+    async def post(_self: Caller, _prompt: str) -> Reply:
         return next(given_out)
 
     with pytest.MonkeyPatch.context() as patch, Journal(out) as journal:
-        patch.setattr(Exchange, "post", post)
+        patch.setattr(Caller, "post", post)
         outcome = collect(pairs, plan, journal, max_cost=cap)
         rows = judge_rows(journal, plan)
         assert rows["outputs"].tolist() == [outcome.finished]
