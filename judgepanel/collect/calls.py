@@ -22,10 +22,8 @@ import json
 import os
 import random
 import re
-import ssl
 import time
 from contextlib import aclosing
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -87,15 +85,6 @@ class _Again(Exception):
         self.seconds, self.holds_all = seconds, holds_all
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """Status, the ``Retry-After`` header as received, and the body if the status is a success."""
-
-    status: int
-    retry_after: str
-    body: bytes
-
-
 class Pace:
     """Limits calls per minute, evenly spaced; a pause that the server asks for delays all calls."""
 
@@ -119,6 +108,8 @@ class Pace:
 class Caller:
     """Calls one judge; its key comes from the environment and goes only to the judge's address.
 
+    Whoever makes a caller closes its ``transport``.
+
     Raises
     ------
     InputError
@@ -127,7 +118,7 @@ class Caller:
 
     def __init__(self, judge: Judge) -> None:
         key = _key(judge)
-        self._httpx = httpx = _httpx()
+        self._httpx = httpx = require("httpx", "asking judges")
         self.judge = judge
         self.pace = Pace(judge.per_minute)
         self._url = httpx.URL(f"{judge.base_url.rstrip('/')}/chat/completions")
@@ -140,16 +131,12 @@ class Caller:
         if key:
             self._headers["authorization"] = f"Bearer {key}"
         # A transport without a client follows no redirects and keeps no cookies.
-        self._transport = httpx.AsyncHTTPTransport(
-            verify=_trusted(),
+        self.transport = httpx.AsyncHTTPTransport(
+            verify=_trusted(httpx),
             trust_env=False,
             limits=httpx.Limits(max_connections=judge.concurrency),
             proxy=judge.proxy or None,
         )
-
-    async def close(self) -> None:
-        """Close the judge's connections."""
-        await self._transport.aclose()
 
     async def ask(self, prompt: str) -> dict[str, Any]:
         """The judge's answer to a prompt, as the fields that are stored of it.
@@ -166,10 +153,7 @@ class Caller:
             await self.pace.turn()
             began = time.monotonic()
             try:
-                reply = await self.post(prompt)
-                if not 200 <= reply.status < 300:
-                    raise _of_status(judge, reply)
-                answer = read_completion(reply.body, longest_text(judge.max_tokens))
+                answer = read_completion(await self._post(prompt), longest_text(judge.max_tokens))
                 seconds = round(time.monotonic() - began, 4)
                 return (
                     answer | self._costs(prompt, answer) | {"seconds": seconds, "attempts": attempt}
@@ -189,7 +173,7 @@ class Caller:
                 await asyncio.sleep(pause)
         raise GivenUp(f"{again}, in {judge.attempts} attempts")
 
-    async def post(self, prompt: str) -> Reply:
+    async def _post(self, prompt: str) -> bytes:
         """The whole reply to a prompt, within the judge's ``timeout`` counted from connecting."""
         judge, httpx = self.judge, self._httpx
         content = {
@@ -203,11 +187,12 @@ class Caller:
         )
         try:
             async with asyncio.timeout(judge.timeout):
-                response = await self._transport.handle_async_request(request)
+                response = await self.transport.handle_async_request(request)
                 async with aclosing(response):
                     # The body of a refusal is never shown, so it is not read.
-                    body = await self._body(response) if response.is_success else b""
-            return Reply(response.status_code, response.headers.get("retry-after", ""), body)
+                    if not response.is_success:
+                        raise _of_status(judge, response)
+                    return await self._body(response)
         except TimeoutError:
             raise _Again(f"no whole answer within {judge.timeout:g} s") from None
         except (httpx.ConnectError, httpx.ProxyError):
@@ -237,15 +222,10 @@ class Caller:
         return {"cost": cost, "most": most}
 
 
-def _httpx() -> Any:
-    """The package of the extra ``collect``: help, reading and estimates do without it."""
-    return require("httpx", "asking judges")
-
-
 @functools.cache
-def _trusted() -> ssl.SSLContext:
-    context: ssl.SSLContext = _httpx().create_ssl_context(trust_env=True)
-    return context
+def _trusted(httpx: Any) -> Any:
+    """The TLS settings of this machine, loaded once for all judges."""
+    return httpx.create_ssl_context(trust_env=True)
 
 
 def longest_text(max_tokens: int) -> int:
@@ -331,8 +311,8 @@ def count_of(value: Any) -> int | None:
     return value
 
 
-def _of_status(judge: Judge, reply: Reply) -> Exception:
-    status = reply.status
+def _of_status(judge: Judge, response: httpx.Response) -> Exception:
+    status = response.status_code
     if 300 <= status < 400:
         return Hopeless(
             f"the server sends callers to another address (status {status}), and no prompt goes "
@@ -347,7 +327,8 @@ def _of_status(judge: Judge, reply: Reply) -> Exception:
             f"(status 404)"
         )
     if status in _TRANSIENT:
-        return _Again(f"status {status}", _asked_for(reply.retry_after), holds_all=status == 429)
+        seconds = _asked_for(response.headers.get("retry-after", ""))
+        return _Again(f"status {status}", seconds, holds_all=status == 429)
     return GivenUp(f"status {status}: the server will not take this call", refused=True)
 
 

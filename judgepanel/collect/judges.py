@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -206,68 +207,63 @@ def _plan(content: dict[str, Any], folder: Path) -> Plan:
 def _judge(entry: Any, folder: Path) -> Judge:
     if not isinstance(entry, dict):
         raise InputError("a judge is not a table", value=entry, allowed="[[judge]]")
-    settings = {setting.name: setting for setting in fields(Judge) if setting.name != "template"}
-    who = f"judge {quote_value(entry.get('name', 'without a name'))}"
-    for name, value in entry.items():
-        if name == "api_key":
-            raise InputError(
-                f"{who} has a key in the file",
-                allowed="key_variable, the name of the environment variable with the key",
-            )
-        if name not in settings:
-            raise InputError(
-                f"{who} has an unknown setting", value=name, allowed=", ".join(settings)
-            )
-        kind = str(settings[name].type)
-        if isinstance(value, bool) or not isinstance(value, _TYPES[kind]):
-            raise InputError(f"{who} has another type for {name}", value=value, allowed=kind)
-        low, high = settings[name].metadata.get("bounds", (value, value))
-        if not low <= value <= high:
-            raise InputError(
-                f"{who} has {name} out of range", value=value, allowed=f"{low:,} to {high:,}"
-            )
-    for name in ("name", "model", "base_url"):
-        if not entry.get(name, "").strip():
-            raise InputError(f"{who} has no {name}", allowed="name, model, base_url")
+    for problem, value, is_right, allowed in _checks(entry):
+        if not is_right:
+            who = quote_value(entry.get("name", "without a name"))
+            raise InputError(f"judge {who} has {problem}", value=value, allowed=allowed)
     judge = Judge(**entry)
-    _check_texts(judge, who)
     return replace(judge, template=BUILT_IN.get(judge.prompt) or _own_prompt(folder, judge.prompt))
 
 
-def _check_texts(judge: Judge, who: str) -> None:
-    for setting in ("model", "family", "key_variable", "prompt"):
-        if not getattr(judge, setting).isprintable():
-            raise InputError(
-                f"{who} has a control character in {setting}", allowed="printable characters"
+def _checks(entry: dict[str, Any]) -> Iterator[tuple[str, object, bool, str]]:
+    """Yield what a judge may have wrong, the value to show, if it is right, and what is allowed.
+
+    A check relies on those before it.
+    """
+    settings = {setting.name: setting for setting in fields(Judge) if setting.name != "template"}
+    in_words = "key_variable, the name of the environment variable with the key"
+    for name, value in entry.items():
+        yield "a key in the file", None, name != "api_key", in_words
+        yield "an unknown setting", name, name in settings, ", ".join(settings)
+        kind, bounds = str(settings[name].type), settings[name].metadata.get("bounds")
+        typed = isinstance(value, _TYPES[kind]) and not isinstance(value, bool)
+        yield f"another type for {name}", value, typed, kind
+        if bounds is not None:
+            low, high = bounds
+            yield f"{name} out of range", value, low <= value <= high, f"{low:,} to {high:,}"
+        if name in ("model", "family", "key_variable", "prompt"):
+            printable = value.isprintable()
+            yield f"a control character in {name}", None, printable, "printable characters"
+    for name in ("name", "model", "base_url"):
+        yield f"no {name}", None, entry.get(name, "").strip() != "", "name, model, base_url"
+    name = entry["name"]
+    yield (
+        "a name that a file of votes would not give back",
+        None,
+        name.isprintable() and len(name) <= LONGEST_NAME and unshield(name, is_role_name) == name,
+        f"at most {LONGEST_NAME} printable characters, no blanks around them, no apostrophe before "
+        "a formula",
+    )
+    addresses = {"no address": entry["base_url"], "a proxy without an address": entry.get("proxy")}
+    for problem, address in addresses.items():
+        if address:
+            yield problem, address, _is_address(address), "http:// or https:// and a host"
+            # The part that is too much is usually a key, so it is not repeated.
+            yield (
+                "an address with a user, a query or a fragment",
+                None,
+                urlsplit(address).username is None and {"?", "#"}.isdisjoint(address),
+                "http:// or https://, a host and a path; keys come from key_variable",
             )
-    name = judge.name
-    if not name.isprintable() or len(name) > LONGEST_NAME or unshield(name, is_role_name) != name:
-        raise InputError(
-            f"{who} has a name that a file of votes would not give back",
-            allowed=f"at most {LONGEST_NAME} printable characters, no blanks around them, no "
-            "apostrophe before a formula",
-        )
-    _check_address(judge.base_url, who, "no address")
-    if judge.proxy:
-        _check_address(judge.proxy, who, "a proxy without an address")
 
 
-def _check_address(address: str, who: str, problem: str) -> None:
+def _is_address(text: str) -> bool:
     try:
-        parts = urlsplit(address)
+        parts = urlsplit(text)
         whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        whole = False
-    if not (whole and address.isascii() and address.isprintable() and " " not in address):
-        raise InputError(
-            f"{who} has {problem}", value=address, allowed="http:// or https:// and a host"
-        )
-    if parts.username is not None or not {"?", "#"}.isdisjoint(address):
-        # The offending part is usually a key, so it is not repeated.
-        raise InputError(
-            f"{who} has an address with a user, a query or a fragment",
-            allowed="http:// or https://, a host and a path; keys come from key_variable",
-        )
+        return False
+    return whole and text.isascii() and text.isprintable() and " " not in text
 
 
 def _own_prompt(folder: Path, prompt: str) -> str:

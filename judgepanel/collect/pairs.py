@@ -13,12 +13,7 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.collect.judges import Plan, fingerprint
-from judgepanel.votes.attributes import (
-    feature_name,
-    groups_in,
-    typed_column,
-    unique_ids,
-)
+from judgepanel.votes.attributes import feature_name, groups_in, typed_column, unique_ids
 from judgepanel.votes.companions import check_label_words
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.load import open_table
@@ -34,9 +29,8 @@ SECOND_NAMES = ("response_b", "output_2", "response_2", "answer_b", "solution_b"
 class Pairs:
     """Items with their untrusted texts, and other columns about them.
 
-    ``shown`` has the instruction, the first and the second response.
-
-    ``about`` has the columns that are copied into every output of the item: label, group, features.
+    ``shown`` has the instruction, the first and the second response. ``about`` has the columns that
+    are copied into every output of the item: label, group, features.
     """
 
     ids: tuple[str, ...]
@@ -104,27 +98,28 @@ def _pairs(table: RawTable) -> Pairs:
                 allowed="two responses per item",
                 remedy="fill it in, or remove the row",
             )
-    known = [
-        column
-        for column in table.columns
-        if column.startswith(FEATURE_PREFIX)
-        or column in (free.get(name) for name in (*LABEL_NAMES[:5], *GROUP_NAMES[:2]))
-    ]
-    _check_known(table, known)
     shown = table.frame[[instruction, first, second]]
-    return Pairs(ids, shown, table.frame[known], table.name)
+    return Pairs(ids, shown, table.frame[_known_in(table, free)], table.name)
 
 
-def _check_known(table: RawTable, known: list[str]) -> None:
+def _known_in(table: RawTable, free: dict[str, str]) -> list[str]:
+    """The columns of labels, groups and features, which must be what reading the votes accepts."""
+    labels = {free.get(name) for name in LABEL_NAMES[:5]}
+    groups = {free.get(name) for name in GROUP_NAMES[:2]}
     rows = np.arange(table.n_rows)
-    for column in known:
+    known = []
+    for column in table.columns:
         if column.startswith(FEATURE_PREFIX):
             feature_name(table, column)
             typed_column(table, column, rows)
-        elif column.lower() in LABEL_NAMES:
+        elif column in labels:
             check_label_words(table, column)
-        else:
+        elif column in groups:
             groups_in(table, column, rows)
+        else:
+            continue
+        known.append(column)
+    return known
 
 
 CHARACTERS_A_TOKEN = 4.0

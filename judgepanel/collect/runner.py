@@ -184,6 +184,10 @@ BROKEN_AFTER = 20
 """Failed calls in a row, refusals not counted, after which a judge is stopped."""
 
 
+Calls = set[tuple[str, str]]
+"""Calls of one judge, as (item, order)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """Calls made in this run, calls finished so far, calls planned, and the cost of all in dollars.
@@ -203,9 +207,7 @@ class Outcome:
         return self.finished == self.planned
 
 
-def finished(
-    journal: Journal, plan: Plan, pairs: Pairs
-) -> tuple[dict[str, set[tuple[str, str]]], float]:
+def finished(journal: Journal, plan: Plan, pairs: Pairs) -> tuple[dict[str, Calls], float]:
     """Finished calls by judge, as (item, order), and the dollars spent on all in the journal."""
     run = _Run(pairs, plan, journal)
     return run.finished, run.dollars
@@ -233,11 +235,10 @@ def collect(
         A key is not set, the journal belongs to other settings, the disk is full, or the package
         of the extra ``collect`` is not installed.
     """
-    run = _Run(pairs, plan, journal, max_cost)
-    report = on_progress or (lambda *_: None)
-    asyncio.run(run.make_calls(lambda: report(run.n_finished, run.planned, run.dollars)))
+    run = _Run(pairs, plan, journal, max_cost, on_progress)
+    asyncio.run(run.make_calls())
     troubles = tuple(run.troubles())
-    return Outcome(run.made, run.n_finished, run.planned, run.dollars, troubles)
+    return Outcome(run.made, run.n_finished(), run.planned, run.dollars, troubles)
 
 
 class _Run:
@@ -249,13 +250,18 @@ class _Run:
     """
 
     def __init__(
-        self, pairs: Pairs, plan: Plan, journal: Journal, cap: float | None = None
+        self,
+        pairs: Pairs,
+        plan: Plan,
+        journal: Journal,
+        cap: float | None = None,
+        on_progress: Callable[[int, int, float], None] | None = None,
     ) -> None:
         self.pairs, self.plan, self.journal, self.cap = pairs, plan, journal, cap
+        self.on_progress = on_progress or (lambda *_: None)
+        self.asked = {judge.name: plan.fingerprint(judge) for judge in plan.judges}
         self.planned = plan.calls(len(pairs)) * len(plan.judges)
-        self.finished: dict[str, set[tuple[str, str]]] = {
-            judge.name: set() for judge in plan.judges
-        }
+        self.finished: dict[str, Calls] = {judge.name: set() for judge in plan.judges}
         self.dollars = self.counted = self.reserved = 0.0
         self.under_way = self.made = 0
         self.freed = asyncio.Condition()
@@ -266,43 +272,41 @@ class _Run:
         self.failed: Counter[str] = Counter()
         self._read_journal()
 
-    @property
     def n_finished(self) -> int:
+        """Number of finished calls, of this run and before."""
         return sum(map(len, self.finished.values()))
 
     def _read_journal(self) -> None:
         pairs = self.pairs
         judges = {judge.name: judge for judge in self.plan.judges}
-        asked = {judge.name: self.plan.fingerprint(judge) for judge in self.plan.judges}
-        texts = {name: pairs.fingerprint(item) for item, name in enumerate(pairs.ids)}
         place = {name: item for item, name in enumerate(pairs.ids)}
+        texts = [pairs.fingerprint(item) for item in range(len(pairs))]
         for entry in self.journal.entries():
-            name, item = entry["judge"], unshield(entry["item_id"])
-            judge, cost = judges.get(name), entry["cost"]
-            if cost is None:
-                cost = (
-                    judge.most_dollars(self._prompt(judge, place.get(item), "AB")) if judge else 0.0
-                )
+            name, item = entry["judge"], place.get(unshield(entry["item_id"]))
+            judge, cost = judges.get(name), entry["cost"] or 0.0
+            if judge is not None and entry["cost"] is None:
+                cost = judge.most_dollars(self._prompt(judge, item, "AB"))
             self.dollars += cost
             self.counted += cost if entry["most"] is None else min(cost, entry["most"])
             if judge is None:
                 continue
-            if entry["asked"] != asked[name]:
+            if entry["asked"] != self.asked[name]:
                 raise InputError(
                     f"judge {quote_value(name)} was asked otherwise before (model, address, "
                     "prompt, temperature, tokens, seed or orders)",
                     file=self.journal.folder.name,
                     allowed="the same settings, another name for the judge, or another folder",
                 )
-            if item not in texts:
+            if item is None:
                 continue
             if entry.get(PAIR, texts[item]) != texts[item]:
+                pair = quote_value(pairs.ids[item])
                 raise InputError(
-                    f"the texts of {quote_value(item)} are not what judge {quote_value(name)} saw",
+                    f"the texts of {pair} are not what judge {quote_value(name)} saw",
                     file=pairs.name,
                     allowed="the same texts, another id for the pair, or another folder",
                 )
-            self.finished[name].add((item, entry["order"]))
+            self.finished[name].add((pairs.ids[item], entry["order"]))
 
     def _prompt(self, judge: Judge, item: int | None, order: str) -> str:
         """The prompt of a judge for an item; the bare template if the item is unknown."""
@@ -312,21 +316,20 @@ class _Run:
         shown_as = (first, second) if order == "AB" else (second, first)
         return filled(judge.template, instruction, *shown_as)
 
-    async def make_calls(self, report: Callable[[], None]) -> None:
+    async def make_calls(self) -> None:
         """Let the workers of all judges make the calls that are left."""
         async with AsyncExitStack() as stack:
             callers = [Caller(judge) for judge in self.plan.judges]
             for caller in callers:
-                stack.push_async_callback(caller.close)
+                await stack.enter_async_context(caller.transport)
             try:
                 async with asyncio.TaskGroup() as tasks:
                     for caller in callers:
                         calls = self._calls(caller.judge.name)
                         for _ in range(caller.judge.concurrency):
-                            tasks.create_task(self._work(caller, calls, report))
-            except (
-                ExceptionGroup
-            ) as group:  # Before 3.11.4, what `except*` raises is in a group again.
+                            tasks.create_task(self._work(caller, calls))
+            except ExceptionGroup as group:
+                # Before 3.11.4, what `except*` raises is in a group again.
                 refused, others = group.split(InputError)
                 if refused is None or others is not None:
                     raise
@@ -338,12 +341,9 @@ class _Run:
                 if (name, order) not in self.finished[judge]:
                     yield item, order
 
-    async def _work(
-        self, caller: Caller, calls: Iterator[tuple[int, str]], report: Callable[[], None]
-    ) -> None:
+    async def _work(self, caller: Caller, calls: Iterator[tuple[int, str]]) -> None:
         """Make calls until none is left, the judge is stopped, or the cap is reached."""
         judge, name = caller.judge, caller.judge.name
-        asked = self.plan.fingerprint(judge)
         for item, order in calls:
             if name in self.stopped or name in self.capped:
                 return
@@ -353,9 +353,7 @@ class _Run:
                 self.capped.add(name)
                 return
             try:
-                answer = await caller.ask(prompt)
-                self._keep(name, item, order, answer | {"asked": asked})
-                report()
+                self._keep(name, item, order, await caller.ask(prompt))
             except Hopeless as error:
                 self.stopped[name] = str(error)
             except GivenUp as error:
@@ -383,11 +381,10 @@ class _Run:
     def _give_up(self, judge: str, error: GivenUp) -> None:
         self.given_up[judge][str(error)] += 1
         self.failed[judge] += not error.refused
-        if self.failed[judge] >= BROKEN_AFTER:
-            self.stopped.setdefault(
-                judge,
-                f"{self.failed[judge]} calls in a row came to nothing, the last for: {error}",
-            )
+        n = self.failed[judge]
+        if n >= BROKEN_AFTER:
+            reason = f"{n} calls in a row came to nothing, the last for: {error}"
+            self.stopped.setdefault(judge, reason)
 
     def _keep(self, judge: str, item: int, order: str, answer: dict[str, Any]) -> None:
         name = self.pairs.ids[item]
@@ -399,6 +396,7 @@ class _Run:
                 **self.pairs.known(item),
                 PAIR: self.pairs.fingerprint(item),
                 **answer,
+                "asked": self.asked[judge],
             }
         )
         self.finished[judge].add((name, order))
@@ -415,6 +413,7 @@ class _Run:
                 f"{in_dollars(answer['most'])}, so the cap cannot be kept with it; a higher "
                 "max_tokens allows more"
             )
+        self.on_progress(self.n_finished(), self.planned, self.dollars)
 
     def troubles(self) -> Iterator[str]:
         """Sentences about stopped judges, calls that were given up, odd outputs, and the cap."""
@@ -496,14 +495,13 @@ def judge_rows(journal: Journal, plan: Plan) -> pd.DataFrame:
     rows = []
     for j, judge in enumerate(plan.judges):
         _, cost, seconds, tokens_in, tokens_out = calls[calls[:, 0] == j].T
-        names = sorted(served_by[j] - {""})[:NAMES]
         more = ", …" if len(served_by[j]) > NAMES else ""
         rows.append(
             {
                 "judge": judge.name,
                 "family": judge.family,
                 "model": judge.model,
-                "served_by": ", ".join(names) + more,
+                "served_by": ", ".join(sorted(served_by[j] - {""})[:NAMES]) + more,
                 "outputs": len(cost),
                 "cost_usd": _of_known(np.mean, cost),
                 "latency_s": _of_known(np.median, seconds),

@@ -28,7 +28,7 @@ ABILITY_BOUND = 64.0
 
 
 def _within(default: float, low: float, high: float = math.inf, **kind: bool) -> Any:
-    """Return a field whose value must pass :func:`_check` with these bounds."""
+    """Return a field whose value is a number within these bounds (:func:`_bounded`)."""
     return field(default=default, metadata={"low": low, "high": high, **kind})
 
 
@@ -111,41 +111,59 @@ class SimulationSpec:
     judge_word: str = "judge"
 
     def __post_init__(self) -> None:
+        for name, value, is_right, allowed in self._checks():
+            if not is_right:
+                problem = f"the simulation cannot use this {name}"
+                raise InputError(problem, value=value, allowed=allowed)
+
+    def _checks(self) -> Iterator[tuple[str, object, bool, str]]:
+        """Yield each setting, the value to show, whether it is right, and what is allowed.
+
+        A check relies on those before it.
+        """
         for setting in fields(self):
             if setting.metadata:
-                _check(setting.name, getattr(self, setting.name), **setting.metadata)
-        for name, holds, allowed in self._rules():
-            if not holds:
-                raise _refuse(name, getattr(self, name), allowed)
-        for accuracy in self.accuracies or ():
-            _check("accuracies", accuracy, 0, 1, inside=True)
-        for rate in self.parse_rate if isinstance(self.parse_rate, tuple) else (self.parse_rate,):
-            _check("parse_rate", rate, 0, 1)
-        if self.difficulty_noise is not None:
-            _check("difficulty_noise", self.difficulty_noise, 0, MAX_SD)
-        if self.votes_per_item is not None:
-            _check("votes_per_item", self.votes_per_item, 1, self.n_judges, whole=True)
-        if self.levels:
-            _check("levels", self.levels, 2, MAX_LEVELS, whole=True)
-        _check_subsets(self.subsets)
-
-    def _rules(self) -> Iterator[tuple[str, bool, str]]:
-        """Yield rules that are not bounds: of which setting, whether it holds, what is allowed."""
+                value = getattr(self, setting.name)
+                yield setting.name, value, *_bounded(value, **setting.metadata)
         n, free = self.n_judges, self.n_independent
-        accuracies, rates, word = self.accuracies, self.parse_rate, self.judge_word
+        yield "task", self.task, self.task in TASKS, ", ".join(TASKS)
         turnable = self.task == "pairwise" or not self.one_class
-        one_each = accuracies is None or (isinstance(accuracies, tuple) and len(accuracies) == free)
-        yield "task", self.task in TASKS, ", ".join(TASKS)
-        yield "one_class", turnable, "False for a pointwise task"
-        yield "judge_word", isinstance(word, str) and word != "", "a non-empty text"
-        yield "accuracy_low", self.accuracy_low <= self.accuracy_high, "at most accuracy_high"
-        yield "accuracies", one_each, f"a tuple of {free}, one per judge"
-        yield "n_judges", free >= 0, "at least copies + anti_experts + broken"
-        yield "copy_of", not self.copies or self.copy_of < free, f"below {free} independent judges"
-        yield "broken_verdict", self.broken_verdict in (0, 1), "0, 1"
-        right_length = not isinstance(rates, tuple) or len(rates) == n
-        yield "parse_rate", right_length, f"a number or {n} numbers"
-        yield "structural_judges", self.structural_judges <= n, f"at most {n}"
+        yield "one_class", self.one_class, turnable, "False for a pointwise task"
+        word, low = self.judge_word, self.accuracy_low
+        yield "judge_word", word, isinstance(word, str) and word != "", "a non-empty text"
+        yield "accuracy_low", low, low <= self.accuracy_high, "at most accuracy_high"
+        yield "n_judges", n, free >= 0, "at least copies + anti_experts + broken"
+        original = not self.copies or self.copy_of < free
+        yield "copy_of", self.copy_of, original, f"below {free} independent judges"
+        yield "broken_verdict", self.broken_verdict, self.broken_verdict in (0, 1), "0, 1"
+        absent = self.structural_judges
+        yield "structural_judges", absent, absent <= n, f"at most {n}"
+        if self.accuracies is not None:
+            one_each = isinstance(self.accuracies, tuple) and len(self.accuracies) == free
+            yield "accuracies", self.accuracies, one_each, f"a tuple of {free}, one per judge"
+            for accuracy in self.accuracies:
+                yield "accuracies", accuracy, *_bounded(accuracy, 0, 1, inside=True)
+        rates = self.parse_rate if isinstance(self.parse_rate, tuple) else (self.parse_rate,) * n
+        yield "parse_rate", self.parse_rate, len(rates) == n, f"a number or {n} numbers"
+        for rate in rates:
+            yield "parse_rate", rate, *_bounded(rate, 0, 1)
+        if self.difficulty_noise is not None:
+            noise = self.difficulty_noise
+            yield "difficulty_noise", noise, *_bounded(noise, 0, MAX_SD)
+        if self.votes_per_item is not None:
+            votes = self.votes_per_item
+            yield "votes_per_item", votes, *_bounded(votes, 1, n, whole=True)
+        if self.levels:
+            yield "levels", self.levels, *_bounded(self.levels, 2, MAX_LEVELS, whole=True)
+        allowed = "a tuple of (different non-empty names, shift from -5 to 5)"
+        names: set[str] = set()
+        for entry in self.subsets:
+            yield "subsets", self.subsets, isinstance(entry, tuple) and len(entry) == 2, allowed
+            name, shift = entry
+            named = isinstance(name, str) and name not in {"", *names}
+            yield "subsets", name, named, allowed
+            yield "subsets", shift, _bounded(shift, -MAX_SD, MAX_SD)[0], allowed
+            names.add(name)
 
     @property
     def n_independent(self) -> int:
@@ -153,37 +171,15 @@ class SimulationSpec:
         return self.n_judges - self.copies - self.anti_experts - self.broken
 
 
-def _refuse(name: str, value: object, allowed: str) -> InputError:
-    return InputError(f"the simulation cannot use this {name}", value=value, allowed=allowed)
-
-
-def _is_number(value: object, low: float, high: float, *, whole: bool = False) -> bool:
+def _bounded(
+    value: object, low: float, high: float, *, whole: bool = False, inside: bool = False
+) -> tuple[bool, str]:
+    """Whether this is a (whole) number from low to high or inside of the two, and what is."""
     kinds = int if whole else (int, float)
-    return isinstance(value, kinds) and not isinstance(value, bool) and low <= value <= high
-
-
-def _check(
-    name: str, value: object, low: float, high: float, *, whole: bool = False, inside: bool = False
-) -> None:
-    """Refuse all but (whole) numbers from low to high, or those inside of the two."""
-    if not _is_number(value, low, high, whole=whole) or (inside and value in (low, high)):
-        kind = "a whole number" if whole else "a number"
-        words = f"strictly between {low} and {high}" if inside else f"from {low} to {high}"
-        raise _refuse(name, value, f"{kind} {words.removesuffix(' to inf')}")
-
-
-def _check_subsets(subsets: tuple[tuple[str, float], ...]) -> None:
-    allowed = "a tuple of (different non-empty names, shift from -5 to 5)"
-    names = set()
-    for entry in subsets:
-        if not isinstance(entry, tuple) or len(entry) != 2:
-            raise _refuse("subsets", subsets, allowed)
-        name, shift = entry
-        if not isinstance(name, str) or not name or name in names:
-            raise _refuse("subsets", name, allowed)
-        if not _is_number(shift, -MAX_SD, MAX_SD):
-            raise _refuse("subsets", shift, allowed)
-        names.add(name)
+    number = isinstance(value, kinds) and not isinstance(value, bool) and low <= value <= high
+    between = f"strictly between {low} and {high}" if inside else f"from {low} to {high}"
+    allowed = f"{'a whole number' if whole else 'a number'} {between.removesuffix(' to inf')}"
+    return number and not (inside and value in (low, high)), allowed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
