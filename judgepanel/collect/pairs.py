@@ -29,12 +29,12 @@ SECOND_NAMES = ("response_b", "output_2", "response_2", "answer_b", "solution_b"
 class Pairs:
     """Items with their untrusted texts, and other columns about them.
 
-    ``shown`` has the instruction, the first and the second response. ``about`` has the columns that
-    are copied into every output of the item: label, group, features.
+    ``shown`` are the instructions, the first and the second responses. ``about`` has the columns
+    that are copied into every output of the item: label, group, features.
     """
 
     ids: tuple[str, ...]
-    shown: pd.DataFrame
+    shown: tuple[pd.Series, pd.Series, pd.Series]
     about: pd.DataFrame
     name: str
 
@@ -43,7 +43,7 @@ class Pairs:
 
     def texts(self, item: int) -> tuple[str, str, str]:
         """Instruction, first and second response of an item."""
-        instruction, first, second = map(str, self.shown.iloc[item])
+        instruction, first, second = (str(column.iloc[item]) for column in self.shown)
         return instruction, first, second
 
     def fingerprint(self, item: int) -> str:
@@ -98,7 +98,7 @@ def _pairs(table: RawTable) -> Pairs:
                 allowed="two responses per item",
                 remedy="fill it in, or remove the row",
             )
-    shown = table.frame[[instruction, first, second]]
+    shown = (table.frame[instruction], table.frame[first], table.frame[second])
     return Pairs(ids, shown, table.frame[_known_in(table, free)], table.name)
 
 
@@ -152,7 +152,7 @@ class Estimate:
 
 def estimate(pairs: Pairs, plan: Plan, by_name: dict[str, int]) -> tuple[Estimate, ...]:
     """One row per judge, for the calls left by those that are finished (``by_name``, counts)."""
-    lengths = sum(pairs.shown[column].astype(str).map(len) for column in pairs.shown)
+    lengths = sum(column.astype(str).map(len) for column in pairs.shown)
     mean = float(np.mean(lengths)) if len(pairs) else 0.0
     rows = []
     for judge in plan.judges:
