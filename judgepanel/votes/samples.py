@@ -48,21 +48,17 @@ class Sample:
 
 SAMPLES: tuple[Sample, ...] = (
     Sample(
-        name="llmbar",
-        title="Real votes: LLMBar",
-        what_it_shows=(
-            "65 LLM evaluators (model and prompt) on the 419 pairs of the LLMBar benchmark: "
-            "judges of one model err together, and all of them are worth about three."
-        ),
+        "llmbar",
+        "Real votes: LLMBar",
+        "65 LLM evaluators (model and prompt) on the 419 pairs of the LLMBar benchmark: "
+        "judges of one model err together, and all of them are worth about three.",
     ),
     Sample(
-        name="clean_pairwise",
-        title="A clean pairwise panel",
-        what_it_shows=(
-            "24 judges of similar, moderate skill from 6 families on 300 balanced pairs: "
-            "keeping all of them beats the top five."
-        ),
-        spec=SimulationSpec(
+        "clean_pairwise",
+        "A clean pairwise panel",
+        "24 judges of similar, moderate skill from 6 families on 300 balanced pairs: "
+        "keeping all of them beats the top five.",
+        SimulationSpec(
             n_items=300,
             n_judges=24,
             seed=1,
@@ -74,14 +70,12 @@ SAMPLES: tuple[Sample, ...] = (
         ),
     ),
     Sample(
-        name="hard_panel",
-        title="A hard panel",
-        what_it_shows=(
-            "30 judges on 400 pairs, among them one model with six near-copies, one broken judge, "
-            "one that gives a verdict on half of the items, and two below chance: a plain sum of "
-            "votes is over-confident."
-        ),
-        spec=SimulationSpec(
+        "hard_panel",
+        "A hard panel",
+        "30 judges on 400 pairs, among them one model with six near-copies, one broken judge, "
+        "one that gives a verdict on half of the items, and two below chance: a plain sum of "
+        "votes is over-confident.",
+        SimulationSpec(
             n_items=400,
             n_judges=30,
             seed=2,
@@ -104,13 +98,11 @@ SAMPLES: tuple[Sample, ...] = (
         ),
     ),
     Sample(
-        name="one_class",
-        title="Every label is 1",
-        what_it_shows=(
-            "A sound panel written down as 'label 1, vote = the judge was right': "
-            "this coding flatters every figure that is taken at face value."
-        ),
-        spec=SimulationSpec(
+        "one_class",
+        "Every label is 1",
+        "A sound panel written down as 'label 1, vote = the judge was right': "
+        "this coding flatters every figure that is taken at face value.",
+        SimulationSpec(
             n_items=200,
             n_judges=16,
             seed=3,
@@ -123,13 +115,11 @@ SAMPLES: tuple[Sample, ...] = (
         ),
     ),
     Sample(
-        name="sparse_humans",
-        title="Sparse human votes",
-        what_it_shows=(
-            "60 workers of whom five see each of 400 pairs, some far busier than others: "
-            "no worker alone says much."
-        ),
-        spec=SimulationSpec(
+        "sparse_humans",
+        "Sparse human votes",
+        "60 workers of whom five see each of 400 pairs, some far busier than others: "
+        "no worker alone says much.",
+        SimulationSpec(
             n_items=400,
             n_judges=60,
             seed=4,

@@ -27,8 +27,11 @@ QUADRATURE_NODES = 128
 ABILITY_BOUND = 64.0
 
 
-def _within(default: float, low: float, high: float = math.inf, **kind: bool) -> Any:
-    """Return a field whose value is a number within these bounds (:func:`_bounded`)."""
+def _within(default: float | None, low: float, high: float = math.inf, **kind: bool) -> Any:
+    """Return a field whose value is a number within these bounds, or None if that is the default.
+
+    The bounds are those of :func:`_bounded`.
+    """
     return field(default=default, metadata={"low": low, "high": high, **kind})
 
 
@@ -87,7 +90,7 @@ class SimulationSpec:
     accuracies: tuple[float, ...] | None = None
     difficulty_sd: float = _within(0.0, 0, MAX_SD)
     subsets: tuple[tuple[str, float], ...] = ()
-    difficulty_noise: float | None = None
+    difficulty_noise: float | None = _within(None, 0, MAX_SD)
     items_per_group: int = _within(1, 1, whole=True)
     group_rho: float = _within(0.5, 0, 1)
     n_families: int = _within(0, 0, whole=True)
@@ -122,8 +125,8 @@ class SimulationSpec:
         A check relies on those before it.
         """
         for setting in fields(self):
-            if setting.metadata:
-                value = getattr(self, setting.name)
+            value = getattr(self, setting.name)
+            if setting.metadata and (value is not None or setting.default is not None):
                 yield setting.name, value, *_bounded(value, **setting.metadata)
         n, free = self.n_judges, self.n_independent
         yield "task", self.task, self.task in TASKS, ", ".join(TASKS)
@@ -147,9 +150,6 @@ class SimulationSpec:
         yield "parse_rate", self.parse_rate, len(rates) == n, f"a number or {n} numbers"
         for rate in rates:
             yield "parse_rate", rate, *_bounded(rate, 0, 1)
-        if self.difficulty_noise is not None:
-            noise = self.difficulty_noise
-            yield "difficulty_noise", noise, *_bounded(noise, 0, MAX_SD)
         if self.votes_per_item is not None:
             votes = self.votes_per_item
             yield "votes_per_item", votes, *_bounded(votes, 1, n, whole=True)
