@@ -148,16 +148,16 @@ class Caller:
         ------
         Hopeless, GivenUp
         """
-        judge = self.judge
+        judge, most = self.judge, self.judge.most_dollars(prompt)
         for attempt in range(1, judge.attempts + 1):
             await self.pace.turn()
             began = time.monotonic()
             try:
                 answer = read_completion(await self._post(prompt), longest_text(judge.max_tokens))
-                seconds = round(time.monotonic() - began, 4)
-                return (
-                    answer | self._costs(prompt, answer) | {"seconds": seconds, "attempts": attempt}
-                )
+                took = round(time.monotonic() - began, 4)
+                tokens = answer["tokens_in"], answer["tokens_out"]
+                cost = most if None in tokens else judge.price(*tokens)
+                return answer | {"cost": cost, "most": most, "seconds": took, "attempts": attempt}
             except (Hopeless, GivenUp):
                 raise
             except _Again as error:
@@ -214,12 +214,6 @@ class Caller:
             if pieces > PIECES:
                 raise _Again(f"an answer in more than {PIECES:,} pieces")
         return bytes(body)
-
-    def _costs(self, prompt: str, answer: dict[str, Any]) -> dict[str, float]:
-        most = cost = self.judge.most_dollars(prompt)
-        if answer["tokens_in"] is not None:
-            cost = self.judge.price(answer["tokens_in"], answer["tokens_out"])
-        return {"cost": cost, "most": most}
 
 
 @functools.cache

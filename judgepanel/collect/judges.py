@@ -239,18 +239,15 @@ def _own_prompt(folder: Path, prompt: str) -> str:
         elif path.stat().st_size > LONGEST_PROMPT:
             problem, allowed = "this prompt is too long", f"at most {LONGEST_PROMPT:,} bytes"
         else:
-            return _checked(_text_of(path), path.name)
+            text = _text_of(path)
+            missing = [place for place in PLACES if f"{{{place}}}" not in text]
+            if not missing:
+                return text
+            raise InputError(
+                f"the prompt has no place for {missing[0]}",
+                file=path.name,
+                allowed="{instruction}, {response_a} and {response_b}, each at least once",
+            )
     except OSError:
         problem, allowed = "there is no such prompt", "pairwise, code, or a file"
     raise InputError(problem, value=path.name, allowed=allowed)
-
-
-def _checked(template: str, name: str) -> str:
-    for place in PLACES:
-        if f"{{{place}}}" not in template:
-            raise InputError(
-                f"the prompt has no place for {place}",
-                file=name,
-                allowed="{instruction}, {response_a} and {response_b}, each at least once",
-            )
-    return template

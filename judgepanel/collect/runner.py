@@ -28,8 +28,7 @@ import pandas as pd
 
 from judgepanel.collect.calls import Caller, GivenUp, Hopeless, count_of, storable
 from judgepanel.collect.judges import Judge, Plan, filled
-from judgepanel.collect.pairs import Pairs
-from judgepanel.collect.pairs import dollars as in_dollars
+from judgepanel.collect.pairs import Pairs, dollars
 from judgepanel.votes.build import Loaded, build_votes
 from judgepanel.votes.cells import shield, unshield
 from judgepanel.votes.choices import Choices
@@ -357,7 +356,12 @@ class _Run:
             except Hopeless as error:
                 self.stopped[name] = str(error)
             except GivenUp as error:
-                self._give_up(name, error)
+                self.given_up[name][str(error)] += 1
+                self.failed[name] += not error.refused
+                n = self.failed[name]
+                if n >= BROKEN_AFTER:
+                    reason = f"{n} calls in a row came to nothing, the last for: {error}"
+                    self.stopped.setdefault(name, reason)
             finally:
                 await self._free(most)
 
@@ -377,14 +381,6 @@ class _Run:
             self.under_way -= 1
             self.reserved = self.reserved - most if self.under_way else 0.0
             self.freed.notify_all()
-
-    def _give_up(self, judge: str, error: GivenUp) -> None:
-        self.given_up[judge][str(error)] += 1
-        self.failed[judge] += not error.refused
-        n = self.failed[judge]
-        if n >= BROKEN_AFTER:
-            reason = f"{n} calls in a row came to nothing, the last for: {error}"
-            self.stopped.setdefault(judge, reason)
 
     def _keep(self, judge: str, item: int, order: str, answer: dict[str, Any]) -> None:
         name = self.pairs.ids[item]
@@ -410,7 +406,7 @@ class _Run:
             self.stopped[judge] = (
                 f"its server reports {answer['tokens_in']:,} tokens in and "
                 f"{answer['tokens_out']:,} out for a call that was allowed "
-                f"{in_dollars(answer['most'])}, so the cap cannot be kept with it; a higher "
+                f"{dollars(answer['most'])}, so the cap cannot be kept with it; a higher "
                 "max_tokens allows more"
             )
         self.on_progress(self.n_finished(), self.planned, self.dollars)
@@ -429,7 +425,7 @@ class _Run:
             yield f"{outputs} kept escaped and not read as a verdict: {why}."
         if self.capped:
             names = ", ".join(quote_value(name) for name in sorted(self.capped))
-            cap = in_dollars(self.cap)
+            cap = dollars(self.cap)
             yield f"Stopped before the cap of {cap}, {names}: a higher one goes on."
 
 
@@ -478,40 +474,30 @@ def judge_rows(journal: Journal, plan: Plan) -> pd.DataFrame:
     ``served_by`` lists up to ``NAMES`` models that the servers say answered. Token totals count
     only credible reports.
     """
-    place = {judge.name: j for j, judge in enumerate(plan.judges)}
-    served_by: list[set[str]] = [set() for _ in plan.judges]
-
-    def numbers() -> Iterator[tuple[float, ...]]:
-        for entry in journal.entries():
-            j = place.get(entry["judge"])
-            if j is None:
-                continue
-            if len(served_by[j]) <= NAMES:
-                served_by[j].add(entry["served_by"])
-            measures = (entry[name] for name in ("cost", "seconds", "tokens_in", "tokens_out"))
-            yield (j, *(math.nan if number is None else number for number in measures))
-
-    calls = np.fromiter(numbers(), dtype=np.dtype((float, 5)))
+    columns = ["judge", "served_by", "cost", "seconds", "tokens_in", "tokens_out"]
+    entries = journal.entries()
+    calls = pd.DataFrame([[entry[name] for name in columns] for entry in entries], columns=columns)
     rows = []
-    for j, judge in enumerate(plan.judges):
-        _, cost, seconds, tokens_in, tokens_out = calls[calls[:, 0] == j].T
-        more = ", …" if len(served_by[j]) > NAMES else ""
+    for judge in plan.judges:
+        own = calls[calls["judge"] == judge.name]
+        served_by = own["served_by"].unique()[: NAMES + 1]
+        more = ", …" if len(served_by) > NAMES else ""
         rows.append(
             {
                 "judge": judge.name,
                 "family": judge.family,
                 "model": judge.model,
-                "served_by": ", ".join(sorted(served_by[j] - {""})[:NAMES]) + more,
-                "outputs": len(cost),
-                "cost_usd": _of_known(np.mean, cost),
-                "latency_s": _of_known(np.median, seconds),
-                "tokens_in": int(np.nansum(tokens_in)),
-                "tokens_out": int(np.nansum(tokens_out)),
+                "served_by": ", ".join(sorted({*served_by} - {""})[:NAMES]) + more,
+                "outputs": len(own),
+                "cost_usd": _of_known(np.mean, own["cost"]),
+                "latency_s": _of_known(np.median, own["seconds"]),
+                "tokens_in": int(own["tokens_in"].sum()),
+                "tokens_out": int(own["tokens_out"].sum()),
             }
         )
     return pd.DataFrame(rows)
 
 
-def _of_known(statistic: Callable[[Any], Any], numbers: np.ndarray) -> float:
-    known = numbers[~np.isnan(numbers)]
+def _of_known(statistic: Callable[[Any], Any], column: pd.Series) -> float:
+    known = column.dropna().to_numpy(float)
     return float(statistic(known)) if len(known) else math.nan
