@@ -146,8 +146,9 @@ class SimulationSpec:
             yield "accuracies", self.accuracies, one_each, f"a tuple of {free}, one per judge"
             for accuracy in self.accuracies:
                 yield "accuracies", accuracy, *_bounded(accuracy, 0, 1, inside=True)
-        rates = self.parse_rate if isinstance(self.parse_rate, tuple) else (self.parse_rate,) * n
-        yield "parse_rate", self.parse_rate, len(rates) == n, f"a number or {n} numbers"
+        rates = self.parse_rate if isinstance(self.parse_rate, tuple) else (self.parse_rate,)
+        one_each = rates is not self.parse_rate or len(rates) == n
+        yield "parse_rate", self.parse_rate, one_each, f"a number or {n} numbers"
         for rate in rates:
             yield "parse_rate", rate, *_bounded(rate, 0, 1)
         if self.votes_per_item is not None:
@@ -156,12 +157,11 @@ class SimulationSpec:
         if self.levels:
             yield "levels", self.levels, *_bounded(self.levels, 2, MAX_LEVELS, whole=True)
         allowed = "a tuple of (different non-empty names, shift from -5 to 5)"
-        names: set[str] = set()
+        names = {""}
         for entry in self.subsets:
             yield "subsets", self.subsets, isinstance(entry, tuple) and len(entry) == 2, allowed
             name, shift = entry
-            named = isinstance(name, str) and name not in {"", *names}
-            yield "subsets", name, named, allowed
+            yield "subsets", name, isinstance(name, str) and name not in names, allowed
             yield "subsets", shift, _bounded(shift, -MAX_SD, MAX_SD)[0], allowed
             names.add(name)
 
