@@ -22,10 +22,8 @@ import json
 import os
 import random
 import re
-import ssl
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import aclosing
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -34,7 +32,7 @@ from judgepanel.collect.judges import Judge
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.installed import require
-from judgepanel.votes.outputs import NOT_TEXT, TOO_LONG, UNWRITABLE
+from judgepanel.votes.outputs import NOT_TEXT, TOO_LONG, UNUSABLE, UNWRITABLE
 
 if TYPE_CHECKING:
     import httpx
@@ -44,125 +42,6 @@ BODY_A_TOKEN = 64
 """Largest body that is read: ``BODY`` bytes, plus this many for each token of ``max_tokens``."""
 PIECES = 1 << 14
 """Largest number of chunks that are read, since even short chunks take time."""
-
-
-class NoAnswer(Exception):
-    """The exchange failed; a few words say how."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """Status, the ``Retry-After`` header as received, and the body if the status is a success."""
-
-    status: int
-    retry_after: str
-    body: bytes
-
-
-def longest_body(judge: Judge) -> int:
-    """Size of the largest body that is read, in bytes."""
-    return BODY + BODY_A_TOKEN * judge.max_tokens
-
-
-class Exchange:
-    """Posts prompts to one judge; the key is sent only to the judge's own address.
-
-    Raises
-    ------
-    InputError
-        The package httpx is not installed.
-    """
-
-    def __init__(self, judge: Judge, key: str) -> None:
-        httpx = _httpx()
-        self._httpx = httpx
-        self._judge = judge
-        self._url = httpx.URL(f"{judge.base_url.rstrip('/')}/chat/completions")
-        self._headers = {
-            "accept": "application/json",
-            "accept-encoding": "identity",
-            "content-type": "application/json",
-            "user-agent": "judgepanel",
-        }
-        if key:
-            self._headers["authorization"] = f"Bearer {key}"
-        # A transport without a client follows no redirects and keeps no cookies.
-        self._transport = httpx.AsyncHTTPTransport(
-            verify=_trusted(),
-            trust_env=False,
-            limits=httpx.Limits(max_connections=judge.concurrency),
-            proxy=judge.proxy or None,
-        )
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._transport.aclose()
-
-    async def post(self, prompt: str) -> Reply:
-        """The whole reply to a prompt, within the judge's ``timeout`` counted from connecting.
-
-        Raises
-        ------
-        NoAnswer
-        """
-        judge = self._judge
-        content = {
-            "model": judge.model,
-            "messages": [{"role": "user", "content": prompt}],
-            "temperature": judge.temperature,
-            "max_tokens": judge.max_tokens,
-        }
-        httpx = self._httpx
-        request = httpx.Request(
-            "POST", self._url, headers=self._headers, content=json.dumps(content).encode()
-        )
-        try:
-            async with asyncio.timeout(judge.timeout):
-                return await self._exchanged(request)
-        except TimeoutError:
-            raise NoAnswer(f"no whole answer within {judge.timeout:g} s") from None
-        except (httpx.ConnectError, httpx.ProxyError):
-            raise NoAnswer("no connection") from None
-        except httpx.HTTPError:
-            raise NoAnswer("a connection that broke, or an answer that is not HTTP") from None
-
-    async def _exchanged(self, request: httpx.Request) -> Reply:
-        response = await self._transport.handle_async_request(request)
-        try:
-            retry_after = response.headers.get("retry-after", "")
-            # The body of a refusal is never shown, so it is not read.
-            body = await self._body(response) if response.is_success else b""
-            return Reply(response.status_code, retry_after, body)
-        finally:
-            await response.aclose()
-
-    async def _body(self, response: httpx.Response) -> bytes:
-        if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
-            raise NoAnswer("an answer that is compressed, which was not asked for")
-        most = longest_body(self._judge)
-        body = bytearray()
-        pieces = 0
-        async for piece in response.aiter_raw():
-            body += piece
-            pieces += 1
-            if len(body) > most:
-                raise NoAnswer(f"an answer of more than {most:,} bytes")
-            if pieces > PIECES:
-                raise NoAnswer(f"an answer in more than {PIECES:,} pieces")
-        return bytes(body)
-
-
-def _httpx() -> Any:
-    """The package of the extra ``collect``: help, reading and estimates do without it."""
-    return require("httpx", "asking judges")
-
-
-@functools.cache
-def _trusted() -> ssl.SSLContext:
-    context: ssl.SSLContext = _httpx().create_ssl_context(trust_env=True)
-    return context
-
-
 MOST_TOKENS = 1_000_000
 """Largest token count, in or out, that is believed for one call."""
 TEXT = 1 << 14
@@ -171,107 +50,11 @@ TEXT_A_TOKEN = 16
 
 English has about four bytes per token.
 """
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 60.0
 _EXCERPT = 2_000
 _NAME = 120
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
-
-
-class NotACompletion(Exception):
-    """The body is not the JSON of a chat completion."""
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """The judge's text, why it is unusable (blank if it is not), the model, and token counts.
-
-    Token counts are None if the server did not report them, or not credibly.
-    """
-
-    text: str
-    unusable: str
-    model: str
-    finish: str
-    tokens_in: int | None
-    tokens_out: int | None
-
-
-def longest_text(max_tokens: int) -> int:
-    """Size up to which an output is kept unchanged, in bytes of JSON."""
-    return TEXT + TEXT_A_TOKEN * max_tokens
-
-
-def read_completion(body: bytes, longest: int) -> Completion:
-    """The first choice of a completion; of duplicate keys the last one counts.
-
-    Raises
-    ------
-    NotACompletion
-        Not UTF-8, not JSON, nested too deeply or with numbers too long for a parser, or without a
-        choice that has a message.
-    """
-    try:
-        content = json.loads(body.decode())
-        choice = content["choices"][0]
-        message = choice["message"]
-        written = message.get("content")
-        text, unusable = output_of("" if written is None else written, longest)
-    except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
-        raise NotACompletion from None
-    usage = content.get("usage")
-    tokens_in, tokens_out = tokens_of(usage if isinstance(usage, dict) else {}, text)
-    finish = name_of(choice.get("finish_reason"))
-    return Completion(text, unusable, name_of(content.get("model")), finish, tokens_in, tokens_out)
-
-
-def output_of(written: Any, longest: int) -> tuple[str, str]:
-    """The output as a file can store it, and why it must not be read; blank if it may.
-
-    NUL and lone surrogates are escaped with a backslash. What is not text becomes JSON. Of a text
-    that is too long, only both ends are kept.
-    """
-    unusable = ""
-    text = written
-    if not isinstance(text, str):
-        text, unusable = json.dumps(written, ensure_ascii=False), NOT_TEXT
-    if _UNWRITABLE.search(text):
-        text = _UNWRITABLE.sub(lambda bad: ascii(bad[0])[1:-1], text)
-        unusable = unusable or UNWRITABLE
-    if len(text) * 6 > longest and len(json.dumps(text, ensure_ascii=False).encode()) > longest:
-        cut = len(text) - 2 * _EXCERPT
-        if cut > 0:
-            text = f"{text[:_EXCERPT]}\n[… {cut:,} characters …]\n{text[-_EXCERPT:]}"
-        unusable = unusable or TOO_LONG
-    return text, unusable
-
-
-def tokens_of(usage: Mapping[str, Any], text: str) -> tuple[int | None, int | None]:
-    """Tokens in and out; None for both if either is impossible."""
-    tokens_in = count_of(usage.get("prompt_tokens"))
-    tokens_out = count_of(usage.get("completion_tokens"))
-    if not tokens_in or tokens_out is None or (text and not tokens_out):
-        return None, None
-    return tokens_in, tokens_out
-
-
-def name_of(value: Any) -> str:
-    """A name reported by a server, as one printable line of bounded length."""
-    if not isinstance(value, str):
-        return ""
-    start = value[: 4 * _NAME]
-    return " ".join("".join(c if c.isprintable() else " " for c in start).split())[:_NAME]
-
-
-def count_of(value: Any) -> int | None:
-    """A token count if it is a whole number from 0 to ``MOST_TOKENS``, else None."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if type(value) is not int or not 0 <= value <= MOST_TOKENS:
-        return None
-    return value
-
-
-FIRST_PAUSE = 0.5
-LONGEST_PAUSE = 60.0
 _LONGEST_HEADER = 64
 _TRANSIENT = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529))
 
@@ -291,13 +74,15 @@ class GivenUp(Exception):
         self.refused = refused
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The completion, the seconds that the last attempt took, and the number of attempts."""
+class _Again(Exception):
+    """A failed attempt that may be repeated, after the seconds that the server asked for.
 
-    completion: Completion
-    seconds: float
-    attempts: int
+    A few words say how it failed. ``holds_all``: other calls of the judge would fail likewise.
+    """
+
+    def __init__(self, reason: str, seconds: float = 0.0, *, holds_all: bool = False) -> None:
+        super().__init__(reason)
+        self.seconds, self.holds_all = seconds, holds_all
 
 
 class Pace:
@@ -321,70 +106,207 @@ class Pace:
 
 
 class Caller:
-    """Calls one judge; its key comes from the environment and goes only to the judge's address."""
+    """Calls one judge; its key comes from the environment and goes only to the judge's address.
+
+    Whoever makes a caller closes its ``transport``.
+
+    Raises
+    ------
+    InputError
+        The key is not set, or the package httpx is not installed.
+    """
 
     def __init__(self, judge: Judge) -> None:
+        key = _key(judge)
+        self._httpx = httpx = require("httpx", "asking judges")
         self.judge = judge
         self.pace = Pace(judge.per_minute)
-        self._exchange = Exchange(judge, _key(judge))
+        self._url = httpx.URL(f"{judge.base_url.rstrip('/')}/chat/completions")
+        self._headers = {
+            "accept": "application/json",
+            "accept-encoding": "identity",
+            "content-type": "application/json",
+            "user-agent": "judgepanel",
+        }
+        if key:
+            self._headers["authorization"] = f"Bearer {key}"
+        # A transport without a client follows no redirects and keeps no cookies.
+        self.transport = httpx.AsyncHTTPTransport(
+            verify=_trusted(httpx),
+            trust_env=False,
+            limits=httpx.Limits(max_connections=judge.concurrency),
+            proxy=judge.proxy or None,
+        )
 
-    async def close(self) -> None:
-        """Close the judge's connections."""
-        await self._exchange.close()
+    async def ask(self, prompt: str) -> dict[str, Any]:
+        """The judge's answer to a prompt, as the fields that are stored of it.
 
-    async def ask(self, prompt: str) -> Answer:
-        """The judge's answer to a prompt.
+        They are those of :func:`storable`, ``cost`` and the ``most`` that it could have been in
+        dollars, the ``seconds`` that the last attempt took, and the number of ``attempts``.
 
         Raises
         ------
         Hopeless, GivenUp
         """
-        for attempt in range(1, self.judge.attempts + 1):
+        judge, most = self.judge, self.judge.most_dollars(prompt)
+        for attempt in range(1, judge.attempts + 1):
             await self.pace.turn()
             began = time.monotonic()
             try:
-                completion = await self._once(prompt)
-                return Answer(completion, time.monotonic() - began, attempt)
+                answer = read_completion(await self._post(prompt), longest_text(judge.max_tokens))
+                took = round(time.monotonic() - began, 4)
+                tokens = answer["tokens_in"], answer["tokens_out"]
+                cost = most if None in tokens else judge.price(*tokens)
+                return answer | {"cost": cost, "most": most, "seconds": took, "attempts": attempt}
+            except (Hopeless, GivenUp):
+                raise
             except _Again as error:
                 again = error
-            if attempt < self.judge.attempts:
+            except Exception as error:
+                # Any other failure that an endpoint causes concerns its own judge only. The error's
+                # text is left out, since it may repeat the request or the answer.
+                again = _Again(f"an answer that could not be handled ({type(error).__name__})")
+            if attempt < judge.attempts:
                 pause = again.seconds or _pause(attempt)
                 if again.holds_all:
                     self.pace.hold(pause)
                 await asyncio.sleep(pause)
-        raise GivenUp(f"{again}, in {self.judge.attempts} attempts")
+        raise GivenUp(f"{again}, in {judge.attempts} attempts")
 
-    async def _once(self, prompt: str) -> Completion:
+    async def _post(self, prompt: str) -> bytes:
+        """The whole reply to a prompt, within the judge's ``timeout`` counted from connecting."""
+        judge, httpx = self.judge, self._httpx
+        content = {
+            "model": judge.model,
+            "messages": [{"role": "user", "content": prompt}],
+            "temperature": judge.temperature,
+            "max_tokens": judge.max_tokens,
+        }
+        request = httpx.Request(
+            "POST", self._url, headers=self._headers, content=json.dumps(content).encode()
+        )
         try:
-            reply = await self._exchange.post(prompt)
-            if not 200 <= reply.status < 300:
-                raise _of_status(self.judge, reply)
-            return read_completion(reply.body, longest_text(self.judge.max_tokens))
-        except NoAnswer as problem:
-            raise _Again(str(problem)) from None
-        except NotACompletion:
-            raise _Again("an answer that is not a completion") from None
-        except (Hopeless, GivenUp, _Again):
-            raise
-        except Exception as error:
-            # Any other failure that an endpoint causes concerns its own judge only. The error's
-            # text is left out, since it may repeat the request or the answer.
-            raise _Again(f"an answer that could not be handled ({type(error).__name__})") from None
+            async with asyncio.timeout(judge.timeout):
+                response = await self.transport.handle_async_request(request)
+                async with aclosing(response):
+                    # The body of a refusal is never shown, so it is not read.
+                    if not response.is_success:
+                        raise _of_status(judge, response)
+                    return await self._body(response)
+        except TimeoutError:
+            raise _Again(f"no whole answer within {judge.timeout:g} s") from None
+        except (httpx.ConnectError, httpx.ProxyError):
+            raise _Again("no connection") from None
+        except httpx.HTTPError:
+            raise _Again("a connection that broke, or an answer that is not HTTP") from None
+
+    async def _body(self, response: httpx.Response) -> bytes:
+        if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
+            raise _Again("an answer that is compressed, which was not asked for")
+        most = BODY + BODY_A_TOKEN * self.judge.max_tokens
+        body = bytearray()
+        pieces = 0
+        async for piece in response.aiter_raw():
+            body += piece
+            pieces += 1
+            if len(body) > most:
+                raise _Again(f"an answer of more than {most:,} bytes")
+            if pieces > PIECES:
+                raise _Again(f"an answer in more than {PIECES:,} pieces")
+        return bytes(body)
 
 
-class _Again(Exception):
-    """A failed attempt that may be repeated, after the seconds that the server asked for.
+@functools.cache
+def _trusted(httpx: Any) -> Any:
+    """The TLS settings of this machine, loaded once for all judges."""
+    return httpx.create_ssl_context(trust_env=True)
 
-    ``holds_all``: other calls of the judge would fail in the same way.
+
+def longest_text(max_tokens: int) -> int:
+    """Size up to which an output is kept unchanged, in bytes of JSON."""
+    return TEXT + TEXT_A_TOKEN * max_tokens
+
+
+def read_completion(body: bytes, longest: int) -> dict[str, Any]:
+    """What can be stored of the first choice of a completion; of duplicate keys the last counts.
+
+    It is asked for again if it is not UTF-8, not JSON, nested too deeply or with numbers too long
+    for a parser, or without a choice that has a message.
     """
+    try:
+        content = json.loads(body.decode())
+        choice = content["choices"][0]
+        written, usage = choice["message"].get("content"), content.get("usage")
+        counts = usage if isinstance(usage, dict) else {}
+        tokens = counts.get("prompt_tokens"), counts.get("completion_tokens")
+        names = content.get("model"), choice.get("finish_reason")
+        return storable(written, names, tokens, longest)
+    except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
+        raise _Again("an answer that is not a completion") from None
 
-    def __init__(self, reason: str, seconds: float = 0.0, *, holds_all: bool = False) -> None:
-        super().__init__(reason)
-        self.seconds, self.holds_all = seconds, holds_all
+
+def storable(
+    written: Any, names: tuple[Any, Any], tokens: tuple[Any, Any], longest: int
+) -> dict[str, Any]:
+    """The fields of an output as a file can hold them, from what a server sent.
+
+    The judge's text, why it is unusable if it is, the model and the reason to stop (``names``), and
+    the numbers of tokens in and out: None for both if either is missing or impossible.
+    """
+    text, unusable = output_of("" if written is None else written, longest)
+    tokens_in, tokens_out = map(count_of, tokens)
+    if not tokens_in or tokens_out is None or (text and not tokens_out):
+        tokens_in = tokens_out = None
+    return {
+        "text": text,
+        **({UNUSABLE: unusable} if unusable else {}),
+        "served_by": name_of(names[0]),
+        "finish": name_of(names[1]),
+        "tokens_in": tokens_in,
+        "tokens_out": tokens_out,
+    }
 
 
-def _of_status(judge: Judge, reply: Reply) -> Exception:
-    status = reply.status
+def output_of(written: Any, longest: int) -> tuple[str, str]:
+    """The output as a file can store it, and why it must not be read; blank if it may.
+
+    NUL and lone surrogates are escaped with a backslash. What is not text becomes JSON. Of a text
+    that is too long, only both ends are kept.
+    """
+    unusable = ""
+    text = written
+    if not isinstance(text, str):
+        text, unusable = json.dumps(written, ensure_ascii=False), NOT_TEXT
+    if _UNWRITABLE.search(text):
+        text = _UNWRITABLE.sub(lambda bad: ascii(bad[0])[1:-1], text)
+        unusable = unusable or UNWRITABLE
+    if len(text) * 6 > longest and len(json.dumps(text, ensure_ascii=False).encode()) > longest:
+        cut = len(text) - 2 * _EXCERPT
+        if cut > 0:
+            text = f"{text[:_EXCERPT]}\n[… {cut:,} characters …]\n{text[-_EXCERPT:]}"
+        unusable = unusable or TOO_LONG
+    return text, unusable
+
+
+def name_of(value: Any) -> str:
+    """A name reported by a server, as one printable line of bounded length."""
+    if not isinstance(value, str):
+        return ""
+    start = value[: 4 * _NAME]
+    return " ".join("".join(c if c.isprintable() else " " for c in start).split())[:_NAME]
+
+
+def count_of(value: Any) -> int | None:
+    """A token count if it is a whole number from 0 to ``MOST_TOKENS``, else None."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if type(value) is not int or not 0 <= value <= MOST_TOKENS:
+        return None
+    return value
+
+
+def _of_status(judge: Judge, response: httpx.Response) -> Exception:
+    status = response.status_code
     if 300 <= status < 400:
         return Hopeless(
             f"the server sends callers to another address (status {status}), and no prompt goes "
@@ -399,7 +321,8 @@ def _of_status(judge: Judge, reply: Reply) -> Exception:
             f"(status 404)"
         )
     if status in _TRANSIENT:
-        return _Again(f"status {status}", _asked_for(reply.retry_after), holds_all=status == 429)
+        seconds = _asked_for(response.headers.get("retry-after", ""))
+        return _Again(f"status {status}", seconds, holds_all=status == 429)
     return GivenUp(f"status {status}: the server will not take this call", refused=True)
 
 
@@ -428,17 +351,14 @@ def _pause(attempt: int) -> float:
 def _key(judge: Judge) -> str:
     if not judge.key_variable:
         return ""
+    who, variable = f"judge {quote_value(judge.name)}", quote_value(judge.key_variable)
     key = os.environ.get(judge.key_variable, "").strip()
     if not key:
-        raise InputError(
-            f"judge {quote_value(judge.name)} has no key: the environment variable "
-            f"{quote_value(judge.key_variable)} is not set",
-        )
+        raise InputError(f"{who} has no key: the environment variable {variable} is not set")
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise InputError(
-            f"judge {quote_value(judge.name)} has a key that no request can carry: "
-            f"{quote_value(judge.key_variable)} holds a blank, a line break or another such "
-            f"character",
+            f"{who} has a key that no request can carry: {variable} holds a blank, a line break or "
+            "another such character",
             allowed="printable ASCII characters",
         )
     return key

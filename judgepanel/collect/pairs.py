@@ -5,8 +5,6 @@ The cost and duration of a run, estimated before it starts.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from judgepanel.collect.judges import Judge, Plan
-from judgepanel.votes.attributes import (
-    feature_name,
-    groups_in,
-    typed_column,
-    unique_ids,
-)
+from judgepanel.collect.judges import Plan, fingerprint
+from judgepanel.votes.attributes import feature_name, groups_in, typed_column, unique_ids
 from judgepanel.votes.companions import check_label_words
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.load import open_table
@@ -36,13 +29,12 @@ SECOND_NAMES = ("response_b", "output_2", "response_2", "answer_b", "solution_b"
 class Pairs:
     """Items with their untrusted texts, and other columns about them.
 
-    ``about`` has the columns that are copied into every output of the item: label, group, features.
+    ``shown`` are the instructions, the first and the second responses. ``about`` has the columns
+    that are copied into every output of the item: label, group, features.
     """
 
     ids: tuple[str, ...]
-    instruction: pd.Series
-    first: pd.Series
-    second: pd.Series
+    shown: tuple[pd.Series, pd.Series, pd.Series]
     about: pd.DataFrame
     name: str
 
@@ -51,16 +43,12 @@ class Pairs:
 
     def texts(self, item: int) -> tuple[str, str, str]:
         """Instruction, first and second response of an item."""
-        return (
-            str(self.instruction.iloc[item]),
-            str(self.first.iloc[item]),
-            str(self.second.iloc[item]),
-        )
+        instruction, first, second = (str(column.iloc[item]) for column in self.shown)
+        return instruction, first, second
 
     def fingerprint(self, item: int) -> str:
         """SHA-256 (16 digits) of the texts of an item."""
-        text = json.dumps(self.texts(item)).encode("utf-8", "surrogatepass")
-        return hashlib.sha256(text).hexdigest()[:16]
+        return fingerprint(self.texts(item))
 
     def known(self, item: int) -> dict[str, str]:
         """Label, group and features of an item, by column."""
@@ -110,33 +98,33 @@ def _pairs(table: RawTable) -> Pairs:
                 allowed="two responses per item",
                 remedy="fill it in, or remove the row",
             )
-    known = [
-        column
-        for column in table.columns
-        if column.startswith(FEATURE_PREFIX)
-        or column in (free.get(name) for name in (*LABEL_NAMES[:5], *GROUP_NAMES[:2]))
-    ]
-    _check_known(table, known)
-    frame = table.frame
-    return Pairs(ids, frame[instruction], frame[first], frame[second], frame[known], table.name)
+    shown = (table.frame[instruction], table.frame[first], table.frame[second])
+    return Pairs(ids, shown, table.frame[_known_in(table, free)], table.name)
 
 
-def _check_known(table: RawTable, known: list[str]) -> None:
+def _known_in(table: RawTable, free: dict[str, str]) -> list[str]:
+    """The columns of labels, groups and features, which must be what reading the votes accepts."""
+    labels = {free.get(name) for name in LABEL_NAMES[:5]}
+    groups = {free.get(name) for name in GROUP_NAMES[:2]}
     rows = np.arange(table.n_rows)
-    for column in known:
+    known = []
+    for column in table.columns:
         if column.startswith(FEATURE_PREFIX):
             feature_name(table, column)
             typed_column(table, column, rows)
-        elif column.lower() in LABEL_NAMES:
+        elif column in labels:
             check_label_words(table, column)
-        else:
+        elif column in groups:
             groups_in(table, column, rows)
+        else:
+            continue
+        known.append(column)
+    return known
 
 
 CHARACTERS_A_TOKEN = 4.0
 """A rule of thumb for English; other scripts take more tokens."""
 SECONDS_A_CALL = 3.0
-TOKENS_AROUND = 1_000
 
 
 def dollars(amount: float | None) -> str:
@@ -162,44 +150,15 @@ class Estimate:
     seconds: float
 
 
-def tokens_of(judge: Judge, characters: float) -> float:
-    """Approximate number of tokens of a prompt whose texts have this many characters."""
-    return (len(judge.template) + characters) / CHARACTERS_A_TOKEN
-
-
-def price(judge: Judge, tokens_in: float, tokens_out: float) -> float:
-    """Price in dollars of this many tokens."""
-    return (tokens_in * judge.price_in + tokens_out * judge.price_out) / 1e6
-
-
-def most_dollars(judge: Judge, prompt: str) -> float:
-    """Upper bound in dollars on the cost of a call with this prompt.
-
-    A token has at least one byte, a server adds at most ``TOKENS_AROUND`` tokens to the prompt, and
-    the judge uses no more than its ``max_tokens``.
-    """
-    return price(judge, len(prompt.encode()) + TOKENS_AROUND, judge.max_tokens)
-
-
 def estimate(pairs: Pairs, plan: Plan, by_name: dict[str, int]) -> tuple[Estimate, ...]:
     """One row per judge, for the calls left by those that are finished (``by_name``, counts)."""
-    lengths = sum(
-        np.array([len(text) for text in column.astype(str)], dtype=float)
-        for column in (pairs.instruction, pairs.first, pairs.second)
-    )
+    lengths = sum(column.astype(str).map(len) for column in pairs.shown)
     mean = float(np.mean(lengths)) if len(pairs) else 0.0
-    total = plan.calls(len(pairs))
     rows = []
     for judge in plan.judges:
-        calls = max(0, total - by_name.get(judge.name, 0))
+        calls = max(0, plan.calls(len(pairs)) - by_name.get(judge.name, 0))
+        tokens = (len(judge.template) + mean) / CHARACTERS_A_TOKEN
+        cost = calls * judge.price(tokens, judge.max_tokens)
         pace = min(judge.per_minute / 60.0, judge.concurrency / SECONDS_A_CALL)
-        rows.append(
-            Estimate(
-                judge.name,
-                calls,
-                calls * tokens_of(judge, mean),
-                calls * price(judge, tokens_of(judge, mean), judge.max_tokens),
-                calls / pace,
-            )
-        )
+        rows.append(Estimate(judge.name, calls, calls * tokens, cost, calls / pace))
     return tuple(rows)

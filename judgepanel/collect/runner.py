@@ -13,33 +13,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import re
-from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from judgepanel.collect.calls import (
-    Answer,
-    Caller,
-    GivenUp,
-    Hopeless,
-    count_of,
-    name_of,
-    output_of,
-    tokens_of,
-)
+from judgepanel.collect.calls import Caller, GivenUp, Hopeless, count_of, storable
 from judgepanel.collect.judges import Judge, Plan, filled
-from judgepanel.collect.pairs import Pairs, most_dollars, price
-from judgepanel.collect.pairs import dollars as in_dollars
+from judgepanel.collect.pairs import Pairs, dollars
 from judgepanel.votes.build import Loaded, build_votes
 from judgepanel.votes.cells import shield, unshield
 from judgepanel.votes.choices import Choices
@@ -70,70 +59,56 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.path = folder / FILE
-        self._lock = -1
+        self._open = ExitStack()
         self._file = -1
 
     def __enter__(self) -> Journal:
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-            _hold(self._lock, self.folder)
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-            self._cut_off_half_a_line()
-            self._mend()
-        except OSError as error:
-            self.__exit__(None, None, None)
-            raise InputError(
-                f"cannot be written to: {error.strerror}", file=self.folder.name
-            ) from None
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
+        with ExitStack() as handles:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+                handles.callback(os.close, lock)
+                _hold(lock, self.folder)
+                self._repair()
+                self._file = os.open(self.path, os.O_RDWR | os.O_APPEND)
+                handles.callback(os.close, self._file)
+            except OSError as error:
+                raise InputError(
+                    f"cannot be written to: {error.strerror}", file=self.folder.name
+                ) from None
+            self._open = handles.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for handle in (self._file, self._lock):
-            if handle >= 0:
-                os.close(handle)
-        self._file = self._lock = -1
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
 
-    def _cut_off_half_a_line(self) -> None:
-        size = os.fstat(self._file).st_size
-        end = size
-        while end > 0:
-            start = max(0, end - (1 << 16))
-            place = os.pread(self._file, end - start, start).rfind(b"\n")
-            if place >= 0:
-                end = start + place + 1
-                break
-            end = start
-        if end < size:
-            os.ftruncate(self._file, end)
+    def _repair(self) -> None:
+        """Cut off half a line, and escape lines that older versions wrote unescaped.
 
-    def _mend(self) -> None:
-        """Escape lines that older versions wrote unescaped; the file is replaced atomically."""
-        with self.path.open("rb") as lines:
-            if not any(_DAMAGED.search(line) for line in lines):
-                return
-            beside = self.folder / _MENDED
+        The file is then replaced atomically.
+        """
+        with self.path.open("a+b") as lines:
             lines.seek(0)
+            end, damaged = 0, False
+            for line in lines:
+                if not line.endswith(b"\n"):
+                    lines.truncate(end)
+                    break
+                end += len(line)
+                damaged = damaged or _DAMAGED.search(line) is not None
+            if not damaged:
+                return
+            lines.seek(0)
+            beside = self.folder / _MENDED
             try:
                 with beside.open("wb") as mended:
                     for number, line in enumerate(lines, start=1):
                         mended.write(_line(_entry(line, number)) if _DAMAGED.search(line) else line)
                     mended.flush()
                     os.fsync(mended.fileno())
-            except BaseException:
+                os.replace(beside, self.path)
+            finally:
                 beside.unlink(missing_ok=True)
-                raise
-        os.replace(beside, self.path)
-        os.close(self._file)
-        self._file = os.open(self.path, os.O_RDWR | os.O_APPEND)
 
     def entries(self) -> Iterator[dict[str, Any]]:
         """All finished calls, one at a time; impossible numbers become None."""
@@ -142,16 +117,20 @@ class Journal:
                 yield _entry(line, number)
 
     def add(self, entry: dict[str, Any]) -> None:
-        """Append one finished call completely or not at all; OSError if the disk is full."""
+        """Append one finished call completely or not at all; InputError if the disk is full."""
         line = _line(entry)
         before = os.fstat(self._file).st_size
         try:
             written = 0
             while written < len(line):
                 written += os.write(self._file, line[written:])
-        except OSError:
+        except OSError as error:
             os.ftruncate(self._file, before)
-            raise
+            raise InputError(
+                f"cannot be written to: {error.strerror}; what was finished is kept",
+                file=self.path.name,
+                allowed="room on the disk; then run the same command again",
+            ) from None
 
 
 def _entry(line: bytes, number: int) -> dict[str, Any]:
@@ -159,23 +138,17 @@ def _entry(line: bytes, number: int) -> dict[str, Any]:
         entry: dict[str, Any] = json.loads(line)
         if not all(isinstance(entry[name], str) for name in ("item_id", "judge", "order", "asked")):
             raise TypeError
-        written = entry.get("text", "")
-        text, unusable = output_of("" if written is None else written, _LONGEST)
+        names = entry.get("served_by"), entry.get("finish")
+        tokens = entry.get("tokens_in"), entry.get("tokens_out")
+        entry |= storable(entry.get("text"), names, tokens, _LONGEST)
     except (ValueError, TypeError, LookupError, RecursionError):
         raise InputError(
             "not a finished call", file=FILE, row=number, allowed="lines of this journal"
         ) from None
-    entry["text"] = text
-    if unusable:
-        entry[UNUSABLE] = unusable
-    entry["served_by"] = name_of(entry.get("served_by"))
-    entry["finish"] = name_of(entry.get("finish"))
-    counts = (entry.get("tokens_in"), entry.get("tokens_out"))
-    usage = dict(zip(("prompt_tokens", "completion_tokens"), counts, strict=True))
-    entry["tokens_in"], entry["tokens_out"] = tokens_of(usage, text)
-    wrong = any(count is not None and count_of(count) is None for count in counts)
+    if any(count is not None and count_of(count) is None for count in tokens):
+        entry["cost"] = None
     for name in ("cost", "most", "seconds"):
-        if not _is_amount(entry.get(name)) or (wrong and name == "cost"):
+        if not _is_amount(entry.get(name)):
             entry[name] = None
     return entry
 
@@ -210,6 +183,10 @@ BROKEN_AFTER = 20
 """Failed calls in a row, refusals not counted, after which a judge is stopped."""
 
 
+Calls = set[tuple[str, str]]
+"""Calls of one judge, as (item, order)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """Calls made in this run, calls finished so far, calls planned, and the cost of all in dollars.
@@ -229,76 +206,10 @@ class Outcome:
         return self.finished == self.planned
 
 
-@dataclass(slots=True)
-class _State:
-    """What is finished and spent, and what the running calls may spend.
-
-    ``counted`` counts towards the cap: each call at most at the cost it was allowed, so that a
-    judge whose server reports more does not use up the budget of the others.
-    """
-
-    finished: dict[str, set[tuple[str, str]]]
-    dollars: float = 0.0
-    counted: float = 0.0
-    reserved: float = 0.0
-    under_way: int = 0
-    made: int = 0
-    freed: asyncio.Condition = field(default_factory=asyncio.Condition)
-    capped: set[str] = field(default_factory=set)
-    stopped: dict[str, str] = field(default_factory=dict)
-    given_up: dict[str, Counter[str]] = field(default_factory=dict)
-    unusable: dict[str, Counter[str]] = field(default_factory=dict)
-
-
-def finished(
-    journal: Journal, plan: Plan, pairs: Pairs
-) -> tuple[dict[str, set[tuple[str, str]]], float]:
+def finished(journal: Journal, plan: Plan, pairs: Pairs) -> tuple[dict[str, Calls], float]:
     """Finished calls by judge, as (item, order), and the dollars spent on all in the journal."""
-    state = _so_far(journal, plan, pairs)
-    return state.finished, state.dollars
-
-
-def _so_far(journal: Journal, plan: Plan, pairs: Pairs) -> _State:
-    asked = {judge.name: plan.fingerprint(judge) for judge in plan.judges}
-    judges = {judge.name: judge for judge in plan.judges}
-    place = {name: item for item, name in enumerate(pairs.ids)}
-    of_texts = {name: pairs.fingerprint(item) for name, item in place.items()}
-    state = _State({name: set() for name in asked})
-    for entry in journal.entries():
-        judge, item = entry["judge"], unshield(entry["item_id"])
-        cost = entry["cost"]
-        if cost is None and judge in judges:
-            cost = most_dollars(judges[judge], _prompt(judges[judge], pairs, place.get(item), "AB"))
-        cost = cost or 0.0
-        state.dollars += cost
-        state.counted += cost if entry["most"] is None else min(cost, entry["most"])
-        if judge not in asked:
-            continue
-        if entry["asked"] != asked[judge]:
-            raise InputError(
-                f"judge {quote_value(judge)} was asked otherwise before (model, address, prompt, "
-                "temperature, tokens, seed or orders)",
-                file=journal.folder.name,
-                allowed="the same settings, another name for the judge, or another folder",
-            )
-        texts = of_texts.get(item)
-        if texts is not None and entry.get(PAIR, texts) != texts:
-            raise InputError(
-                f"the texts of {quote_value(item)} are not what judge {quote_value(judge)} saw",
-                file=pairs.name,
-                allowed="the same texts, another id for the pair, or another folder",
-            )
-        state.finished[judge].add((item, entry["order"]))
-    return state
-
-
-def _prompt(judge: Judge, pairs: Pairs, item: int | None, order: str) -> str:
-    """The prompt of a judge for an item; the bare template if the item is unknown."""
-    if item is None:
-        return judge.template
-    instruction, first, second = pairs.texts(item)
-    shown_as = (first, second) if order == "AB" else (second, first)
-    return filled(judge.template, instruction, *shown_as)
+    run = _Run(pairs, plan, journal)
+    return run.finished, run.dollars
 
 
 def collect(
@@ -323,201 +234,203 @@ def collect(
         A key is not set, the journal belongs to other settings, the disk is full, or the package
         of the extra ``collect`` is not installed.
     """
-    state = _so_far(journal, plan, pairs)
-    ids = set(pairs.ids)
-    for name, calls in state.finished.items():
-        state.finished[name] = {call for call in calls if call[0] in ids}
-    planned = plan.calls(len(pairs)) * len(plan.judges)
-    report = on_progress or (lambda *_: None)
-    asyncio.run(_all(pairs, plan, journal, state, max_cost, lambda: report(
-        sum(map(len, state.finished.values())), planned, state.dollars
-    )))  # fmt: skip
-    return Outcome(
-        made=state.made,
-        finished=sum(map(len, state.finished.values())),
-        planned=planned,
-        dollars=state.dollars,
-        troubles=tuple(_troubles(state, max_cost)),
-    )
-
-
-async def _all(
-    pairs: Pairs,
-    plan: Plan,
-    journal: Journal,
-    state: _State,
-    cap: float | None,
-    report: Callable[[], None],
-) -> None:
-    async with AsyncExitStack() as stack:
-        callers = [Caller(judge) for judge in plan.judges]
-        for caller in callers:
-            stack.push_async_callback(caller.close)
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                for caller in callers:
-                    run = _Run(pairs, plan, caller, journal, state, cap, report)
-                    for _ in range(caller.judge.concurrency):
-                        tasks.create_task(run.work())
-        except ExceptionGroup as group:  # Before 3.11.4, what `except*` raises is in a group again.
-            refused, others = group.split(InputError)
-            if refused is None or others is not None:
-                raise
-            raise refused.exceptions[0] from None
+    run = _Run(pairs, plan, journal, max_cost, on_progress)
+    asyncio.run(run.make_calls())
+    troubles = tuple(run.troubles())
+    return Outcome(run.made, run.n_finished(), run.planned, run.dollars, troubles)
 
 
 class _Run:
-    """The calls of one judge, shared by its concurrent workers."""
+    """The calls of a run: what is finished and spent, and what the running calls may spend.
+
+    ``counted`` counts towards the cap: each call at most at the cost it was allowed, so that a
+    judge whose server reports more does not use up the budget of the others. ``failed`` are the
+    failures in a row.
+    """
 
     def __init__(
         self,
         pairs: Pairs,
         plan: Plan,
-        caller: Caller,
         journal: Journal,
-        state: _State,
-        cap: float | None,
-        report: Callable[[], None],
+        cap: float | None = None,
+        on_progress: Callable[[int, int, float], None] | None = None,
     ) -> None:
-        self._pairs, self._plan, self._caller = pairs, plan, caller
-        self._journal, self._state, self._cap, self._report = journal, state, cap, report
-        self._judge = caller.judge
-        self._asked = plan.fingerprint(caller.judge)
-        self._left = self._calls()
-        self._failed = 0
+        self.pairs, self.plan, self.journal, self.cap = pairs, plan, journal, cap
+        self.on_progress = on_progress or (lambda *_: None)
+        self.asked = {judge.name: plan.fingerprint(judge) for judge in plan.judges}
+        self.planned = plan.calls(len(pairs)) * len(plan.judges)
+        self.finished: dict[str, Calls] = {judge.name: set() for judge in plan.judges}
+        self.dollars = self.counted = self.reserved = 0.0
+        self.under_way = self.made = 0
+        self.freed = asyncio.Condition()
+        self.capped: set[str] = set()
+        self.stopped: dict[str, str] = {}
+        self.given_up: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.unusable: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.failed: Counter[str] = Counter()
+        self._read_journal()
 
-    def _calls(self) -> Iterator[tuple[int, str]]:
-        completed = self._state.finished[self._judge.name]
-        for item, name in enumerate(self._pairs.ids):
-            for order in self._plan.orders(name):
-                if (name, order) not in completed:
+    def n_finished(self) -> int:
+        """Number of finished calls, of this run and before."""
+        return sum(map(len, self.finished.values()))
+
+    def _read_journal(self) -> None:
+        pairs = self.pairs
+        judges = {judge.name: judge for judge in self.plan.judges}
+        place = {name: item for item, name in enumerate(pairs.ids)}
+        texts = [pairs.fingerprint(item) for item in range(len(pairs))]
+        for entry in self.journal.entries():
+            name, item = entry["judge"], place.get(unshield(entry["item_id"]))
+            judge, cost = judges.get(name), entry["cost"] or 0.0
+            if judge is not None and entry["cost"] is None:
+                cost = judge.most_dollars(self._prompt(judge, item, "AB"))
+            self.dollars += cost
+            self.counted += cost if entry["most"] is None else min(cost, entry["most"])
+            if judge is None:
+                continue
+            if entry["asked"] != self.asked[name]:
+                raise InputError(
+                    f"judge {quote_value(name)} was asked otherwise before (model, address, "
+                    "prompt, temperature, tokens, seed or orders)",
+                    file=self.journal.folder.name,
+                    allowed="the same settings, another name for the judge, or another folder",
+                )
+            if item is None:
+                continue
+            if entry.get(PAIR, texts[item]) != texts[item]:
+                pair = quote_value(pairs.ids[item])
+                raise InputError(
+                    f"the texts of {pair} are not what judge {quote_value(name)} saw",
+                    file=pairs.name,
+                    allowed="the same texts, another id for the pair, or another folder",
+                )
+            self.finished[name].add((pairs.ids[item], entry["order"]))
+
+    def _prompt(self, judge: Judge, item: int | None, order: str) -> str:
+        """The prompt of a judge for an item; the bare template if the item is unknown."""
+        if item is None:
+            return judge.template
+        instruction, first, second = self.pairs.texts(item)
+        shown_as = (first, second) if order == "AB" else (second, first)
+        return filled(judge.template, instruction, *shown_as)
+
+    async def make_calls(self) -> None:
+        """Let the workers of all judges make the calls that are left."""
+        async with AsyncExitStack() as stack:
+            callers = [Caller(judge) for judge in self.plan.judges]
+            for caller in callers:
+                await stack.enter_async_context(caller.transport)
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    for caller in callers:
+                        calls = self._calls(caller.judge.name)
+                        for _ in range(caller.judge.concurrency):
+                            tasks.create_task(self._work(caller, calls))
+            except ExceptionGroup as group:
+                # Before 3.11.4, what `except*` raises is in a group again.
+                refused, others = group.split(InputError)
+                if refused is None or others is not None:
+                    raise
+                raise refused.exceptions[0] from None
+
+    def _calls(self, judge: str) -> Iterator[tuple[int, str]]:
+        for item, name in enumerate(self.pairs.ids):
+            for order in self.plan.orders(name):
+                if (name, order) not in self.finished[judge]:
                     yield item, order
 
-    async def work(self) -> None:
+    async def _work(self, caller: Caller, calls: Iterator[tuple[int, str]]) -> None:
         """Make calls until none is left, the judge is stopped, or the cap is reached."""
-        judge, state = self._judge, self._state
-        for item, order in self._left:
-            if judge.name in state.stopped or judge.name in state.capped:
+        judge, name = caller.judge, caller.judge.name
+        for item, order in calls:
+            if name in self.stopped or name in self.capped:
                 return
-            prompt = _prompt(judge, self._pairs, item, order)
-            most = most_dollars(judge, prompt)
+            prompt = self._prompt(judge, item, order)
+            most = judge.most_dollars(prompt)
             if not await self._reserved(most):
-                state.capped.add(judge.name)
+                self.capped.add(name)
                 return
             try:
-                answer = await self._caller.ask(prompt)
-                self._keep(item, order, answer, most)
-                self._failed = 0
+                self._keep(name, item, order, await caller.ask(prompt))
             except Hopeless as error:
-                state.stopped[judge.name] = str(error)
-                return
+                self.stopped[name] = str(error)
             except GivenUp as error:
-                self._give_up(error)
-                continue
+                self.given_up[name][str(error)] += 1
+                self.failed[name] += not error.refused
+                n = self.failed[name]
+                if n >= BROKEN_AFTER:
+                    reason = f"{n} calls in a row came to nothing, the last for: {error}"
+                    self.stopped.setdefault(name, reason)
             finally:
                 await self._free(most)
-            self._report()
 
     async def _reserved(self, most: float) -> bool:
         """Reserve the highest cost of a call when enough is left; False if the cap is reached."""
-        state = self._state
-        async with state.freed:
-            while (
-                self._cap is not None
-                and most
-                and (state.counted + state.reserved + most > self._cap)
-            ):
-                if not state.under_way:
+        async with self.freed:
+            while most and self.cap is not None and self.counted + self.reserved + most > self.cap:
+                if not self.under_way:
                     return False
-                await state.freed.wait()
-            state.reserved += most
-            state.under_way += 1
+                await self.freed.wait()
+            self.reserved += most
+            self.under_way += 1
         return True
 
     async def _free(self, most: float) -> None:
-        state = self._state
-        async with state.freed:
-            state.under_way -= 1
-            state.reserved = state.reserved - most if state.under_way else 0.0
-            state.freed.notify_all()
+        async with self.freed:
+            self.under_way -= 1
+            self.reserved = self.reserved - most if self.under_way else 0.0
+            self.freed.notify_all()
 
-    def _give_up(self, error: GivenUp) -> None:
-        judge, state = self._judge, self._state
-        state.given_up.setdefault(judge.name, Counter())[str(error)] += 1
-        self._failed += not error.refused
-        if self._failed >= BROKEN_AFTER:
-            state.stopped.setdefault(
-                judge.name,
-                f"{self._failed} calls in a row came to nothing, the last for: {error}",
-            )
-
-    def _keep(self, item: int, order: str, answer: Answer, most: float) -> None:
-        pairs, judge, state = self._pairs, self._judge, self._state
-        completion = answer.completion
-        tokens_in, tokens_out = completion.tokens_in, completion.tokens_out
-        cost = most  # If the server reports no tokens, assume the highest cost.
-        if tokens_in is not None and tokens_out is not None:
-            cost = price(judge, tokens_in, tokens_out)
-        entry: dict[str, Any] = {
-            "item_id": shield(pairs.ids[item]),
-            "judge": judge.name,
-            "order": order,
-            **pairs.known(item),
-            PAIR: pairs.fingerprint(item),
-            "text": completion.text,
-            **({UNUSABLE: completion.unusable} if completion.unusable else {}),
-            "served_by": completion.model,
-            "finish": completion.finish,
-            "tokens_in": tokens_in,
-            "tokens_out": tokens_out,
-            "cost": cost,
-            "most": most,
-            "seconds": round(answer.seconds, 4),
-            "attempts": answer.attempts,
-            "asked": self._asked,
-        }
-        try:
-            self._journal.add(entry)
-        except OSError as error:
-            raise InputError(
-                f"cannot be written to: {error.strerror}; what was finished is kept",
-                file=self._journal.path.name,
-                allowed="room on the disk; then run the same command again",
-            ) from None
-        state.finished[judge.name].add((pairs.ids[item], order))
-        state.dollars += cost
-        state.counted += min(cost, most)
-        state.made += 1
-        if completion.unusable:
-            state.unusable.setdefault(judge.name, Counter())[completion.unusable] += 1
-        if self._cap is not None and cost > most:
-            state.stopped[judge.name] = (
-                f"its server reports {tokens_in:,} tokens in and {tokens_out:,} out for a call "
-                f"that was allowed {in_dollars(most)}, so the cap cannot be kept with it; a higher "
+    def _keep(self, judge: str, item: int, order: str, answer: dict[str, Any]) -> None:
+        name = self.pairs.ids[item]
+        self.journal.add(
+            {
+                "item_id": shield(name),
+                "judge": judge,
+                "order": order,
+                **self.pairs.known(item),
+                PAIR: self.pairs.fingerprint(item),
+                **answer,
+                "asked": self.asked[judge],
+            }
+        )
+        self.finished[judge].add((name, order))
+        self.dollars += answer["cost"]
+        self.counted += min(answer["cost"], answer["most"])
+        self.made += 1
+        self.failed[judge] = 0
+        if UNUSABLE in answer:
+            self.unusable[judge][answer[UNUSABLE]] += 1
+        if self.cap is not None and answer["cost"] > answer["most"]:
+            self.stopped[judge] = (
+                f"its server reports {answer['tokens_in']:,} tokens in and "
+                f"{answer['tokens_out']:,} out for a call that was allowed "
+                f"{dollars(answer['most'])}, so the cap cannot be kept with it; a higher "
                 "max_tokens allows more"
             )
+        self.on_progress(self.n_finished(), self.planned, self.dollars)
 
-
-def _troubles(state: _State, cap: float | None) -> Iterator[str]:
-    for name, reason in state.stopped.items():
-        yield f"Judge {quote_value(name)} was stopped: {reason}."
-    for name, reasons in state.given_up.items():
-        many = f"{reasons.total():,} calls" if reasons.total() > 1 else "1 call"
-        were = "were" if reasons.total() > 1 else "was"
-        (most, _), *_ = reasons.most_common(1)
-        yield f"{many} of {quote_value(name)} {were} given up, most often for: {most}."
-    for name, reasons in state.unusable.items():
-        many = f"{reasons.total():,} outputs" if reasons.total() > 1 else "1 output"
-        are = "are" if reasons.total() > 1 else "is"
-        why = ", ".join(reasons)
-        yield f"{many} of {quote_value(name)} {are} kept escaped and not read as a verdict: {why}."
-    if state.capped:
-        names = ", ".join(quote_value(name) for name in sorted(state.capped))
-        yield f"Stopped before the cap of {in_dollars(cap)}, {names}: a higher one goes on."
+    def troubles(self) -> Iterator[str]:
+        """Sentences about stopped judges, calls that were given up, odd outputs, and the cap."""
+        for name, reason in self.stopped.items():
+            yield f"Judge {quote_value(name)} was stopped: {reason}."
+        for name, reasons in self.given_up.items():
+            n, of, why = reasons.total(), quote_value(name), reasons.most_common(1)[0][0]
+            calls = f"{n:,} calls of {of} were" if n > 1 else f"1 call of {of} was"
+            yield f"{calls} given up, most often for: {why}."
+        for name, reasons in self.unusable.items():
+            n, of, why = reasons.total(), quote_value(name), ", ".join(reasons)
+            outputs = f"{n:,} outputs of {of} are" if n > 1 else f"1 output of {of} is"
+            yield f"{outputs} kept escaped and not read as a verdict: {why}."
+        if self.capped:
+            names = ", ".join(quote_value(name) for name in sorted(self.capped))
+            cap = dollars(self.cap)
+            yield f"Stopped before the cap of {cap}, {names}: a higher one goes on."
 
 
 NAMES = 20
-_OUTPUT = ("item_id", "judge", "order", "text")
+_OF_AN_OUTPUT = frozenset(("item_id", "judge", "order", "text", UNUSABLE))
 
 
 def votes_of(journal: Journal, pairs: Pairs) -> Loaded:
@@ -548,22 +461,11 @@ def votes_of(journal: Journal, pairs: Pairs) -> Loaded:
 
 
 def _row_of(entry: dict[str, Any], pairs: Pairs, item: int | None) -> bytes:
-    row = {name: value for name, value in entry.items() if name not in OF_A_CALL}
-    if item is not None:
-        row = {name: row[name] for name in _OUTPUT} | pairs.known(item)
-    if UNUSABLE in entry:
-        row[UNUSABLE] = entry[UNUSABLE]
-    return json.dumps(row).encode() + b"\n"
-
-
-@dataclass(slots=True)
-class _Sums:
-    outputs: int = 0
-    seconds: array[float] = field(default_factory=lambda: array("d"))
-    costs: array[float] = field(default_factory=lambda: array("d"))
-    tokens_in: int = 0
-    tokens_out: int = 0
-    served_by: set[str] = field(default_factory=set)
+    """A line with the output and what is known about the item now, or was if it is gone."""
+    dropped = OF_A_CALL if item is None else entry.keys()
+    row = {name: entry[name] for name in entry if name in _OF_AN_OUTPUT or name not in dropped}
+    known = {} if item is None else pairs.known(item)
+    return json.dumps(row | known).encode() + b"\n"
 
 
 def judge_rows(journal: Journal, plan: Plan) -> pd.DataFrame:
@@ -572,38 +474,30 @@ def judge_rows(journal: Journal, plan: Plan) -> pd.DataFrame:
     ``served_by`` lists up to ``NAMES`` models that the servers say answered. Token totals count
     only credible reports.
     """
-    sums = {judge.name: _Sums() for judge in plan.judges}
-    for entry in journal.entries():
-        sums_of_judge = sums.get(entry["judge"])
-        if sums_of_judge is None:
-            continue
-        sums_of_judge.outputs += 1
-        if entry["seconds"] is not None:
-            sums_of_judge.seconds.append(entry["seconds"])
-        if entry["cost"] is not None:
-            sums_of_judge.costs.append(entry["cost"])
-        sums_of_judge.tokens_in += entry["tokens_in"] or 0
-        sums_of_judge.tokens_out += entry["tokens_out"] or 0
-        if len(sums_of_judge.served_by) <= NAMES:
-            sums_of_judge.served_by.add(entry["served_by"])
+    columns = ["judge", "served_by", "cost", "seconds", "tokens_in", "tokens_out"]
+    entries = journal.entries()
+    calls = pd.DataFrame([[entry[name] for name in columns] for entry in entries], columns=columns)
     rows = []
     for judge in plan.judges:
-        sums_of_judge = sums[judge.name]
-        names = sorted(sums_of_judge.served_by - {""})
-        more = ", …" if len(sums_of_judge.served_by) > NAMES else ""
+        own = calls[calls["judge"] == judge.name]
+        served_by = own["served_by"].unique()[: NAMES + 1]
+        more = ", …" if len(served_by) > NAMES else ""
         rows.append(
             {
                 "judge": judge.name,
                 "family": judge.family,
                 "model": judge.model,
-                "served_by": ", ".join(names[:NAMES]) + more,
-                "outputs": sums_of_judge.outputs,
-                "cost_usd": float(np.mean(sums_of_judge.costs)) if sums_of_judge.costs else np.nan,
-                "latency_s": float(np.median(sums_of_judge.seconds))
-                if sums_of_judge.seconds
-                else np.nan,
-                "tokens_in": sums_of_judge.tokens_in,
-                "tokens_out": sums_of_judge.tokens_out,
+                "served_by": ", ".join(sorted({*served_by} - {""})[:NAMES]) + more,
+                "outputs": len(own),
+                "cost_usd": _of_known(np.mean, own["cost"]),
+                "latency_s": _of_known(np.median, own["seconds"]),
+                "tokens_in": int(own["tokens_in"].sum()),
+                "tokens_out": int(own["tokens_out"].sum()),
             }
         )
     return pd.DataFrame(rows)
+
+
+def _of_known(statistic: Callable[[Any], Any], column: pd.Series) -> float:
+    known = column.dropna().to_numpy(float)
+    return float(statistic(known)) if len(known) else math.nan

@@ -12,9 +12,6 @@ from judgepanel.votes.matrix import VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
 from judgepanel.votes.write import write_judges, write_votes
 
-HARD_JUDGES = 30
-ILLEGIBLE_JUDGE = 13
-
 
 @dataclass(frozen=True, slots=True)
 class Sample:
@@ -51,21 +48,17 @@ class Sample:
 
 SAMPLES: tuple[Sample, ...] = (
     Sample(
-        name="llmbar",
-        title="Real votes: LLMBar",
-        what_it_shows=(
-            "65 LLM evaluators (model and prompt) on the 419 pairs of the LLMBar benchmark: "
-            "judges of one model err together, and all of them are worth about three."
-        ),
+        "llmbar",
+        "Real votes: LLMBar",
+        "65 LLM evaluators (model and prompt) on the 419 pairs of the LLMBar benchmark: "
+        "judges of one model err together, and all of them are worth about three.",
     ),
     Sample(
-        name="clean_pairwise",
-        title="A clean pairwise panel",
-        what_it_shows=(
-            "24 judges of similar, moderate skill from 6 families on 300 balanced pairs: "
-            "keeping all of them beats the top five."
-        ),
-        spec=SimulationSpec(
+        "clean_pairwise",
+        "A clean pairwise panel",
+        "24 judges of similar, moderate skill from 6 families on 300 balanced pairs: "
+        "keeping all of them beats the top five.",
+        SimulationSpec(
             n_items=300,
             n_judges=24,
             seed=1,
@@ -77,16 +70,14 @@ SAMPLES: tuple[Sample, ...] = (
         ),
     ),
     Sample(
-        name="hard_panel",
-        title="A hard panel",
-        what_it_shows=(
-            "30 judges on 400 pairs, among them one model with six near-copies, one broken judge, "
-            "one that gives a verdict on half of the items, and two below chance: a plain sum of "
-            "votes is over-confident."
-        ),
-        spec=SimulationSpec(
+        "hard_panel",
+        "A hard panel",
+        "30 judges on 400 pairs, among them one model with six near-copies, one broken judge, "
+        "one that gives a verdict on half of the items, and two below chance: a plain sum of "
+        "votes is over-confident.",
+        SimulationSpec(
             n_items=400,
-            n_judges=HARD_JUDGES,
+            n_judges=30,
             seed=2,
             accuracy_low=0.58,
             accuracy_high=0.86,
@@ -102,20 +93,16 @@ SAMPLES: tuple[Sample, ...] = (
             anti_experts=2,
             anti_accuracy=0.35,
             broken=1,
-            parse_rate=tuple(
-                0.54 if judge == ILLEGIBLE_JUDGE else 0.99 for judge in range(HARD_JUDGES)
-            ),
+            parse_rate=(0.99,) * 13 + (0.54,) + (0.99,) * 16,
             unlabelled_share=0.05,
         ),
     ),
     Sample(
-        name="one_class",
-        title="Every label is 1",
-        what_it_shows=(
-            "A sound panel written down as 'label 1, vote = the judge was right': "
-            "this coding flatters every figure that is taken at face value."
-        ),
-        spec=SimulationSpec(
+        "one_class",
+        "Every label is 1",
+        "A sound panel written down as 'label 1, vote = the judge was right': "
+        "this coding flatters every figure that is taken at face value.",
+        SimulationSpec(
             n_items=200,
             n_judges=16,
             seed=3,
@@ -128,13 +115,11 @@ SAMPLES: tuple[Sample, ...] = (
         ),
     ),
     Sample(
-        name="sparse_humans",
-        title="Sparse human votes",
-        what_it_shows=(
-            "60 workers of whom five see each of 400 pairs, some far busier than others: "
-            "no worker alone says much."
-        ),
-        spec=SimulationSpec(
+        "sparse_humans",
+        "Sparse human votes",
+        "60 workers of whom five see each of 400 pairs, some far busier than others: "
+        "no worker alone says much.",
+        SimulationSpec(
             n_items=400,
             n_judges=60,
             seed=4,
@@ -159,11 +144,10 @@ def find_sample(name: str) -> Sample:
     InputError
         There is no such sample.
     """
-    for sample in SAMPLES:
-        if sample.name == name:
-            return sample
-    allowed = ", ".join(sample.name for sample in SAMPLES)
-    raise InputError("there is no such sample", value=name, allowed=allowed)
+    samples = {sample.name: sample for sample in SAMPLES}
+    if name not in samples:
+        raise InputError("there is no such sample", value=name, allowed=", ".join(samples))
+    return samples[name]
 
 
 def sample_bytes(name: str) -> bytes:
@@ -174,8 +158,7 @@ def sample_bytes(name: str) -> bytes:
     InputError
         There is no such sample, or its file is missing.
     """
-    sample = find_sample(name)
-    return _read(sample, sample.file)
+    return _read(find_sample(name))
 
 
 def sample_judge_bytes(name: str) -> bytes:
@@ -186,8 +169,7 @@ def sample_judge_bytes(name: str) -> bytes:
     InputError
         There is no such sample, or its file is missing.
     """
-    sample = find_sample(name)
-    return _read(sample, sample.judge_file)
+    return _read(find_sample(name), judges=True)
 
 
 def sample_votes(name: str) -> VoteMatrix:
@@ -225,10 +207,10 @@ def write_panel(votes: VoteMatrix, path: Path) -> Path:
     return judges
 
 
-def _read(sample: Sample, file: str) -> bytes:
+def _read(sample: Sample, *, judges: bool = False) -> bytes:
+    file = sample.judge_file if judges else sample.file
     path = SAMPLE_FOLDER / file
     if not path.is_file():
         remedy = f"get it with '{sample.command}'" if IN_CHECKOUT else "install judgepanel again"
-        problem = f"the sample's file is missing: {remedy}"
-        raise InputError(problem, file=file)
+        raise InputError(f"the sample's file is missing: {remedy}", file=file)
     return path.read_bytes()

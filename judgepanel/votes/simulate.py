@@ -7,7 +7,9 @@ A judge of ability a judges an item of difficulty d correctly with probability s
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,31 +20,19 @@ from judgepanel.votes.errors import InputError
 from judgepanel.votes.matrix import MISSING, TASKS, Task, VoteMatrix
 from judgepanel.votes.orientation import turned_grades
 
-MAX_SD = 5.0
+MAX_SD = 5
 MAX_LEVELS = 100
+CELLS_A_BLOCK = 2**18
+QUADRATURE_NODES = 128
+ABILITY_BOUND = 64.0
 
-_WHOLE_NUMBERS: tuple[tuple[str, int], ...] = (
-    ("n_items", 1),
-    ("n_judges", 1),
-    ("seed", 0),
-    ("n_families", 0),
-    ("copies", 0),
-    ("copy_of", 0),
-    ("anti_experts", 0),
-    ("broken", 0),
-    ("structural_judges", 0),
-    ("items_per_group", 1),
-)
-_NUMBERS: tuple[tuple[str, float, float], ...] = (
-    ("base_rate", 0.0, 1.0),
-    ("difficulty_sd", 0.0, MAX_SD),
-    ("group_rho", 0.0, 1.0),
-    ("family_rho", 0.0, 1.0),
-    ("copy_flip", 0.0, 1.0),
-    ("structural_share", 0.0, 1.0),
-    ("activity_sd", 0.0, MAX_SD),
-    ("unlabelled_share", 0.0, 1.0),
-)
+
+def _within(default: float | None, low: float, high: float = math.inf, **kind: bool) -> Any:
+    """Return a field whose value is a number within these bounds, or None if that is the default.
+
+    The bounds are those of :func:`_bounded`.
+    """
+    return field(default=default, metadata={"low": low, "high": high, **kind})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,51 +80,90 @@ class SimulationSpec:
         A value outside its range, or values that are inconsistent.
     """
 
-    n_items: int = 300
-    n_judges: int = 24
-    seed: int = 0
+    n_items: int = _within(300, 1, whole=True)
+    n_judges: int = _within(24, 1, whole=True)
+    seed: int = _within(0, 0, whole=True)
     task: Task = "pairwise"
-    base_rate: float = 0.5
-    accuracy_low: float = 0.6
-    accuracy_high: float = 0.85
+    base_rate: float = _within(0.5, 0, 1)
+    accuracy_low: float = _within(0.6, 0, 1, inside=True)
+    accuracy_high: float = _within(0.85, 0, 1, inside=True)
     accuracies: tuple[float, ...] | None = None
-    difficulty_sd: float = 0.0
+    difficulty_sd: float = _within(0.0, 0, MAX_SD)
     subsets: tuple[tuple[str, float], ...] = ()
-    difficulty_noise: float | None = None
-    items_per_group: int = 1
-    group_rho: float = 0.5
-    n_families: int = 0
-    family_rho: float = 0.0
-    copies: int = 0
-    copy_of: int = 0
-    copy_flip: float = 0.03
-    anti_experts: int = 0
-    anti_accuracy: float = 0.4
-    broken: int = 0
+    difficulty_noise: float | None = _within(None, 0, MAX_SD)
+    items_per_group: int = _within(1, 1, whole=True)
+    group_rho: float = _within(0.5, 0, 1)
+    n_families: int = _within(0, 0, whole=True)
+    family_rho: float = _within(0.0, 0, 1)
+    copies: int = _within(0, 0, whole=True)
+    copy_of: int = _within(0, 0, whole=True)
+    copy_flip: float = _within(0.03, 0, 1)
+    anti_experts: int = _within(0, 0, whole=True)
+    anti_accuracy: float = _within(0.4, 0, 0.5, inside=True)
+    broken: int = _within(0, 0, whole=True)
     broken_verdict: int = 0
     parse_rate: float | tuple[float, ...] = 1.0
-    structural_judges: int = 0
-    structural_share: float = 0.0
+    structural_judges: int = _within(0, 0, whole=True)
+    structural_share: float = _within(0.0, 0, 1)
     votes_per_item: int | None = None
-    activity_sd: float = 0.0
+    activity_sd: float = _within(0.0, 0, MAX_SD)
     levels: int = 0
-    unlabelled_share: float = 0.0
+    unlabelled_share: float = _within(0.0, 0, 1)
     costs: bool = True
     one_class: bool = False
     judge_word: str = "judge"
 
     def __post_init__(self) -> None:
-        for name, low in _WHOLE_NUMBERS:
-            _check_whole(name, getattr(self, name), low)
-        for name, least, most in _NUMBERS:
-            _check_number(name, getattr(self, name), least, most)
-        _check_wording(self)
-        _check_accuracies(self)
-        _check_items(self)
-        _check_panel(self)
-        _check_missing(self)
+        for name, value, is_right, allowed in self._checks():
+            if not is_right:
+                problem = f"the simulation cannot use this {name}"
+                raise InputError(problem, value=value, allowed=allowed)
+
+    def _checks(self) -> Iterator[tuple[str, object, bool, str]]:
+        """Yield each setting, the value to show, whether it is right, and what is allowed.
+
+        A check relies on those before it.
+        """
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if setting.metadata and (value is not None or setting.default is not None):
+                yield setting.name, value, *_bounded(value, **setting.metadata)
+        n, free = self.n_judges, self.n_independent
+        yield "task", self.task, self.task in TASKS, ", ".join(TASKS)
+        turnable = self.task == "pairwise" or not self.one_class
+        yield "one_class", self.one_class, turnable, "False for a pointwise task"
+        word, low = self.judge_word, self.accuracy_low
+        yield "judge_word", word, isinstance(word, str) and word != "", "a non-empty text"
+        yield "accuracy_low", low, low <= self.accuracy_high, "at most accuracy_high"
+        yield "n_judges", n, free >= 0, "at least copies + anti_experts + broken"
+        original = not self.copies or self.copy_of < free
+        yield "copy_of", self.copy_of, original, f"below {free} independent judges"
+        yield "broken_verdict", self.broken_verdict, self.broken_verdict in (0, 1), "0, 1"
+        absent = self.structural_judges
+        yield "structural_judges", absent, absent <= n, f"at most {n}"
+        if self.accuracies is not None:
+            one_each = isinstance(self.accuracies, tuple) and len(self.accuracies) == free
+            yield "accuracies", self.accuracies, one_each, f"a tuple of {free}, one per judge"
+            for accuracy in self.accuracies:
+                yield "accuracies", accuracy, *_bounded(accuracy, 0, 1, inside=True)
+        rates = self.parse_rate if isinstance(self.parse_rate, tuple) else (self.parse_rate,)
+        one_each = rates is not self.parse_rate or len(rates) == n
+        yield "parse_rate", self.parse_rate, one_each, f"a number or {n} numbers"
+        for rate in rates:
+            yield "parse_rate", rate, *_bounded(rate, 0, 1)
+        if self.votes_per_item is not None:
+            votes = self.votes_per_item
+            yield "votes_per_item", votes, *_bounded(votes, 1, n, whole=True)
         if self.levels:
-            _check_whole("levels", self.levels, 2, MAX_LEVELS)
+            yield "levels", self.levels, *_bounded(self.levels, 2, MAX_LEVELS, whole=True)
+        allowed = "a tuple of (different non-empty names, shift from -5 to 5)"
+        names = {""}
+        for entry in self.subsets:
+            yield "subsets", self.subsets, isinstance(entry, tuple) and len(entry) == 2, allowed
+            name, shift = entry
+            yield "subsets", name, isinstance(name, str) and name not in names, allowed
+            yield "subsets", shift, _bounded(shift, -MAX_SD, MAX_SD)[0], allowed
+            names.add(name)
 
     @property
     def n_independent(self) -> int:
@@ -142,103 +171,15 @@ class SimulationSpec:
         return self.n_judges - self.copies - self.anti_experts - self.broken
 
 
-def _refuse(name: str, value: object, allowed: str) -> InputError:
-    return InputError(f"the simulation cannot use this {name}", value=value, allowed=allowed)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _check_whole(name: str, value: object, low: int, high: int | None = None) -> None:
-    allowed = f"a whole number from {low}" + ("" if high is None else f" to {high}")
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise _refuse(name, value, allowed)
-    if value < low or (high is not None and value > high):
-        raise _refuse(name, value, allowed)
-
-
-def _check_number(
-    name: str, value: object, low: float, high: float, *, inside: bool = False
-) -> None:
-    allowed = f"a number {'strictly between' if inside else 'from'} {low:g} "
-    allowed += f"{'and' if inside else 'to'} {high:g}"
-    if not isinstance(value, int | float) or not _is_number(value):
-        raise _refuse(name, value, allowed)
-    if not low <= value <= high or (inside and value in (low, high)):
-        raise _refuse(name, value, allowed)
-
-
-def _check_wording(spec: SimulationSpec) -> None:
-    if spec.task not in TASKS:
-        raise _refuse("task", spec.task, ", ".join(TASKS))
-    if spec.one_class and spec.task != "pairwise":
-        raise _refuse("one_class", spec.one_class, "False for a pointwise task")
-    if not isinstance(spec.judge_word, str) or not spec.judge_word:
-        raise _refuse("judge_word", spec.judge_word, "a non-empty text")
-
-
-def _check_accuracies(spec: SimulationSpec) -> None:
-    _check_number("accuracy_low", spec.accuracy_low, 0, 1, inside=True)
-    _check_number("accuracy_high", spec.accuracy_high, 0, 1, inside=True)
-    if spec.accuracy_low > spec.accuracy_high:
-        raise _refuse("accuracy_low", spec.accuracy_low, "at most accuracy_high")
-    _check_number("anti_accuracy", spec.anti_accuracy, 0, 0.5, inside=True)
-    if spec.accuracies is None:
-        return
-    if not isinstance(spec.accuracies, tuple) or len(spec.accuracies) != spec.n_independent:
-        raise _refuse(
-            "accuracies", spec.accuracies, f"a tuple of {spec.n_independent}, one per judge"
-        )
-    for value in spec.accuracies:
-        _check_number("accuracies", value, 0, 1, inside=True)
-
-
-def _check_items(spec: SimulationSpec) -> None:
-    allowed = "a tuple of (different non-empty names, shift from -5 to 5)"
-    names = set()
-    for entry in spec.subsets:
-        if not isinstance(entry, tuple) or len(entry) != 2:
-            raise _refuse("subsets", spec.subsets, allowed)
-        name, shift = entry
-        if not isinstance(name, str) or not name or name in names:
-            raise _refuse("subsets", name, allowed)
-        if not _is_number(shift) or abs(shift) > MAX_SD:
-            raise _refuse("subsets", shift, allowed)
-        names.add(name)
-    if spec.difficulty_noise is not None:
-        _check_number("difficulty_noise", spec.difficulty_noise, 0, MAX_SD)
-
-
-def _check_panel(spec: SimulationSpec) -> None:
-    if spec.n_independent < 0:
-        raise _refuse("n_judges", spec.n_judges, "at least copies + anti_experts + broken")
-    if spec.copies and spec.copy_of >= spec.n_independent:
-        raise _refuse("copy_of", spec.copy_of, f"below {spec.n_independent} independent judges")
-    if spec.broken_verdict not in (0, 1):
-        raise _refuse("broken_verdict", spec.broken_verdict, "0, 1")
-
-
-def _check_missing(spec: SimulationSpec) -> None:
-    if isinstance(spec.parse_rate, tuple):
-        if len(spec.parse_rate) != spec.n_judges:
-            raise _refuse("parse_rate", spec.parse_rate, f"a number or {spec.n_judges} numbers")
-        for value in spec.parse_rate:
-            _check_number("parse_rate", value, 0, 1)
-    else:
-        _check_number("parse_rate", spec.parse_rate, 0, 1)
-    if spec.structural_judges > spec.n_judges:
-        raise _refuse("structural_judges", spec.structural_judges, f"at most {spec.n_judges}")
-    if spec.votes_per_item is not None:
-        _check_whole("votes_per_item", spec.votes_per_item, 1, spec.n_judges)
-
-
-__all__ = ["Simulated", "SimulationSpec", "one_class", "simulate", "simulate_with_truth"]
-
-CELLS_A_BLOCK = 2**18
-QUADRATURE_NODES = 128
-ABILITY_BOUND = 64.0
-KINDS = ("independent", "copy", "anti-expert", "broken")
+def _bounded(
+    value: object, low: float, high: float, *, whole: bool = False, inside: bool = False
+) -> tuple[bool, str]:
+    """Whether this is a (whole) number from low to high or inside of the two, and what is."""
+    kinds = int if whole else (int, float)
+    number = isinstance(value, kinds) and not isinstance(value, bool) and low <= value <= high
+    between = f"strictly between {low} and {high}" if inside else f"from {low} to {high}"
+    allowed = f"{'a whole number' if whole else 'a number'} {between.removesuffix(' to inf')}"
+    return number and not (inside and value in (low, high)), allowed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -265,22 +206,22 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Items:
+    truth: NDArray[np.int8]
     labels: NDArray[np.int8]
     difficulty: NDArray[np.float64]
     subset: NDArray[np.int64]
-    proxy: NDArray[np.float64] | None
-    group: NDArray[np.int64]
-    unlabelled: NDArray[np.bool_]
+    groups: tuple[str, ...] | None
+    features: pd.DataFrame | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Panel:
+    names: tuple[str, ...]
     accuracies: NDArray[np.float64]
     ability: NDArray[np.float64]
     family: NDArray[np.int64]
-    kinds: tuple[str, ...]
+    is_copy: NDArray[np.bool_]
     table: pd.DataFrame
-    names: tuple[str, ...]
 
 
 def simulate(spec: SimulationSpec) -> VoteMatrix:
@@ -300,31 +241,24 @@ def simulate_with_truth(spec: SimulationSpec) -> Simulated:
     panel = _draw_panel(spec, panel_stream)
     verdicts, ratings = _draw_votes(spec, items, panel, verdict_stream)
     _remove_unseen(verdicts, spec, items, missing_stream)
-    labels = np.where(items.unlabelled, np.int8(MISSING), items.labels)
     votes = VoteMatrix(
         votes=verdicts,
-        labels=labels,
+        labels=items.labels,
         item_ids=_numbered("item", spec.n_items),
         judges=panel.names,
         task=spec.task,
-        groups=_group_names(spec, items.group),
-        features=_features(spec, items),
+        groups=items.groups,
+        features=items.features,
         judge_table=panel.table,
         grades=None if ratings is None else _grades(verdicts, ratings),
         thresholds=None if ratings is None else np.zeros(spec.n_judges),
     )
-    truth = items.labels
+    families = tuple(panel.table["family"]) if spec.n_families else panel.names
+    truth = items.truth
     if spec.one_class:
         votes = one_class(votes)
-        truth = np.where(items.unlabelled, truth, np.int8(1))
-    return Simulated(
-        votes=votes,
-        accuracies=panel.accuracies,
-        difficulty=items.difficulty,
-        families=tuple(panel.table["family"]) if spec.n_families else panel.names,
-        truth=truth,
-        spec=spec,
-    )
+        truth = np.where(items.labels == MISSING, truth, np.int8(1))
+    return Simulated(votes, panel.accuracies, items.difficulty, families, truth, spec)
 
 
 def _grades(votes: NDArray[np.int8], ratings: NDArray[np.int8]) -> NDArray[np.float64]:
@@ -359,7 +293,7 @@ def _draw_items(spec: SimulationSpec, rng: np.random.Generator) -> _Items:
     n = spec.n_items
     group = np.arange(n) // spec.items_per_group
     n_groups = int(group[-1]) + 1
-    labels = (rng.random(n) < spec.base_rate).astype(np.int8)
+    truth = (rng.random(n) < spec.base_rate).astype(np.int8)
     # Items of one prompt belong to one subset.
     subset = rng.integers(max(1, len(spec.subsets)), size=n_groups)[group]
     shared = spec.group_rho if spec.items_per_group > 1 else 0.0
@@ -368,30 +302,22 @@ def _draw_items(spec: SimulationSpec, rng: np.random.Generator) -> _Items:
     difficulty = spec.difficulty_sd * (np.sqrt(shared) * common + np.sqrt(1 - shared) * own)
     difficulty = difficulty + _shifts(spec)[subset]
     noise = rng.standard_normal(n)
-    proxy = None if spec.difficulty_noise is None else difficulty + spec.difficulty_noise * noise
-    unlabelled = np.zeros(n, dtype=bool)
-    unlabelled[rng.permutation(n)[: round(spec.unlabelled_share * n)]] = True
-    return _Items(labels, difficulty, subset, proxy, group, unlabelled)
+    labels = truth.copy()
+    labels[rng.permutation(n)[: round(spec.unlabelled_share * n)]] = MISSING
+    groups = None
+    if spec.items_per_group > 1:
+        groups = tuple(np.array(_numbered("prompt", n_groups), dtype=object)[group])
+    features: dict[str, object] = {}
+    if spec.difficulty_noise is not None:
+        features["difficulty"] = np.round(difficulty + spec.difficulty_noise * noise, 3)
+    if spec.subsets:
+        features["subset"] = [spec.subsets[i][0] for i in subset]
+    table = pd.DataFrame(features) if features else None
+    return _Items(truth, labels, difficulty, subset, groups, table)
 
 
 def _shifts(spec: SimulationSpec) -> NDArray[np.float64]:
     return np.array([shift for _, shift in spec.subsets] or [0.0], dtype=float)
-
-
-def _features(spec: SimulationSpec, items: _Items) -> pd.DataFrame | None:
-    columns: dict[str, object] = {}
-    if items.proxy is not None:
-        columns["difficulty"] = np.round(items.proxy, 3)
-    if spec.subsets:
-        columns["subset"] = [spec.subsets[i][0] for i in items.subset]
-    return pd.DataFrame(columns) if columns else None
-
-
-def _group_names(spec: SimulationSpec, group: NDArray[np.int64]) -> tuple[str, ...] | None:
-    if spec.items_per_group == 1:
-        return None
-    names = _numbered("prompt", int(group[-1]) + 1)
-    return tuple(names[i] for i in group)
 
 
 def _numbered(word: str, n: int) -> tuple[str, ...]:
@@ -400,44 +326,28 @@ def _numbered(word: str, n: int) -> tuple[str, ...]:
 
 
 def _draw_panel(spec: SimulationSpec, rng: np.random.Generator) -> _Panel:
-    n_free = spec.n_independent
-    draws = rng.uniform(spec.accuracy_low, spec.accuracy_high, n_free)
+    draws = rng.uniform(spec.accuracy_low, spec.accuracy_high, spec.n_independent)
     free = draws if spec.accuracies is None else np.array(spec.accuracies, dtype=float)
-    # The ability of a broken judge has no effect: .5 is a placeholder.
-    targets = np.concatenate(
-        [
-            free,
-            np.repeat(free[spec.copy_of : spec.copy_of + 1], spec.copies),
-            np.full(spec.anti_experts, spec.anti_accuracy),
-            np.full(spec.broken, 0.5),
-        ]
-    )
-    sizes = (n_free, spec.copies, spec.anti_experts, spec.broken)
-    kinds = tuple(kind for kind, size in zip(KINDS, sizes, strict=True) for _ in range(size))
-    kind = np.array(kinds)
-    family = np.arange(spec.n_judges) % max(1, spec.n_families)
-    family[kind == "copy"] = spec.copy_of % max(1, spec.n_families)
+    parts = {
+        "independent": free,
+        "copy": np.repeat(free[spec.copy_of : spec.copy_of + 1], spec.copies),
+        "anti-expert": np.full(spec.anti_experts, spec.anti_accuracy),
+        # The ability of a broken judge has no effect: .5 is a placeholder.
+        "broken": np.full(spec.broken, 0.5),
+    }
+    targets = np.concatenate(list(parts.values()))
+    kind = np.repeat(list(parts), [len(part) for part in parts.values()])
     constant = spec.base_rate if spec.broken_verdict == 1 else 1 - spec.base_rate
     flipped = targets * (1 - spec.copy_flip) + (1 - targets) * spec.copy_flip
     accuracies = np.select([kind == "copy", kind == "broken"], [flipped, constant], targets)
-    table, names = _judge_table(spec, kinds, family, targets, rng)
-    return _Panel(accuracies, _abilities(spec, targets), family, kinds, table, names)
-
-
-def _judge_table(
-    spec: SimulationSpec,
-    kinds: tuple[str, ...],
-    family: NDArray[np.int64],
-    targets: NDArray[np.float64],
-    rng: np.random.Generator,
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
     names = _numbered(spec.judge_word, spec.n_judges)
+    family = np.arange(spec.n_judges) % max(1, spec.n_families)
+    family[kind == "copy"] = spec.copy_of % max(1, spec.n_families)
     columns: dict[str, object] = {}
     if spec.n_families:
-        families = [f"fam{i + 1}" for i in family]
-        columns["family"] = families
+        columns["family"] = families = [f"fam{i + 1}" for i in family]
         names = tuple(f"{fam}-{name}" for fam, name in zip(families, names, strict=True))
-    columns["kind"] = list(kinds)
+    columns["kind"] = kind.tolist()
     if spec.costs:
         # More accurate judges tend to be larger: about ten times the price for .2 more accuracy.
         size = np.maximum(targets, 0.55) - 0.7
@@ -445,7 +355,8 @@ def _judge_table(
         log_latency = np.log(1.5) + 4.0 * size + 0.4 * rng.standard_normal(len(names))
         columns["cost_usd"] = [float(f"{value:.3g}") for value in np.exp(log_cost)]
         columns["latency_s"] = [float(f"{value:.3g}") for value in np.exp(log_latency)]
-    return pd.DataFrame(columns), names
+    ability, table = _abilities(spec, targets), pd.DataFrame(columns)
+    return _Panel(names, accuracies, ability, family, kind == "copy", table)
 
 
 def _abilities(spec: SimulationSpec, targets: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -474,7 +385,6 @@ def _draw_votes(
     votes = np.empty((spec.n_items, spec.n_judges), dtype=np.int8)
     ratings = np.empty(votes.shape, dtype=np.int8) if spec.levels else None
     rho = spec.family_rho if spec.n_families else 0.0
-    copies = np.array([kind == "copy" for kind in panel.kinds])
     for rows in _blocks(spec):
         shape = votes[rows].shape
         factor = rng.standard_normal((shape[0], max(1, spec.n_families)))
@@ -488,8 +398,8 @@ def _draw_votes(
             ratings[rows] = np.clip(steps, 1, spec.levels)
         if spec.copies:
             differs = rng.random((shape[0], spec.copies)) < spec.copy_flip
-            correct[:, copies] = correct[:, [spec.copy_of]] ^ differs
-        votes[rows] = np.where(correct, items.labels[rows, None], 1 - items.labels[rows, None])
+            correct[:, panel.is_copy] = correct[:, [spec.copy_of]] ^ differs
+        votes[rows] = np.where(correct, items.truth[rows, None], 1 - items.truth[rows, None])
     if spec.broken:
         votes[:, -spec.broken :] = spec.broken_verdict
     return votes, ratings

@@ -22,6 +22,7 @@ from judgepanel.collect import (
     collect,
     dollars,
     estimate,
+    finished,
     read_judges,
     read_pairs,
     votes_of,
@@ -383,6 +384,19 @@ def test_labels_are_those_of_the_pairs_now_and_other_texts_are_refused(
     pairs.write_text(text.replace('"good"', '"better"', 1), "utf-8")
     with pytest.raises(InputError, match="the texts of 'q0' are not what judge 'x' saw"):
         run(pairs, judges, tmp_path / "out")
+
+
+def test_calls_on_pairs_that_are_gone_take_nothing_off_the_estimate(
+    tmp_path: Path, served: Endpoint
+) -> None:
+    judges = judges_file(tmp_path, served.url, "x")
+    run(pairs_file(tmp_path, ["a", "b", "c"]), judges, tmp_path / "out")
+    rows = [{"id": f"r{n}", "prompt": "p", "output_1": "x", "output_2": "y"} for n in range(2)]
+    lines = "\n".join(map(json.dumps, rows)).encode()
+    pairs, plan = read_pairs(lines, "pairs.jsonl"), read_judges(judges)
+    with Journal(tmp_path / "out") as journal:
+        completed, _ = finished(journal, plan, pairs)
+    assert completed == {"x": set()}
 
 
 def test_votes_do_not_depend_on_which_call_ended_first(tmp_path: Path, served: Endpoint) -> None:

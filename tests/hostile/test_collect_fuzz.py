@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -23,7 +24,6 @@ from judgepanel.collect import (
     read_pairs,
     votes_of,
 )
-from judgepanel.collect.calls import Exchange, Reply
 from judgepanel.votes import InputError, VoteMatrix, load_votes, write_votes
 
 JUDGES = """
@@ -96,16 +96,25 @@ def folder() -> Iterator[Path]:
         yield path
 
 
+Reply = tuple[int, bytes]
+"""Status and body of an answer."""
+
+
+async def streamed(body: bytes) -> AsyncIterator[bytes]:
+    yield body
+
+
 def run(folder: Path, out: Path, replies: list[Reply], cap: float | None) -> tuple[Outcome, Any]:
     """A run against these replies, one after the other and over again."""
     pairs, plan = read_pairs(folder / "pairs.jsonl"), read_judges(folder / "judges.toml")
     given_out = iter(replies * 100)
 
-    async def post(_self: Exchange, _prompt: str) -> Reply:
-        return next(given_out)
+    async def handle(_self: object, _request: object) -> httpx.Response:
+        status, body = next(given_out)
+        return httpx.Response(status, content=streamed(body))
 
     with pytest.MonkeyPatch.context() as patch, Journal(out) as journal:
-        patch.setattr(Exchange, "post", post)
+        patch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", handle)
         outcome = collect(pairs, plan, journal, max_cost=cap)
         rows = judge_rows(journal, plan)
         assert rows["outputs"].tolist() == [outcome.finished]
@@ -128,7 +137,7 @@ def test_any_answer_is_a_vote_or_a_reason_and_votes_are_read_back(
     folder: Path, bodies: list[bytes], status: int, cap: float | None
 ) -> None:
     with tempfile.TemporaryDirectory() as name:
-        replies = [Reply(200, "", bodies[0]), *(Reply(status, "", body) for body in bodies[1:])]
+        replies = [(200, bodies[0]), *((status, body) for body in bodies[1:])]
         outcome, votes = run(folder, Path(name), replies, cap)
         assert outcome.complete or outcome.troubles
         assert 0 <= outcome.dollars < math.inf
@@ -163,7 +172,7 @@ def test_any_journal_of_finished_calls_is_read_and_goes_on(
             for n, entry in enumerate(entries)
         )
         (Path(name) / "outputs.jsonl").write_text("".join(f"{line}\n" for line in lines))
-        fine = Reply(200, "", b'{"choices": [{"message": {"content": "[[A]]"}}]}')
+        fine = (200, b'{"choices": [{"message": {"content": "[[A]]"}}]}')
         outcome, votes = run(folder, Path(name), [fine], None)
         assert outcome.complete
         assert outcome.made == ITEMS - len(entries)

@@ -320,6 +320,7 @@ def test_answers_judged_alone_cannot_be_swapped():
         ({"base_rate": 1.2}, "base_rate"),
         ({"base_rate": float("nan")}, "base_rate"),
         ({"base_rate": "half"}, "base_rate"),
+        ({"base_rate": 10**400}, "base_rate"),
         ({"accuracy_low": 0.0}, "accuracy_low"),
         ({"accuracy_high": 1.0}, "accuracy_high"),
         ({"accuracy_low": 0.9, "accuracy_high": 0.6}, "accuracy_low"),
