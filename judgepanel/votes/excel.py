@@ -22,7 +22,7 @@ import pandas as pd
 import pyarrow as pa
 
 from judgepanel.votes import limits
-from judgepanel.votes.columnar import ColumnParts, check_cells
+from judgepanel.votes.columnar import ColumnParts, frame_from, texts_of
 from judgepanel.votes.errors import SAVE_WORKBOOK, InputError, listed, quote_value
 from judgepanel.votes.installed import require
 from judgepanel.votes.table import (
@@ -167,9 +167,7 @@ def _table(filled: Iterator[_Row]) -> tuple[pd.DataFrame, int, np.ndarray]:
         lines += [number for number, _ in block]
         for place, (name, column) in enumerate(zip(names, columns, strict=True)):
             words = pa.array([_text(row[place]) for _, row in block], pa.string())
-            coded = words.dictionary_encode()
-            check_cells(coded.dictionary, name)
-            column.add(coded.indices.to_numpy(), coded.dictionary)
+            column.add(*texts_of(words, name))
         _check_beside(block, len(names))
     if not lines:
         raise InputError(
@@ -177,12 +175,7 @@ def _table(filled: Iterator[_Row]) -> tuple[pd.DataFrame, int, np.ndarray]:
             allowed="one row per item",
             remedy="save the workbook with the votes in it, and with their sheet called votes",
         )
-    dtypes: dict[tuple[str, ...], pd.CategoricalDtype] = {}
-    frame = pd.DataFrame(
-        {name: column.finish(dtypes) for name, column in zip(names, columns, strict=True)},
-        copy=False,
-    )
-    return frame, header, np.array(lines, dtype=np.int32)
+    return frame_from(names, columns), header, np.array(lines, dtype=np.int32)
 
 
 def _check_beside(block: list[_Row], n_columns: int) -> None:
