@@ -123,9 +123,9 @@ def decoded(data: bytes) -> Any:
     """
     check_json(data)
     try:
-        return json.loads(data.decode("utf-8-sig"))
+        return json.loads(data.decode())
     except (ValueError, RecursionError):
-        raise InputError("is not JSON", remedy=EXPORT_AGAIN) from None
+        raise InputError("is not JSON: cut off, or damaged", remedy=EXPORT_AGAIN) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
