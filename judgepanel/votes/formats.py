@@ -130,9 +130,10 @@ def _read(data: bytes, name: str, extension: str, records: str | None, *, zipped
     promised = _BY_EXTENSION.get(extension)
     kind = _kind(data, promised)
     if promised is not None and promised != kind:
+        start = data[:40].decode("utf-8", "replace")
         raise InputError(
             f"the name ends in .{extension} but the content is not {_KINDS[promised].title}",
-            value=f"{_KINDS[kind].title} content" if kind != "csv" else _start(data),
+            value=start if kind == "csv" else f"{_KINDS[kind].title} content",
             allowed="a name that agrees with the content",
             remedy="rename the file, or save it again in the format that its name says",
         )
@@ -200,10 +201,6 @@ def _is_binary(sample: bytes) -> bool:
     except UnicodeDecodeError:
         return True
     return False
-
-
-def _start(data: bytes) -> str:
-    return data[:40].decode("utf-8", "replace")
 
 
 def unzip(data: bytes) -> bytes:

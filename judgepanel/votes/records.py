@@ -65,7 +65,6 @@ _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _ALL_BUT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
 _BLOCK = 1 << 24
 _ALLOWED = 'a list of objects, such as [{"item_id": "q1", "label": 1, "judge-a": 1}]'
-_ALLOWED_VALUES = "text, numbers, true, false, null"
 NESTED = "a nested value"
 RECORD = "record"
 _OF_A_VOTE = (*LONG_JUDGE_NAMES, *LONG_VERDICT_NAMES)
@@ -285,14 +284,24 @@ class Shape:
         """Return the paths of lists, in order of appearance."""
         return [path for path, stat in self.stats.items() if "list" in stat.kinds]
 
+    def inside(self, path: Path) -> list[tuple[Path, _Stat]]:
+        """Return what is in the elements of a list, or in the records (``()``), by path in them."""
+        start = (*path, EACH) if path else ()
+        n = len(start)
+        return [(at[n:], stat) for at, stat in self.stats.items() if at[:n] == start]
+
     def says_verdicts(self, path: Path) -> bool:
         """Whether a list, or the records themselves (``()``), hold verdicts of their own."""
-        start = (*path, EACH) if path else ()
         return any(
-            stat.says_verdicts([key for key in (path[-1:] + at[len(start) :]) if key != EACH])
-            for at, stat in self.stats.items()
-            if at[: len(start)] == start and EACH not in at[len(start) :]
+            stat.says_verdicts(_bare((*path[-1:], *rest)))
+            for rest, stat in self.inside(path)
+            if EACH not in rest
         )
+
+    def names_judges(self, path: Path) -> bool:
+        """Whether a key in the elements of a list is one for the names of judges."""
+        ends = {key for rest, _ in self.inside(path) for key in rest[-1:]}
+        return any(not JUDGE_WORDS.isdisjoint(tokens_of(key)) for key in ends)
 
     def partners(self, path: Path) -> list[Path]:
         """Return the lists that go together with one: beside it, and always of its length."""
@@ -317,29 +326,32 @@ def _chosen(shape: Shape, wanted: Path | None) -> list[Path]:
         return shape.partners(here[0])
     able = [path for path in lists if shape.says_verdicts(path)]
     groups = list(dict.fromkeys(tuple(shape.partners(path)) for path in able))
-    named = [group for group in groups if any(_names_judges(shape, path) for path in group)]
+    named = [group for group in groups if any(shape.names_judges(path) for path in group)]
     groups = named if len(named) == 1 else groups
     if len(groups) > 1 and not shape.says_verdicts(()):
-        raise InputError(
-            "several lists in a record may hold the votes: "
-            + listed([_joined(group[0]) for group in groups], _LISTED),
-            allowed="one list of votes in a record",
-            remedy=f"name it {RECORDS}",
-            choices=tuple(_joined(group[0]) for group in groups),
-        )
+        problem = "several lists in a record may hold the votes"
+        raise _which_list(problem, [group[0] for group in groups])
     if groups:
         return list(groups[0]) if len(groups) == 1 else []
     # Records of nothing but one list of objects: whatever they hold.
-    objects = [p for p in lists if (*p, EACH) in shape.stats and EACH not in p]
-    objects = [p for p in objects if "object" in shape.stats[(*p, EACH)].kinds]
+    in_records = [path for path in lists if EACH not in path]
+    objects = [p for p in in_records if "object" in shape.stats.get((*p, EACH), _Stat()).kinds]
     return objects if len(objects) == 1 and not shape.says_verdicts(()) else []
 
 
-def _names_judges(shape: Shape, path: Path) -> bool:
-    start = (*path, EACH)
-    return any(
-        at[: len(start)] == start and not JUDGE_WORDS.isdisjoint(tokens_of(at[-1]))
-        for at in shape.stats
+def _which_list(
+    problem: str,
+    paths: Sequence[Path],
+    allowed: str = "one list of votes in a record",
+    most: int = _LISTED,
+) -> InputError:
+    """The refusal of records in several lists, of which one is to be named."""
+    choices = tuple(map(_joined, paths))
+    return InputError(
+        f"{problem}: {listed(choices, most)}",
+        allowed=allowed,
+        remedy=f"name it {RECORDS}",
+        choices=choices,
     )
 
 
@@ -374,7 +386,7 @@ class _Plan:
 
     levels: tuple[tuple[Path, ...], ...]
     names: Mapping[Path, str]
-    left_out: tuple[str, ...]
+    left_out: Sequence[str]
     numbered: str | None
 
     @classmethod
@@ -390,17 +402,13 @@ class _Plan:
                 keys = _bare(path)
                 shared = keys[-1] in shape.shared
                 names[path] = ".".join(keys) if shared else _name_of(path, keys[-1])
-        left_out = tuple(_joined(path) for path in dropped if not _inside(path[:-1], dropped))
+        left_out = [path for path in dropped if not _inside(path[:-1], dropped)]
         if left_out and not names:
-            raise InputError(
-                f"records of lists, none of them with verdicts: {listed(left_out)}",
-                allowed="one list of votes in a record",
-                remedy=f"name it {RECORDS}",
-                choices=left_out,
-            )
-        unnamed = lists and not any(_names_judges(shape, path) for path in lists)
+            raise _which_list("records of lists, none of them with verdicts", left_out, most=5)
+        unnamed = lists and not any(shape.names_judges(path) for path in lists)
         levels = (*((path,) for path in outer), tuple(lists)) if lists else ()
-        return cls(levels, names, left_out, _bare(lists[0])[-1] if unnamed else None)
+        numbered = _bare(lists[0])[-1] if unnamed else None
+        return cls(levels, names, [*map(_joined, left_out)], numbered)
 
     def rows(self, record: Mapping[str, Any], number: int) -> Iterator[dict[str, Any]]:
         """Yield the rows of the record of this number."""
@@ -470,14 +478,18 @@ def _refuse_mixed(shape: Shape, inside: set[Path]) -> None:
     for path, stat in shape.stats.items():
         kind = next((kind for kind in ("list", "object") if kind in stat.kinds), None)
         if "value" in stat.kinds and kind is not None and path not in inside:
-            raise InputError(
-                NESTED,
-                row=stat.kinds[kind],
-                column=_joined(path),
-                value=kind,
-                allowed=_ALLOWED_VALUES,
-                remedy="write its parts as columns of their own, or take the key out",
-            )
+            raise _nested(kind, _joined(path), stat.kinds[kind])
+
+
+def _nested(kind: str, column: str, row: int) -> InputError:
+    return InputError(
+        NESTED,
+        row=row,
+        column=column,
+        value=kind,
+        allowed="text, numbers, true, false, null",
+        remedy="write its parts as columns of their own, or take the key out",
+    )
 
 
 # --- lists of records in a document ----------------------------------------------------------
@@ -540,12 +552,7 @@ def _records(value: Any, wanted: str | None) -> tuple[list[dict[str, Any]], Path
     if not able and len(at_top) == 1:
         choices = at_top
     if len(choices) > 1:
-        raise InputError(
-            f"several lists of records: {listed([_joined(p) for p in found], _LISTED)}",
-            allowed="one list of votes",
-            remedy=f"name it {RECORDS}",
-            choices=tuple(map(_joined, found)),
-        )
+        raise _which_list("several lists of records", list(found), "one list of votes")
     return found[choices[0]], None, [_joined(path) for path in found if path != choices[0]]
 
 
@@ -579,8 +586,8 @@ def read_document(data: bytes, name: str, records: str | None = None) -> RawTabl
     """
     found, inside, left_out = _records(_document(data), records)
     # Records of a document do not start on lines of their own: rows are counted from 1.
-    table = _table(lambda: enumerate(found, start=1), name, inside)
-    return replace(table, notes=(*_unread(left_out), *table.notes), records=records)
+    table = _table(lambda: enumerate(found, start=1), name, inside, left_out)
+    return replace(table, records=records)
 
 
 def read_lines(data: bytes, name: str, records: str | None = None) -> RawTable:
@@ -606,17 +613,17 @@ def read_lines(data: bytes, name: str, records: str | None = None) -> RawTable:
 
 
 def _table(
-    records: Callable[[], Iterable[tuple[int, Any]]], name: str, wanted: Path | None
+    records: Callable[[], Iterable[tuple[int, Any]]],
+    name: str,
+    wanted: Path | None,
+    left_out: Sequence[str] = (),
 ) -> RawTable:
     """Return a table of numbered records, which are called for twice: to be seen and to be read."""
     plan = _Plan.of(Shape(records()), wanted)
     rows = ((number, row) for number, record in records() for row in plan.rows(record, number))
-    table = _columns(name, rows)
-    return replace(table, notes=_unread(plan.left_out))
-
-
-def _unread(lists: Sequence[str]) -> tuple[str, ...]:
-    return (f"Lists that are not read: {listed(lists)}.",) if lists else ()
+    unread = [names for names in (left_out, plan.left_out) if names]
+    notes = tuple(f"Lists that are not read: {listed(names)}." for names in unread)
+    return replace(_columns(name, rows), notes=notes)
 
 
 class _Column:
@@ -690,14 +697,7 @@ def _written(value: Any) -> Any:
 
 def _check_plain(value: Any, column: str, line: int) -> None:
     if isinstance(value, list | dict):
-        raise InputError(
-            NESTED,
-            row=line,
-            column=column,
-            value="object" if isinstance(value, dict) else "list",
-            allowed=_ALLOWED_VALUES,
-            remedy="write its parts as columns of their own, or take the key out",
-        )
+        raise _nested("object" if isinstance(value, dict) else "list", column, line)
     if isinstance(value, str):
         check_length(value, limits.MAX_CELL, "the cell", row=line, column=column)
     if isinstance(value, str) and not _is_plain(value):
