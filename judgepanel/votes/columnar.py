@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -135,13 +136,16 @@ def frame_of(schema: pa.Schema, n_rows: int, parts_of: _Parts) -> pd.DataFrame:
     return pd.DataFrame(columns, copy=False)
 
 
-def unreadable(title: str, error: Exception) -> InputError:
-    """Return pyarrow's error as an InputError; an InputError is returned unchanged."""
-    if isinstance(error, InputError):
-        return error
-    return InputError(
-        f"not a readable {title} file: {quote_value(error, 160)[1:-1]}", remedy=EXPORT_AGAIN
-    )
+@contextmanager
+def readable(title: str) -> Iterator[None]:
+    """Turn pyarrow's errors into an InputError."""
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        problem = f"not a readable {title} file: {quote_value(error, 160)[1:-1]}"
+        raise InputError(problem, remedy=EXPORT_AGAIN) from None
 
 
 def check_kind(kind: pa.DataType, name: str) -> None:
@@ -245,12 +249,8 @@ _Parts = Callable[[list[str]], Iterator[Sequence[pa.Array]]]
 def _read(
     opened: Callable[[bytes], tuple[pa.Schema, int, _Parts]], data: bytes, name: str, kind: Format
 ) -> RawTable:
-    try:
+    with readable(kind.title()):
         frame = frame_of(*opened(data))
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise unreadable(kind.title(), error) from None
     return RawTable(frame, name, kind, first_row=1)
 
 

@@ -22,7 +22,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from judgepanel.votes import limits
-from judgepanel.votes.columnar import Codes, ColumnParts, check_cells, frame_from, unreadable
+from judgepanel.votes.columnar import Codes, ColumnParts, check_cells, frame_from, readable
 from judgepanel.votes.errors import (
     CORRECT_LINE,
     EXPORT_AGAIN,
@@ -345,16 +345,12 @@ def _parse(data: bytes, delimiter: str, structure: Structure, names: list[str]) 
         place, cells = short.popitem()
         columns[place].add(*words_of(cells))
     n_rows = 0 if long else structure.n_records
-    try:
+    with readable("CSV"):
         for batch in _batches(data, delimiter, structure, len(names), long) if long else ():
             n_rows += batch.num_rows
             for place, values in zip(long, batch.columns, strict=True):
                 check_cells(values.dictionary, names[place])
                 columns[place].add(values.indices.to_numpy(), values.dictionary)
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OSError) as error:
-        raise unreadable("CSV", error) from None
     if n_rows != structure.n_records:
         raise InputError(
             f"{structure.n_records} rows were found, but {n_rows} could be read",

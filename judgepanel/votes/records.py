@@ -63,7 +63,6 @@ from judgepanel.votes.words import is_missing, is_verdict
 # Possessive quantifiers never backtrack, so matching takes linear time.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _ALL_BUT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
-_BLOCK = 1 << 24
 _ALLOWED = 'a list of objects, such as [{"item_id": "q1", "label": 1, "judge-a": 1}]'
 NESTED = "a nested value"
 RECORD = "record"
@@ -106,13 +105,11 @@ def check_json(data: bytes) -> None:
 
 
 def _depth(bare: bytes) -> int:
-    brackets = bare.translate(None, _ALL_BUT_BRACKETS)
-    depth = deepest = 0
-    for start in range(0, len(brackets), _BLOCK):
-        codes = np.frombuffer(brackets, np.uint8, min(_BLOCK, len(brackets) - start), start)
-        levels = depth + np.cumsum(np.where((codes == ord("[")) | (codes == ord("{")), 1, -1))
-        depth, deepest = int(levels[-1]), max(deepest, int(levels.max()))
-    return deepest
+    # No JSON within the limits has more brackets; those behind them are never decoded.
+    brackets = bare.translate(None, _ALL_BUT_BRACKETS)[: 2 * limits.MAX_VALUES]
+    codes = np.frombuffer(brackets, np.uint8)
+    opening = (codes == ord("[")) | (codes == ord("{"))
+    return int(np.cumsum(np.where(opening, 1, -1)).max(initial=0))
 
 
 def decoded(data: bytes) -> Any:
