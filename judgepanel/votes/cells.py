@@ -19,6 +19,7 @@ from judgepanel.votes.errors import InputError
 # No two parts of the pattern match the same digits, which would make backtracking quadratic.
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _SEPARATORS = frozenset(',;|\t"\r\n')
+_IN_LIST = frozenset(',"\r\n')
 _FORMULA_STARTS = frozenset("=+-@\t\r\n＝＋－＠")
 
 
@@ -40,9 +41,9 @@ def csv_safe(text: str) -> str:
     return f"'{text}" if is_formula(text) else text
 
 
-def csv_quoted(text: str) -> str:
+def csv_quoted(text: str, special: frozenset[str] = _SEPARATORS) -> str:
     """Return the text as a CSV holds it, quoted if a reader could take a part as a separator."""
-    return text if _SEPARATORS.isdisjoint(text) else '"' + text.replace('"', '""') + '"'
+    return text if special.isdisjoint(text) else '"' + text.replace('"', '""') + '"'
 
 
 def not_reserved(_text: str) -> bool:
@@ -71,12 +72,9 @@ def _guarded(text: str, reserved: Callable[[str], bool]) -> bool:
     return is_formula(core) or core != core.strip() or reserved(core)
 
 
-_QUOTED = frozenset(',"\r\n')
-
-
 def join_names(names: Iterable[str]) -> str:
     """Return the text from which :func:`split_names` reads these names."""
-    return ",".join(map(_in_list, names))
+    return ",".join(csv_quoted(name, _IN_LIST) for name in names)
 
 
 def split_names(text: str) -> list[str]:
@@ -95,7 +93,3 @@ def split_names(text: str) -> list[str]:
             value=text,
             allowed="names separated by commas, in double quotes where they contain a comma",
         ) from None
-
-
-def _in_list(name: str) -> str:
-    return name if _QUOTED.isdisjoint(name) else '"' + name.replace('"', '""') + '"'

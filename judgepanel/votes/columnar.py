@@ -8,7 +8,9 @@ CSV and Excel files assemble their columns in the same way.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +25,7 @@ from judgepanel.votes import limits
 from judgepanel.votes.errors import EXPORT_AGAIN, SHOWN_LENGTH, InputError, quote_value
 from judgepanel.votes.names import FEATURE_PREFIX
 from judgepanel.votes.table import (
+    Format,
     RawTable,
     check_size,
     column_names,
@@ -31,7 +34,7 @@ from judgepanel.votes.table import (
 )
 
 Codes = NDArray[np.signedinteger]
-_FEW = 8
+_FEW, _SHORT = 8, 1 << 10
 _COLUMNS_AT_ONCE = 64
 
 
@@ -52,8 +55,8 @@ class ColumnParts:
         self._codes.append(codes.astype(smallest(len(words)), copy=False))
         self._of.append(len(self._words) - 1)
 
-    def finish(self, dtypes: dict[tuple[str, ...], pd.CategoricalDtype]) -> pd.Categorical:
-        """Return the column. ``dtypes`` caches dtypes across columns with the same few words."""
+    def finish(self) -> pd.Categorical:
+        """Return the column, and forget its parts."""
         words = pa.concat_arrays(self._words).dictionary_encode()
         place = words.indices.to_numpy(zero_copy_only=False).astype(smallest(len(words.dictionary)))
         start = np.cumsum([0, *map(len, self._words)])
@@ -62,9 +65,14 @@ class ColumnParts:
         self._codes.clear()
         self._words.clear()
         codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return pd.Categorical.from_codes(
-            codes, dtype=_dtype(words.dictionary, dtypes), validate=False
-        )
+        return pd.Categorical.from_codes(codes, dtype=_dtype(words.dictionary), validate=False)
+
+
+def frame_from(names: Sequence[str], columns: Sequence[ColumnParts]) -> pd.DataFrame:
+    """Return the columns, which forget their parts, as a frame."""
+    return pd.DataFrame(
+        {name: column.finish() for name, column in zip(names, columns, strict=True)}, copy=False
+    )
 
 
 def _moved(codes: Codes, to: Codes) -> Codes:
@@ -92,22 +100,19 @@ def check_cells(words: pa.Array, column: str) -> None:
         )
 
 
-def _dtype(
-    words: pa.Array, dtypes: dict[tuple[str, ...], pd.CategoricalDtype]
-) -> pd.CategoricalDtype:
-    few = len(words) <= _FEW
-    texts: Sequence[str] = words.to_pylist() if few else ()
-    dtype = dtypes.get(tuple(texts)) if few else None
-    if dtype is None:
-        dtype = pd.CategoricalDtype(pd.Index(words.to_pandas(), dtype="str"))
-        if few:
-            dtypes[tuple(texts)] = dtype
-    return dtype
+def _dtype(words: pa.Array) -> pd.CategoricalDtype:
+    if len(words) <= _FEW and words.nbytes <= _SHORT:
+        return _shared_dtype(tuple(words.to_pylist()))
+    return pd.CategoricalDtype(pd.Index(words.to_pandas(), dtype="str"))
 
 
-def frame_of(
-    schema: pa.Schema, n_rows: int, parts_of: Callable[[list[str]], Iterator[Sequence[pa.Array]]]
-) -> pd.DataFrame:
+@lru_cache(maxsize=64)
+def _shared_dtype(words: tuple[str, ...]) -> pd.CategoricalDtype:
+    """Return the dtype of columns with these words; thousands of judges may have the same few."""
+    return pd.CategoricalDtype(pd.Index(words, dtype="str"))
+
+
+def frame_of(schema: pa.Schema, n_rows: int, parts_of: _Parts) -> pd.DataFrame:
     """Return categorical columns of a table; ``parts_of`` yields given columns in row batches.
 
     Raises InputError for a table without rows, too many cells, and nested or binary columns.
@@ -121,30 +126,31 @@ def frame_of(
     for name, kind in zip(names, schema.types, strict=True):
         check_kind(kind, name)
     columns: dict[str, pd.Categorical] = {}
-    dtypes: dict[tuple[str, ...], pd.CategoricalDtype] = {}
     for start in range(0, len(names), _COLUMNS_AT_ONCE):
         here = names[start : start + _COLUMNS_AT_ONCE]
         parts = [ColumnParts() for _ in here]
         for arrays in parts_of(schema.names[start : start + _COLUMNS_AT_ONCE]):
             for name, part, values in zip(here, parts, arrays, strict=True):
                 part.add(*texts_of(values, name))
-        columns.update((name, part.finish(dtypes)) for name, part in zip(here, parts, strict=True))
+        columns.update((name, part.finish()) for name, part in zip(here, parts, strict=True))
     return pd.DataFrame(columns, copy=False)
 
 
-def unreadable(title: str, error: Exception) -> InputError:
-    """Return pyarrow's error as an InputError; an InputError is returned unchanged."""
-    if isinstance(error, InputError):
-        return error
-    return InputError(
-        f"not a readable {title} file: {quote_value(error, 160)[1:-1]}", remedy=EXPORT_AGAIN
-    )
+@contextmanager
+def readable(title: str) -> Iterator[None]:
+    """Turn pyarrow's errors into an InputError."""
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        problem = f"not a readable {title} file: {quote_value(error, 160)[1:-1]}"
+        raise InputError(problem, remedy=EXPORT_AGAIN) from None
 
 
 def check_kind(kind: pa.DataType, name: str) -> None:
     """Refuse columns of nested or binary values."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
+    kind = _value_type(kind)
     of_bytes = (
         *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view),
         pa.types.is_fixed_size_binary,
@@ -157,6 +163,11 @@ def check_kind(kind: pa.DataType, name: str) -> None:
             allowed="columns of text, numbers, true and false",
             remedy="write its parts as columns of their own, or take the column out",
         )
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values, which a dictionary may hold."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def texts_of(values: pa.Array, name: str) -> tuple[np.ndarray, pa.Array]:
@@ -189,23 +200,15 @@ def texts_of(values: pa.Array, name: str) -> tuple[np.ndarray, pa.Array]:
 
 def _words(values: pa.Array) -> pa.Array:
     """Return the distinct values as texts."""
-    kind = values.type
-    if pa.types.is_floating(kind) and not pa.types.is_float64(kind):
-        # Their own digits: .7 in single precision is .699999988079071 in double precision.
+    if pa.types.is_floating(values.type):
         numbers = values.to_numpy(zero_copy_only=False)
-        texts = [str(number) for number in numbers]
-        return pa.array(np.where(values.is_null().to_numpy(False), "", texts), pa.string())
-    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return pa.array([_text(value) for value in values.to_pylist()], pa.string())
+        # Their own digits: .7 in single precision is .699999988079071 in double precision.
+        own = numbers.tolist() if pa.types.is_float64(values.type) else numbers
+        texts = pa.array([str(number) for number in own], pa.string())
+        return pc.if_else(values.is_null(), "", texts)
     texts = values.cast(pa.string())
     texts.validate(full=True)
     return texts.fill_null("")
-
-
-def _text(value: bool | int | float | None) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else str(value)
 
 
 # --- files --------------------------------------------------------------------------------------
@@ -225,40 +228,7 @@ def read_arrow(data: bytes, name: str) -> RawTable:
     Raises InputError (without the file's name) for bytes that are not Arrow, content that unpacks
     to too much, and nested or binary columns.
     """
-    try:
-        reader = _opened(data)
-        batches = list(_batches(reader))
-
-        def parts_of(columns: list[str]) -> Iterator[Sequence[pa.Array]]:
-            places = [reader.schema.names.index(column) for column in columns]
-            for batch in batches:
-                for start in range(0, batch.num_rows, _ROWS_AT_ONCE):
-                    some = batch.slice(start, _ROWS_AT_ONCE)
-                    yield [some.column(place) for place in places]
-
-        frame = frame_of(reader.schema, sum(batch.num_rows for batch in batches), parts_of)
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise unreadable("Arrow", error) from None
-    return RawTable(frame, name, "arrow", first_row=1)
-
-
-def _opened(data: bytes) -> Any:
-    source = pa.BufferReader(data)
-    return pa.ipc.open_file(source) if data.startswith(_FILE) else pa.ipc.open_stream(source)
-
-
-def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
-    """Yield all batches after checking each: the metadata of a file may be wrong anywhere."""
-    unpacked = 0
-    count = getattr(reader, "num_record_batches", None)
-    for batch in reader if count is None else map(reader.get_batch, range(count)):
-        batch.validate(full=True)
-        unpacked += batch.get_total_buffer_size()
-        if unpacked > limits.MAX_UNPACKED:
-            raise too_large_unpacked()
-        yield batch
+    return _read(_arrow, data, name, "arrow")
 
 
 def read_parquet(data: bytes, name: str) -> RawTable:
@@ -269,29 +239,77 @@ def read_parquet(data: bytes, name: str) -> RawTable:
     Raises InputError (without the file's name) for a file that is not Parquet, and for nested or
     binary columns.
     """
-    try:
-        schema = pa.parquet.read_schema(pa.BufferReader(data))
-        texts = [field.name for field in schema if _is_text(field.type)]
-        file = pa.parquet.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
-        groups = (file.metadata.row_group(index) for index in range(file.metadata.num_row_groups))
-        if sum(group.total_byte_size for group in groups) > limits.MAX_UNPACKED:
+    return _read(_parquet, data, name, "parquet")
+
+
+_Parts = Callable[[list[str]], Iterator[Sequence[pa.Array]]]
+"""Yields given columns in row batches."""
+
+
+def _read(
+    opened: Callable[[bytes], tuple[pa.Schema, int, _Parts]], data: bytes, name: str, kind: Format
+) -> RawTable:
+    with readable(kind.title()):
+        frame = frame_of(*opened(data))
+    return RawTable(frame, name, kind, first_row=1)
+
+
+def _arrow(data: bytes) -> tuple[pa.Schema, int, _Parts]:
+    source = pa.BufferReader(data)
+    if data.startswith(_FILE):
+        file = pa.ipc.open_file(source)
+        schema, given = file.schema, map(file.get_batch, range(file.num_record_batches))
+    else:
+        given = pa.ipc.open_stream(source)
+        schema = given.schema
+    batches = list(_checked(given))
+
+    def parts_of(columns: list[str]) -> Iterator[Sequence[pa.Array]]:
+        places = [schema.names.index(column) for column in columns]
+        for batch in batches:
+            for start in range(0, batch.num_rows, _ROWS_AT_ONCE):
+                some = batch.slice(start, _ROWS_AT_ONCE)
+                yield [some.column(place) for place in places]
+
+    return schema, sum(batch.num_rows for batch in batches), parts_of
+
+
+def _checked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield all batches after checking each: the metadata of a file may be wrong anywhere."""
+    unpacked = 0
+    for batch in batches:
+        batch.validate(full=True)
+        unpacked += batch.get_total_buffer_size()
+        if unpacked > limits.MAX_UNPACKED:
             raise too_large_unpacked()
+        yield batch
 
-        def parts_of(columns: list[str]) -> Iterator[Sequence[pa.Array]]:
-            for batch in file.iter_batches(_ROWS_AT_ONCE, columns=columns, use_threads=False):
-                yield [batch.column(column) for column in columns]
 
-        frame = frame_of(file.schema_arrow, file.metadata.num_rows, parts_of)
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise unreadable("Parquet", error) from None
-    return RawTable(frame, name, "parquet", first_row=1)
+def parquet_in(data: bytes, texts: Sequence[str] | None = None) -> pa.parquet.ParquetFile:
+    """Return a Parquet file, its columns of ``texts`` with dictionaries.
+
+    Raises TooLarge (without the file's name) for one that unpacks to too much.
+    """
+    file = pa.parquet.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
+    groups = (file.metadata.row_group(index) for index in range(file.metadata.num_row_groups))
+    if sum(group.total_byte_size for group in groups) > limits.MAX_UNPACKED:
+        raise too_large_unpacked()
+    return file
+
+
+def _parquet(data: bytes) -> tuple[pa.Schema, int, _Parts]:
+    schema = pa.parquet.read_schema(pa.BufferReader(data))
+    file = parquet_in(data, [field.name for field in schema if _is_text(field.type)])
+
+    def parts_of(columns: list[str]) -> Iterator[Sequence[pa.Array]]:
+        for batch in file.iter_batches(_ROWS_AT_ONCE, columns=columns, use_threads=False):
+            yield [batch.column(column) for column in columns]
+
+    return file.schema_arrow, file.metadata.num_rows, parts_of
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
+    kind = _value_type(kind)
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
@@ -321,9 +339,8 @@ def read_frame(frame: pd.DataFrame, *, features: Sequence[str] = (), name: str =
             )
         check_size(len(frame), len(names))
         renamed = _with_features(names, features)
-        dtypes: dict[tuple[str, ...], pd.CategoricalDtype] = {}
         columns = {
-            column: _column(frame.iloc[:, position], column, dtypes)
+            column: _column(frame.iloc[:, position], column)
             for position, column in enumerate(renamed)
         }
     except InputError as error:
@@ -341,32 +358,24 @@ def _with_features(names: list[str], features: Sequence[str]) -> list[str]:
     return column_names([f"{FEATURE_PREFIX}{n}" if n in wanted else n for n in names], None)
 
 
-def _column(
-    values: pd.Series, column: str, dtypes: dict[tuple[str, ...], pd.CategoricalDtype]
-) -> pd.Categorical:
+def _column(values: pd.Series, column: str) -> pd.Categorical:
     array = _array(values)
     check_kind(array.type, column)
     parts = ColumnParts()
     parts.add(*texts_of(array, column))
-    return parts.finish(dtypes)
+    return parts.finish()
 
 
 def _array(values: pd.Series) -> pa.Array:
     """Return the cells as an Arrow array; a column of mixed types becomes text."""
     try:
         array = pa.Array.from_pandas(values)
-        if _is_extension(array.type):
+        # Types of pandas' own, such as intervals or periods.
+        if isinstance(_value_type(array.type), pa.BaseExtensionType):
             array = _texts(values)
     except (pa.ArrowException, TypeError):
         array = _texts(values)
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-
-
-def _is_extension(kind: pa.DataType) -> bool:
-    """Whether values are of a type of pandas' own, such as intervals or periods."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return isinstance(kind, pa.BaseExtensionType)
 
 
 def _texts(values: pd.Series) -> pa.Array:
@@ -374,12 +383,7 @@ def _texts(values: pd.Series) -> pa.Array:
 
 
 def _cell_text(value: Any) -> str | None:
-    if value is None or value is pd.NA or value is pd.NaT or _is_nan(value):
-        return None
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return None if is_nan or value is None or value is pd.NA or value is pd.NaT else str(value)

@@ -22,7 +22,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from judgepanel.votes import limits
-from judgepanel.votes.columnar import Codes, ColumnParts, check_cells, unreadable
+from judgepanel.votes.columnar import Codes, ColumnParts, check_cells, frame_from, readable
 from judgepanel.votes.errors import (
     CORRECT_LINE,
     EXPORT_AGAIN,
@@ -41,7 +41,6 @@ from judgepanel.votes.words import is_verdict
 
 _QUOTE, _CR, _LF = 34, 13, 10
 _BLOCK = 1 << 20
-_QUOTING = 'cells quoted as "text", with any quotation mark inside them doubled'
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,60 +68,16 @@ class Structure:
     longest: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Records:
-    """The records that end in one block: byte offsets, number of cells, first line."""
-
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    cells: NDArray[np.int64]
-    lines: NDArray[np.int32]
-
-
-@dataclass(slots=True)
-class _Scan:
-    """State carried from one block to the next: the open record and the open quote."""
-
-    inside: bool = False
-    quote_line: int = 1
-    record_start: int = 0
-    record_line: int = 1
-    record_cuts: int = 0
-    line: int = 1
-
-
 def check_text(data: bytes) -> None:
-    """Refuse NUL bytes and bytes that are not UTF-8, with their line and offset."""
+    """Refuse NUL bytes, with their line and offset."""
     offset = data.find(b"\0")
     if offset >= 0:
         raise InputError(
             f"NUL byte at byte {offset}",
-            row=line_at(data, offset),
+            row=data.count(b"\n", 0, offset) + 1,
             allowed="plain UTF-8 text",
             remedy=SAVE_AS_UTF8,
         )
-    if data.isascii():
-        return
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    for start in range(0, len(data), _BLOCK):
-        block = data[start : start + _BLOCK]
-        pending = len(decoder.getstate()[0])
-        try:
-            decoder.decode(block, final=start + _BLOCK >= len(data))
-        except UnicodeDecodeError as error:
-            offset = start - pending + error.start
-            raise InputError(
-                f"not UTF-8 text at byte {offset}",
-                row=line_at(data, offset),
-                value=f"byte 0x{data[offset]:02X}",
-                allowed="UTF-8 encoding",
-                remedy=SAVE_AS_UTF8,
-            ) from None
-
-
-def line_at(data: bytes, offset: int) -> int:
-    """Return the line (from 1) of a byte offset."""
-    return data.count(b"\n", 0, offset) + 1
 
 
 def delimiter_of(header: str) -> str:
@@ -149,40 +104,80 @@ def scan(data: bytes, delimiter: str) -> Structure:
     Raises InputError for an open quote, a quotation mark inside a cell, a record with too few or
     too many cells, and a header without records.
     """
-    state = _Scan()
-    quoted = b'"' in data
-    header: tuple[str, ...] = ()
-    header_line, body, longest = 1, 0, 0
     lines: list[NDArray[np.int32]] = []
-    for offset, block in _blocks(data):
-        records = _records_of(block, offset, ord(delimiter), quoted, state)
-        first = 0
-        if not header and len(records.starts):
-            start, end = int(records.starts[0]), int(records.ends[0])
-            header_line, first = int(records.lines[0]), 1
-            header = _header(data[start:end], delimiter, header_line)
-        if not body and len(records.starts) > first:
-            body = int(records.starts[first])
-        _refuse_ragged(records.cells[first:], records.lines[first:], len(header))
-        lines.append(records.lines[first:])
-        longest = max(longest, int((records.ends - records.starts).max(initial=0)))
-    if state.inside:
-        raise _open_quote(state.quote_line)
-    rows = np.concatenate(lines) if lines else np.zeros(0, np.int32)
+    longest = n_columns = 0
+    for sizes, cells, own_lines in _records(data, ord(delimiter)):
+        n_columns = n_columns or int(cells[:1].sum())
+        _refuse_ragged(cells, own_lines, n_columns)
+        lines.append(own_lines)
+        longest = max(longest, int(sizes.max(initial=0)))
+    rows = np.concatenate(lines)
+    header_line, rows = int(rows[0]), rows[1:]
     if len(rows) == 0:
         raise InputError(
             "a header but no rows",
             allowed="at least one row below the header",
             remedy="export the table again, with its rows",
         )
+    start, end = _header_span(data)
+    header = _header(data[start:end].decode(), delimiter, header_line)
+    body = _end_of(_LINE_ENDS, data, end)
     regular = int(rows[-1]) - int(rows[0]) == len(rows) - 1
     row_numbers = None if regular else rows
     return Structure(header, header_line, body, len(rows), row_numbers, int(rows[0]), longest)
 
 
-def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
+def _line_of(data: bytes, offset: int) -> int:
+    """Return the line (from 1) of a byte offset, whatever ends lines."""
+    feeds, returns, both = (data.count(end, 0, offset) for end in (b"\n", b"\r", b"\r\n"))
+    return feeds + returns - both + 1
+
+
+def _records(
+    data: bytes, delimiter: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]]:
+    """Yield size in bytes, number of cells and first line of the records that end in each block.
+
+    Blank lines are left out.
+    """
+    quoted = b'"' in data
+    inside = False
+    n_cuts = n_lines = 0
+    # Byte offset of the end of the last record, delimiters and line ends up to there.
+    last = np.array([[-1], [0], [0]])
+    for offset, block in _blocks(data):
+        codes = np.frombuffer(block, np.uint8)
+        breaks = codes == _LF
+        if b"\r" in block:
+            lone = codes == _CR
+            lone[:-1] &= codes[1:] != _LF
+            breaks |= lone
+        cuts = codes == delimiter
+        ends = line_ends = np.flatnonzero(breaks)
+        if quoted:
+            within = _within_quotes(data, offset, codes, breaks | cuts, inside)
+            inside = bool(within[-1])
+            breaks &= ~within
+            cuts &= ~within
+            ends = np.flatnonzero(breaks)
+        places = np.flatnonzero(cuts)
+        cuts_before = n_cuts + np.searchsorted(places, ends)
+        lines_before = n_lines + np.searchsorted(line_ends, ends, side="right")
+        bounds = np.hstack([last, [ends + offset, cuts_before, lines_before]])
+        sizes = np.diff(bounds[0]) - 1
+        full = (sizes > 1) | ((sizes == 1) & (codes[ends - 1] != _CR))
+        cells = np.diff(bounds[1]) + 1
+        lines = (bounds[2, :-1] + 1).astype(np.int32)
+        yield sizes[full], cells[full], lines[full]
+        last = bounds[:, -1:]
+        n_cuts += len(places)
+        n_lines += len(line_ends)
+    if inside:
+        raise _loose_quote("a quotation mark is opened and never closed", data, data.rfind(b'"'))
+
+
+def _blocks(data: bytes, start: int = 0) -> Iterator[tuple[int, bytes]]:
     """Yield blocks that end with a line feed, so that no CR LF or closing quote is split."""
-    start = 0
     while start < len(data):
         end = data.find(b"\n", min(start + _BLOCK, len(data)))
         end = len(data) if end < 0 else end + 1
@@ -191,87 +186,42 @@ def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
         start = end
 
 
-def _records_of(block: bytes, offset: int, delimiter: int, quoted: bool, state: _Scan) -> _Records:
-    codes = np.frombuffer(block, np.uint8)
-    breaks = codes == _LF
-    if b"\r" in block:
-        lone = codes == _CR
-        lone[:-1] &= codes[1:] != _LF
-        breaks |= lone
-    cuts = codes == delimiter
-    line_ends = record_ends = np.flatnonzero(breaks)
-    if quoted:
-        inside = _inside_quotes(codes, breaks | cuts, line_ends, state)
-        breaks &= ~inside
-        cuts &= ~inside
-        record_ends = np.flatnonzero(breaks)
-    records = _locate(codes, record_ends, np.flatnonzero(cuts), line_ends, state)
-    state.line += len(line_ends)
-    return _Records(records.starts + offset, records.ends + offset, records.cells, records.lines)
-
-
-def _inside_quotes(
+def _within_quotes(
+    data: bytes,
+    offset: int,
     codes: NDArray[np.uint8],
     borders: NDArray[np.bool_],
-    line_ends: NDArray[np.int64],
-    state: _Scan,
+    inside: bool,
 ) -> NDArray[np.bool_]:
-    """Return which bytes lie inside quotes; refuse quotes in the middle of a cell."""
+    """Return which bytes of a block lie inside quotes; refuse quotes in the middle of a cell."""
     marks = codes == _QUOTE
-    inside: NDArray[np.bool_] = np.bitwise_xor.accumulate(marks) ^ state.inside
+    within: NDArray[np.bool_] = np.bitwise_xor.accumulate(marks) ^ inside
     places = np.flatnonzero(marks)
-    opens = places[inside[places]]
-    closes = places[~inside[places]]
+    opens = within[places]
     fine = borders | marks
-    loose = opens[(opens > 0) & ~fine[opens - 1]]
-    if len(closes):
-        loose = np.append(loose, closes[~(fine | (codes == _CR))[closes + 1]])
+    beside = np.where(opens, fine[places - 1] | (places == 0), (fine | (codes == _CR))[places + 1])
+    loose = places[~beside]
     if len(loose):
-        at = int(loose.min())
-        before = opens[opens <= at]
-        line = state.quote_line
-        if len(before):
-            line = state.line + int(np.searchsorted(line_ends, before[-1]))
-        raise InputError(
+        mark = offset + int(loose[0])
+        raise _loose_quote(
             "a quotation mark in the middle of a cell, or one that is opened and never closed",
-            row=line,
-            allowed=_QUOTING,
-            remedy=CORRECT_LINE,
+            data,
+            mark if within[loose[0]] else data.rfind(b'"', 0, mark),
         )
-    if len(opens):
-        state.quote_line = state.line + int(np.searchsorted(line_ends, opens[-1]))
-    state.inside = bool(inside[-1])
-    return inside
+    return within
 
 
-def _locate(
-    codes: NDArray[np.uint8],
-    ends: NDArray[np.int64],
-    cuts: NDArray[np.int64],
-    line_ends: NDArray[np.int64],
-    state: _Scan,
-) -> _Records:
-    """Return the records that end in this block without blank lines; offsets within the block."""
-    if len(ends) == 0:
-        state.record_cuts += len(cuts)
-        state.record_start -= len(codes)
-        nothing = np.zeros(0, np.int64)
-        return _Records(nothing, nothing, nothing, nothing.astype(np.int32))
-    starts = np.concatenate([[state.record_start], ends[:-1] + 1])
-    passed = np.searchsorted(cuts, ends)
-    cells = np.diff(passed, prepend=-state.record_cuts) + 1
-    after = state.line + np.searchsorted(line_ends, ends, side="right")
-    lines = np.concatenate([[state.record_line], after[:-1]]).astype(np.int32)
-    state.record_cuts = len(cuts) - int(passed[-1])
-    state.record_start = int(ends[-1]) + 1 - len(codes)
-    state.record_line = int(after[-1])
-    sizes = ends - starts
-    nonblank = ~((sizes == 0) | ((sizes == 1) & (codes[ends - 1] == _CR)))
-    return _Records(starts[nonblank], ends[nonblank], cells[nonblank], lines[nonblank])
+def _loose_quote(problem: str, data: bytes, mark: int) -> InputError:
+    """The refusal of a quotation mark; ``mark`` is the one that opens the cell."""
+    return InputError(
+        problem,
+        row=_line_of(data, mark),
+        allowed='cells quoted as "text", with any quotation mark inside them doubled',
+        remedy=CORRECT_LINE,
+    )
 
 
-def _header(raw: bytes, delimiter: str, line: int) -> tuple[str, ...]:
-    text = raw.decode().rstrip("\r")
+def _header(text: str, delimiter: str, line: int) -> tuple[str, ...]:
     try:
         return tuple(next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
     except csv.Error:  # The csv module's own limit on the size of a cell.
@@ -296,15 +246,6 @@ def _refuse_ragged(cells: NDArray[np.int64], lines: NDArray[np.int32], expected:
         )
 
 
-def _open_quote(line: int) -> InputError:
-    return InputError(
-        "a quotation mark is opened and never closed",
-        row=line,
-        allowed=_QUOTING,
-        remedy=CORRECT_LINE,
-    )
-
-
 # --- cells --------------------------------------------------------------------------------------
 
 Bytes = NDArray[np.uint8]
@@ -312,14 +253,14 @@ Bytes = NDArray[np.uint8]
 _LONG = np.uint8(255)
 """Stands for a longer cell: UTF-8 has no such byte."""
 
-_LINE_END = re.compile(rb"[\r\n]")
-_LINE_BREAK = re.compile(rb"\r\n|[\r\n]")
 _SPECIAL = re.compile(r'[",;\t|]')
 _BESIDE = " ,;\t|"
 _LONGEST_TITLE = 1 << 12
 # Possessive quantifiers never backtrack, so matching takes linear time.
+_LINE = re.compile(rb"([^\r\n]*+)(?:\r\n|[\r\n])")
+_UNTIL_LINE_END = re.compile(rb"[^\r\n]*+")
+_LINE_ENDS = re.compile(rb"[\r\n]*+")
 _HEADER = re.compile(rb'(?:[^"\r\n]++|"[^"]*+")*+')
-_BOM = b"\xef\xbb\xbf"
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 22, 1 << 30
 
 
@@ -329,10 +270,9 @@ def read_csv(data: bytes, name: str) -> RawTable:
     Raises InputError (without the file's name) for text that is not a regular table.
     """
     check_text(data)
-    if data.startswith(_BOM):
-        data = data[len(_BOM) :]
-    data, notes = _without_titles(data)
-    delimiter = delimiter_of(_first_line(data))
+    data, notes = _without_titles(data.removeprefix(codecs.BOM_UTF8))
+    start, end = _header_span(data)
+    delimiter = delimiter_of(data[start:end].decode())
     structure = scan(data, delimiter)
     names = column_names(structure.header, structure.header_line)
     check_size(structure.n_records, len(names))
@@ -355,12 +295,12 @@ def _without_titles(data: bytes) -> tuple[bytes, tuple[str, ...]]:
     one of them is a verdict, which no header has.
     """
     notes: list[str] = []
-    for number, (start, end) in enumerate(_lines(data), start=1):
+    for number, match in enumerate(_LINE.finditer(data), start=1):
         if len(notes) > MOST_TITLES:
             break
-        line = data[start:end].decode()
+        line = match[1].decode()
         cell = line.strip(_BESIDE)
-        if end - start <= _LONGEST_TITLE and _is_single(cell):
+        if len(match[1]) <= _LONGEST_TITLE and _is_single(cell):
             notes += [title_note(number, cell.strip('"'))] if cell else []
             continue
         if not notes or line.count('"') % 2:
@@ -368,33 +308,32 @@ def _without_titles(data: bytes) -> tuple[bytes, tuple[str, ...]]:
         names = [name.strip(' "') for name in line.split(delimiter_of(line))]
         if any(map(is_verdict, names)) or len(set(names)) < len(names):
             break
-        return b"\n" * (number - 1) + data[start:], tuple(notes)
+        return b"\n" * (number - 1) + data[match.start() :], tuple(notes)
     return data, ()
-
-
-def _lines(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where each line of text starts and ends."""
-    start = 0
-    for ending in _LINE_BREAK.finditer(data):
-        yield start, ending.start()
-        start = ending.end()
 
 
 def _is_single(cell: str) -> bool:
     """Whether the text is one cell: quoted, or without a separator."""
-    inner = cell[1:-1] if len(cell) > 1 and cell[0] == cell[-1] == '"' else None
-    return '"' not in inner if inner is not None else not _SPECIAL.search(cell)
+    if len(cell) > 1 and cell[0] == cell[-1] == '"':
+        return '"' not in cell[1:-1]
+    return not _SPECIAL.search(cell)
 
 
-def _first_line(data: bytes) -> str:
-    """Return the header up to where its quotes are closed, or the first line if they never are."""
-    start = len(data) - len(data.lstrip(b"\r\n"))
-    header = _HEADER.match(data, start)
-    end = start if header is None else header.end()
+def _header_span(data: bytes) -> tuple[int, int]:
+    """Return the start of the header and its end: the first line, or until its quotes are closed.
+
+    It ends with the first line as well if the quotes are never closed.
+    """
+    start = _end_of(_LINE_ENDS, data, 0)
+    end = _end_of(_HEADER, data, start)
     if data[end : end + 1] == b'"':
-        first = _LINE_END.search(data, start)
-        end = len(data) if first is None else first.start()
-    return data[start:end].decode()
+        end = _end_of(_UNTIL_LINE_END, data, start)
+    return start, end
+
+
+def _end_of(pattern: re.Pattern[bytes], data: bytes, start: int) -> int:
+    match = pattern.match(data, start)
+    return start if match is None else match.end()
 
 
 def _parse(data: bytes, delimiter: str, structure: Structure, names: list[str]) -> pd.DataFrame:
@@ -406,25 +345,18 @@ def _parse(data: bytes, delimiter: str, structure: Structure, names: list[str]) 
         place, cells = short.popitem()
         columns[place].add(*words_of(cells))
     n_rows = 0 if long else structure.n_records
-    try:
+    with readable("CSV"):
         for batch in _batches(data, delimiter, structure, len(names), long) if long else ():
             n_rows += batch.num_rows
             for place, values in zip(long, batch.columns, strict=True):
                 check_cells(values.dictionary, names[place])
                 columns[place].add(values.indices.to_numpy(), values.dictionary)
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OSError) as error:
-        raise unreadable("CSV", error) from None
     if n_rows != structure.n_records:
         raise InputError(
             f"{structure.n_records} rows were found, but {n_rows} could be read",
             remedy=EXPORT_AGAIN,
         )
-    dtypes: dict[tuple[str, ...], pd.CategoricalDtype] = {}
-    return pd.DataFrame(
-        {name: columns[place].finish(dtypes) for place, name in enumerate(names)}, copy=False
-    )
+    return frame_from(names, columns)
 
 
 def _batches(
@@ -499,19 +431,17 @@ def _cells(data: bytes, delimiter: str, structure: Structure, n_columns: int) ->
     A cell ends at a cut; if another cut is one byte before it the cell is empty, and if the other
     is two bytes before it the cell has one byte. Arithmetic on bytes is much faster than masks.
     """
-    start, n_left = structure.body, structure.n_records
-    while n_left:
-        end = data.find(b"\n", min(start + _BLOCK, len(data)))
-        end = len(data) if end < 0 else end + 1
-        if end - start > 2 * _BLOCK:  # Copies of a giant cell would take all memory.
+    n_left = structure.n_records
+    for _, block in _blocks(data, structure.body):
+        if len(block) > 2 * _BLOCK:  # Copies of a giant cell would take all memory.
             yield np.full((1, n_columns), _LONG)
             return
-        codes = np.full(end - start + 3, _LF, np.uint8)
-        codes[2:-1] = np.frombuffer(data, np.uint8, end - start, start)
+        codes = np.full(len(block) + 2, _LF, np.uint8)
+        codes[2:] = np.frombuffer(block, np.uint8)
         cut = (codes == ord(delimiter)) | (codes == _LF)
         here, before = cut[1:-1], cut[:-2]
         last = codes[1:-1] * ~here | _LONG * ~(here | before)
         cells = last[np.flatnonzero(cut[2:])]
         n = min(len(cells) // n_columns, n_left)  # Blank lines may follow the last record.
         yield cells[: n * n_columns].reshape(n, n_columns)
-        start, n_left = end, n_left - n
+        n_left -= n

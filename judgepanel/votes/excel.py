@@ -12,7 +12,6 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from itertools import chain, islice
 from typing import IO, Any
@@ -22,7 +21,7 @@ import pandas as pd
 import pyarrow as pa
 
 from judgepanel.votes import limits
-from judgepanel.votes.columnar import ColumnParts, check_cells
+from judgepanel.votes.columnar import ColumnParts, frame_from, texts_of
 from judgepanel.votes.errors import SAVE_WORKBOOK, InputError, listed, quote_value
 from judgepanel.votes.installed import require
 from judgepanel.votes.table import (
@@ -61,34 +60,40 @@ def read_excel(data: bytes, name: str) -> RawTable:
     too large, and if python-calamine is not installed.
     """
     calamine = require("python_calamine", "reading workbooks")
-    with _problems():
-        _check_extent(data)
-        book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
-        visible = [
-            sheet.name
-            for sheet in book.sheets_metadata
-            if sheet.typ == calamine.SheetTypeEnum.WorkSheet
-            and sheet.visible == calamine.SheetVisibleEnum.Visible
-        ]
-        sheets = {title: book.get_sheet_by_name(title) for title in visible}
-        full = [title for title, sheet in sheets.items() if sheet.start is not None]
-        if not full:
-            raise InputError(
-                "no visible sheet of the workbook has content",
-                remedy="show the sheet with the votes, and save the workbook again",
-            )
-        title = next((title for title in full if title.strip().lower() == "votes"), full[0])
-        sheet = sheets[title]
-        check_size(sheet.height, sheet.width)
-        titles, rows = _without_titles(sheet.iter_rows())
-        frame, header, lines = _table(rows)
+    try:
+        return _read(calamine, data, name)
+    except (InputError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # Panics of the library do not derive from Exception.
+        if type(error).__name__ == "PasswordError":
+            remedy = "save it without the password, or save its sheet as CSV"
+            raise InputError("the workbook is protected by a password", remedy=remedy) from None
+        raise InputError("the workbook is damaged", remedy=SAVE_WORKBOOK) from None
+
+
+def _read(calamine: Any, data: bytes, name: str) -> RawTable:
+    _check_extent(data)
+    book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+    sheets = {
+        sheet.name: book.get_sheet_by_name(sheet.name)
+        for sheet in book.sheets_metadata
+        if sheet.typ == calamine.SheetTypeEnum.WorkSheet
+        and sheet.visible == calamine.SheetVisibleEnum.Visible
+    }
+    full = [title for title, sheet in sheets.items() if sheet.start is not None]
+    if not full:
+        raise InputError(
+            "no visible sheet of the workbook has content",
+            remedy="show the sheet with the votes, and save the workbook again",
+        )
+    title = next((title for title in full if title.strip().lower() == "votes"), full[0])
+    check_size(sheets[title].height, sheets[title].width)
+    notes, rows = _without_titles(sheets[title].iter_rows())
+    frame, header, lines = _table(rows)
     others = [other for other in full if other != title]
-    notes = (
-        (f"Read the sheet {quote_value(title)} and no other ({listed(others, 3)}).",)
-        if others
-        else ()
-    )
-    return RawTable(frame, name, "excel", header + 1, lines, header, notes=(*titles, *notes))
+    if others:
+        notes += [f"Read the sheet {quote_value(title)} and no other ({listed(others, 3)})."]
+    return RawTable(frame, name, "excel", header + 1, lines, header, notes=tuple(notes))
 
 
 def _check_extent(data: bytes) -> None:
@@ -126,21 +131,6 @@ def _column(letters: bytes) -> int:
     return number
 
 
-@contextmanager
-def _problems() -> Iterator[None]:
-    """Turn errors of the library into one sentence; its panics do not derive from Exception."""
-    try:
-        yield
-    except (InputError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
-        raise
-    except BaseException as error:
-        kind = type(error).__name__
-        if kind == "PasswordError":
-            remedy = "save it without the password, or save its sheet as CSV"
-            raise InputError("the workbook is protected by a password", remedy=remedy) from None
-        raise InputError("the workbook is damaged", remedy=SAVE_WORKBOOK) from None
-
-
 def _without_titles(rows: Iterator[list[Any]]) -> tuple[list[str], Iterator[_Row]]:
     """Return notes on titles above the header, and the other rows with content, numbered from 1.
 
@@ -167,9 +157,7 @@ def _table(filled: Iterator[_Row]) -> tuple[pd.DataFrame, int, np.ndarray]:
         lines += [number for number, _ in block]
         for place, (name, column) in enumerate(zip(names, columns, strict=True)):
             words = pa.array([_text(row[place]) for _, row in block], pa.string())
-            coded = words.dictionary_encode()
-            check_cells(coded.dictionary, name)
-            column.add(coded.indices.to_numpy(), coded.dictionary)
+            column.add(*texts_of(words, name))
         _check_beside(block, len(names))
     if not lines:
         raise InputError(
@@ -177,12 +165,7 @@ def _table(filled: Iterator[_Row]) -> tuple[pd.DataFrame, int, np.ndarray]:
             allowed="one row per item",
             remedy="save the workbook with the votes in it, and with their sheet called votes",
         )
-    dtypes: dict[tuple[str, ...], pd.CategoricalDtype] = {}
-    frame = pd.DataFrame(
-        {name: column.finish(dtypes) for name, column in zip(names, columns, strict=True)},
-        copy=False,
-    )
-    return frame, header, np.array(lines, dtype=np.int32)
+    return frame_from(names, columns), header, np.array(lines, dtype=np.int32)
 
 
 def _check_beside(block: list[_Row], n_columns: int) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import codecs
 import io
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from judgepanel.votes import limits
 from judgepanel.votes.columnar import is_arrow, read_arrow, read_parquet
@@ -20,42 +22,15 @@ from judgepanel.votes.table import Format, RawTable, too_large_unpacked
 __all__ = ["RawTable", "check_bytes", "read_table", "text_of"]
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_WESTERN = (("cp1252", "Windows-1252"), ("latin-1", "Latin-1"))
 _BLOCK = 1 << 20
 ALLOWED_FILES = "CSV, CSV.GZ, Excel, Parquet, Arrow, JSON and JSON Lines"
-_BY_EXTENSION: dict[str, Format] = {
-    "csv": "csv",
-    "tsv": "csv",
-    "txt": "csv",
-    "parquet": "parquet",
-    "pq": "parquet",
-    "arrow": "arrow",
-    "arrows": "arrow",
-    "feather": "arrow",
-    "ipc": "arrow",
-    "jsonl": "jsonl",
-    "ndjson": "jsonl",
-    "json": "jsonl",
-    "xlsx": "excel",
-    "xlsm": "excel",
-}
-_TITLES: dict[Format, str] = {
-    "csv": "CSV",
-    "parquet": "Parquet",
-    "arrow": "Arrow",
-    "jsonl": "JSON Lines",
-    "excel": "Excel",
-}
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
 _TAR, _TAR_AT = b"ustar", 257
 _FOREIGN = (
     (ZIP, "a ZIP archive"),
     (b"FEA1", "a Feather file of version 1; write it again as version 2"),
-    (
-        b"\xd0\xcf\x11\xe0",
-        "an old or protected Excel workbook; save it as .xlsx without password",
-    ),
+    (b"\xd0\xcf\x11\xe0", "an old or protected Excel workbook; save it as .xlsx without password"),
     (b"%PDF", "a PDF document"),
     (b"\x89PNG", "a picture"),
     (b"\xff\xd8\xff", "a picture"),
@@ -71,13 +46,24 @@ _SAMPLE = 1 << 13
 _PIECE, _UNPACKED_PIECE = 1 << 12, 1 << 22
 
 
-_READERS: dict[Format, Callable[[bytes, str], RawTable]] = {
-    "csv": read_csv,
-    "parquet": read_parquet,
-    "arrow": read_arrow,
-    "jsonl": read_lines,
-    "excel": read_excel,
-}
+class _Kind(NamedTuple):
+    """A format: its name in sentences, its reader, and the extensions of its files."""
+
+    title: str
+    read: Callable[[bytes, str], RawTable]
+    extensions: tuple[str, ...]
+
+
+_KINDS: Mapping[Format, _Kind] = MappingProxyType(
+    {
+        "csv": _Kind("CSV", read_csv, ("csv", "tsv", "txt")),
+        "parquet": _Kind("Parquet", read_parquet, ("parquet", "pq")),
+        "arrow": _Kind("Arrow", read_arrow, ("arrow", "arrows", "feather", "ipc")),
+        "jsonl": _Kind("JSON Lines", read_lines, ("jsonl", "ndjson", "json")),
+        "excel": _Kind("Excel", read_excel, ("xlsx", "xlsm")),
+    }
+)
+_BY_EXTENSION = {end: name for name, kind in _KINDS.items() for end in kind.extensions}
 
 
 def read_table(data: bytes, name: str, records: str | None = None) -> RawTable:
@@ -115,7 +101,7 @@ def _extension(name: str) -> str:
 
 
 def _read(data: bytes, name: str, extension: str, records: str | None, *, zipped: bool) -> RawTable:
-    if not data.removeprefix(b"\xef\xbb\xbf").strip():
+    if not data.removeprefix(codecs.BOM_UTF8).strip():
         raise InputError(
             "the file is empty",
             allowed=ALLOWED_FILES,
@@ -144,9 +130,10 @@ def _read(data: bytes, name: str, extension: str, records: str | None, *, zipped
     promised = _BY_EXTENSION.get(extension)
     kind = _kind(data, promised)
     if promised is not None and promised != kind:
+        start = data[:40].decode("utf-8", "replace")
         raise InputError(
-            f"the name ends in .{extension} but the content is not {_TITLES[promised]}",
-            value=f"{_TITLES[kind]} content" if kind != "csv" else _start(data),
+            f"the name ends in .{extension} but the content is not {_KINDS[promised].title}",
+            value=start if kind == "csv" else f"{_KINDS[kind].title} content",
             allowed="a name that agrees with the content",
             remedy="rename the file, or save it again in the format that its name says",
         )
@@ -163,7 +150,7 @@ def _read(data: bytes, name: str, extension: str, records: str | None, *, zipped
             remedy=f"name no list {RECORDS}",
         )
     else:
-        table = _READERS[kind](data, name)
+        table = _KINDS[kind].read(data, name)
     return replace(table, notes=(*table.notes, *notes))
 
 
@@ -186,7 +173,7 @@ def _kind(data: bytes, promised: Format | None) -> Format:
         raise _not_a_table("a tar archive; unpack it, or put its files into a .zip")
     if _is_binary(data[:_SAMPLE]):
         raise _not_a_table("binary data")
-    start = data[:_SAMPLE].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    start = data[:_SAMPLE].removeprefix(codecs.BOM_UTF8).lstrip().lower()
     if start.startswith(_MARKUP):
         raise _not_a_table("a web page or XML")
     if start.startswith(b"[") and promised != "csv":
@@ -214,10 +201,6 @@ def _is_binary(sample: bytes) -> bool:
     except UnicodeDecodeError:
         return True
     return False
-
-
-def _start(data: bytes) -> str:
-    return data[:40].decode("utf-8", "replace")
 
 
 def unzip(data: bytes) -> bytes:
@@ -289,26 +272,22 @@ def from_western(data: bytes) -> tuple[bytes, tuple[str, ...]]:
     """Return non-UTF-8 text decoded as Windows-1252 or Latin-1, and a note; UTF-8 unchanged."""
     if data.isascii() or _is_utf8(data):
         return data, ()
-    for encoding, title in _WESTERN:
-        try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        note = f"Not UTF-8: read as {title} text. If letters look wrong, save the file as UTF-8."
-        return _bounded(text), (note,)
-    return data, ()
+    title = "Windows-1252"
+    try:
+        text = data.decode("cp1252")
+    except UnicodeDecodeError:
+        title, text = "Latin-1", data.decode("latin-1")
+    note = f"Not UTF-8: read as {title} text. If letters look wrong, save the file as UTF-8."
+    return _bounded(text), (note,)
 
 
 def _is_utf8(data: bytes) -> bool:
     """Whether the bytes are UTF-8; decoded in blocks, as a str may take four times the memory."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    blocks = (data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK))
     try:
-        for start in range(0, len(data), _BLOCK):
-            decoder.decode(data[start : start + _BLOCK])
-        decoder.decode(b"", final=True)
+        return all(codecs.iterdecode(blocks, "utf-8"))
     except UnicodeDecodeError:
         return False
-    return True
 
 
 def _bounded(text: str) -> bytes:

@@ -13,12 +13,14 @@ and over sixty in memory.
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -61,10 +63,7 @@ from judgepanel.votes.words import is_missing, is_verdict
 # Possessive quantifiers never backtrack, so matching takes linear time.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _ALL_BUT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
-_BLOCK = 1 << 24
-_BOM = b"\xef\xbb\xbf"
 _ALLOWED = 'a list of objects, such as [{"item_id": "q1", "label": 1, "judge-a": 1}]'
-_ALLOWED_VALUES = "text, numbers, true, false, null"
 NESTED = "a nested value"
 RECORD = "record"
 _OF_A_VOTE = (*LONG_JUDGE_NAMES, *LONG_VERDICT_NAMES)
@@ -82,16 +81,6 @@ Path = tuple[str, ...]
 
 
 # --- decoding --------------------------------------------------------------------------------
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """The key-value pairs of an object, in order; a JSON array is a plain list."""
-
-
-# Numbers keep their original text: 0.30 is shown as 0.30, and no digit is lost.
-_FLAT = json.JSONDecoder(
-    object_pairs_hook=_Pairs, parse_float=str, parse_int=str, parse_constant=str
-)
 
 
 def check_json(data: bytes) -> None:
@@ -116,13 +105,11 @@ def check_json(data: bytes) -> None:
 
 
 def _depth(bare: bytes) -> int:
-    brackets = bare.translate(None, _ALL_BUT_BRACKETS)
-    depth = deepest = 0
-    for start in range(0, len(brackets), _BLOCK):
-        codes = np.frombuffer(brackets, np.uint8, min(_BLOCK, len(brackets) - start), start)
-        levels = depth + np.cumsum(np.where((codes == ord("[")) | (codes == ord("{")), 1, -1))
-        depth, deepest = int(levels[-1]), max(deepest, int(levels.max()))
-    return deepest
+    # No JSON within the limits has more brackets; those behind them are never decoded.
+    brackets = bare.translate(None, _ALL_BUT_BRACKETS)[: 2 * limits.MAX_VALUES]
+    codes = np.frombuffer(brackets, np.uint8)
+    opening = (codes == ord("[")) | (codes == ord("{"))
+    return int(np.cumsum(np.where(opening, 1, -1)).max(initial=0))
 
 
 def decoded(data: bytes) -> Any:
@@ -132,33 +119,16 @@ def decoded(data: bytes) -> Any:
     """
     check_json(data)
     try:
-        return json.loads(data.decode("utf-8-sig"))
+        return json.loads(data.decode())
     except (ValueError, RecursionError):
-        raise InputError("is not JSON", remedy=EXPORT_AGAIN) from None
-
-
-def _decoded(data: bytes) -> Any:
-    """Return the value of a JSON text with every number as it is written; keys are given once."""
-    check_json(data)
-    try:
-        return json.loads(
-            data.removeprefix(_BOM),
-            object_pairs_hook=_object,
-            parse_float=str,
-            parse_int=str,
-            parse_constant=str,
-        )
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError("not readable as JSON", allowed=_ALLOWED, remedy=EXPORT_AGAIN) from None
+        raise InputError("is not JSON: cut off, or damaged", remedy=EXPORT_AGAIN) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
         raise InputError(
-            "this key is given twice in an object",
+            "this key is given twice",
             column=first_repeated([name for name, _ in pairs]),
             allowed="every key once",
             remedy="rename or remove one of the two",
@@ -166,9 +136,59 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
+# Numbers keep their original text: 0.30 is shown as 0.30, and no digit is lost.
+_TEXTS = json.JSONDecoder(
+    object_pairs_hook=_object, parse_float=str, parse_int=str, parse_constant=str
+)
+
+
+def _document(data: bytes) -> Any:
+    """Return the value of a JSON text with every number as it is written."""
+    check_json(data)
+    try:
+        return _TEXTS.decode(data.removeprefix(codecs.BOM_UTF8).decode())
+    except (json.JSONDecodeError, RecursionError):
+        raise InputError("not readable as JSON", allowed=_ALLOWED, remedy=EXPORT_AGAIN) from None
+
+
+def lines_of(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a text that are not blank, with their numbers."""
+    for number, line in enumerate(io.BytesIO(data.removeprefix(codecs.BOM_UTF8)), start=1):
+        if line.strip():
+            yield number, line
+
+
+def _objects(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the object on each line, nested or not, with every number as it is written."""
+    for number, line in lines_of(data):
+        text = line.decode().strip()
+        try:
+            check_json(line)
+            value = _TEXTS.decode(text)
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"broken JSON, {error.msg.removesuffix(' at')} at character {error.pos + 1}",
+                row=number,
+                value=text,
+                allowed="one JSON object per line",
+                remedy=CORRECT_LINE,
+            ) from None
+        except InputError as error:
+            raise error.in_row(number) from None
+        if not isinstance(value, dict):
+            raise InputError(
+                "not a JSON object",
+                row=number,
+                value=text,
+                allowed="one object per line",
+                remedy=CORRECT_LINE,
+            )
+        yield number, value
+
+
 def is_document(data: bytes, extension: str) -> bool:
     """Whether the text is a JSON list, or an object over several lines or with records in it."""
-    text = data.removeprefix(_BOM).strip()
+    text = data.removeprefix(codecs.BOM_UTF8).strip()
     if text.startswith(b"["):
         return True
     if extension in ("jsonl", "ndjson") or not text.startswith(b"{"):
@@ -177,7 +197,7 @@ def is_document(data: bytes, extension: str) -> bool:
     if end:
         return not first.rstrip().endswith(b"}")
     try:
-        value = _decoded(text)
+        value = _document(text)
     except InputError:
         return False
     return isinstance(value, dict) and any(isinstance(v, list | dict) for v in value.values())
@@ -190,54 +210,50 @@ def is_document(data: bytes, extension: str) -> bool:
 class _Stat:
     """What stands at one path of the records: words up to a number, and lengths of lists.
 
-    ``kinds`` are value, list and object, each with the number of the first record that has it.
+    ``kinds`` are value, null, list and object, each with the number of the first record that has
+    it.
     """
 
     kinds: dict[str, int] = field(default_factory=dict)
     words: set[str] = field(default_factory=set)
-    many: bool = False
     long: bool = False
     numbers: bool = True
     lengths: array[int] = field(default_factory=lambda: array("i"))
 
     def add(self, value: Any) -> None:
         """Count a scalar."""
-        if value is None:
-            return
         text = _text(value)
-        if is_missing(text):
+        if value is None or is_missing(text):
             return
         self.numbers = self.numbers and is_number(text.strip())
         self.long |= len(text) > _LONG_WORD
-        if not self.many:
+        if len(self.words) <= _MOST_WORDS:
             self.words.add(text[: _LONG_WORD + 1])
-            self.many = len(self.words) > _MOST_WORDS
 
     def says_verdicts(self, names: Sequence[str]) -> bool:
         """Whether the values may be verdicts; ``names`` are the last keys of the path."""
         if self.long or len(self.words) < 2:
             return False
-        if not self.many and all(map(is_verdict, self.words)):
+        if len(self.words) <= _MOST_WORDS and all(map(is_verdict, self.words)):
             return True
         named = not VERDICT_WORDS.isdisjoint(chain.from_iterable(map(tokens_of, names)))
-        return named and (self.numbers or (not self.many and len(self.words) <= _FEW))
+        return named and (self.numbers or len(self.words) <= _FEW)
 
 
 class Shape:
-    """The paths of records, and what they hold."""
+    """The paths of records, and what they hold; ``shared`` are last keys of several values of one.
 
-    def __init__(self, records: Iterable[tuple[int, Any]] = ()) -> None:
+    Records are given with their numbers.
+    """
+
+    def __init__(self, records: Iterable[tuple[int, Any]]) -> None:
         self.stats: dict[Path, _Stat] = {}
         self.shared: set[str] = set()
         for number, record in records:
-            self.add(record, number)
-
-    def add(self, record: Any, number: int) -> None:
-        """Add the record of this number; ``shared`` are last keys of several values of a record."""
-        paths: set[Path] = set()
-        self._observe(record, number, (), paths)
-        ends = Counter(path[-1] for path in {_bare(path) for path in paths})
-        self.shared |= {end for end, n in ends.items() if n > 1}
+            paths: set[Path] = set()
+            self._observe(record, number, (), paths)
+            ends = Counter(path[-1] for path in {_bare(path) for path in paths})
+            self.shared |= {end for end, n in ends.items() if n > 1}
 
     def _observe(self, value: Any, number: int, path: Path, paths: set[Path]) -> None:
         if isinstance(value, Mapping):
@@ -265,14 +281,24 @@ class Shape:
         """Return the paths of lists, in order of appearance."""
         return [path for path, stat in self.stats.items() if "list" in stat.kinds]
 
+    def inside(self, path: Path) -> list[tuple[Path, _Stat]]:
+        """Return what is in the elements of a list, or in the records (``()``), by path in them."""
+        start = (*path, EACH) if path else ()
+        n = len(start)
+        return [(at[n:], stat) for at, stat in self.stats.items() if at[:n] == start]
+
     def says_verdicts(self, path: Path) -> bool:
         """Whether a list, or the records themselves (``()``), hold verdicts of their own."""
-        start = (*path, EACH) if path else ()
         return any(
-            stat.says_verdicts([key for key in (path[-1:] + at[len(start) :]) if key != EACH])
-            for at, stat in self.stats.items()
-            if at[: len(start)] == start and EACH not in at[len(start) :]
+            stat.says_verdicts(_bare((*path[-1:], *rest)))
+            for rest, stat in self.inside(path)
+            if EACH not in rest
         )
+
+    def names_judges(self, path: Path) -> bool:
+        """Whether a key in the elements of a list is one for the names of judges."""
+        ends = {key for rest, _ in self.inside(path) for key in rest[-1:]}
+        return any(not JUDGE_WORDS.isdisjoint(tokens_of(key)) for key in ends)
 
     def partners(self, path: Path) -> list[Path]:
         """Return the lists that go together with one: beside it, and always of its length."""
@@ -293,37 +319,36 @@ def _chosen(shape: Shape, wanted: Path | None) -> list[Path]:
     if wanted is not None:
         here = [path for path in lists if _bare(path) == wanted]
         if not here:
-            raise _no_list(".".join(wanted), {_joined(path): None for path in lists})
+            raise _no_list(".".join(wanted), [*map(_joined, lists)])
         return shape.partners(here[0])
     able = [path for path in lists if shape.says_verdicts(path)]
-    groups: list[list[Path]] = []
-    for path in able:
-        if not any(path in group for group in groups):
-            groups.append(shape.partners(path))
-    if len(groups) > 1:
-        named = [group for group in groups if any(_names_judges(shape, path) for path in group)]
-        groups = named if len(named) == 1 else groups
+    groups = list(dict.fromkeys(tuple(shape.partners(path)) for path in able))
+    named = [group for group in groups if any(shape.names_judges(path) for path in group)]
+    groups = named if len(named) == 1 else groups
     if len(groups) > 1 and not shape.says_verdicts(()):
-        raise InputError(
-            "several lists in a record may hold the votes: "
-            + listed([_joined(group[0]) for group in groups], _LISTED),
-            allowed="one list of votes in a record",
-            remedy=f"name it {RECORDS}",
-            choices=tuple(_joined(group[0]) for group in groups),
-        )
+        problem = "several lists in a record may hold the votes"
+        raise _which_list(problem, [group[0] for group in groups])
     if groups:
-        return groups[0] if len(groups) == 1 else []
+        return list(groups[0]) if len(groups) == 1 else []
     # Records of nothing but one list of objects: whatever they hold.
-    objects = [p for p in lists if (*p, EACH) in shape.stats and EACH not in p]
-    objects = [p for p in objects if "object" in shape.stats[(*p, EACH)].kinds]
+    in_records = [path for path in lists if EACH not in path]
+    objects = [p for p in in_records if "object" in shape.stats.get((*p, EACH), _Stat()).kinds]
     return objects if len(objects) == 1 and not shape.says_verdicts(()) else []
 
 
-def _names_judges(shape: Shape, path: Path) -> bool:
-    start = (*path, EACH)
-    return any(
-        at[: len(start)] == start and not JUDGE_WORDS.isdisjoint(tokens_of(at[-1]))
-        for at in shape.stats
+def _which_list(
+    problem: str,
+    paths: Sequence[Path],
+    allowed: str = "one list of votes in a record",
+    most: int = _LISTED,
+) -> InputError:
+    """The refusal of records in several lists, of which one is to be named."""
+    choices = tuple(map(_joined, paths))
+    return InputError(
+        f"{problem}: {listed(choices, most)}",
+        allowed=allowed,
+        remedy=f"name it {RECORDS}",
+        choices=choices,
     )
 
 
@@ -346,99 +371,88 @@ def _joined(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How a record becomes rows: the lists that make them, and the name of every column."""
+    """How a record becomes rows.
 
-    lists: tuple[Path, ...]
+    Attributes
+    ----------
+    levels : the lists that make rows, outer ones first; those of one level go together.
+    names : the name of every column, by the path of its values.
+    left_out : the lists that are not read.
+    numbered : the list whose elements have no names and are numbered.
+    """
+
+    levels: tuple[tuple[Path, ...], ...]
     names: Mapping[Path, str]
-    left_out: tuple[str, ...]
+    left_out: Sequence[str]
     numbered: str | None
 
     @classmethod
     def of(cls, shape: Shape, wanted: Path | None = None) -> _Plan:
         lists = _chosen(shape, wanted)
-        inside = {p for path in lists for p in (path, *_outer(path))}
-        dropped = [path for path in shape.lists() if path not in inside]
+        outer = [lists[0][:k] for k, key in enumerate(lists[0]) if key == EACH] if lists else []
+        inside = {*outer, *lists}
         _refuse_mixed(shape, inside)
-        used = [
-            path
-            for path, stat in shape.stats.items()
-            if {"value", "null"} & stat.kinds.keys() and not _inside(path, dropped)
-        ]
-        bare = {path: _bare(path) for path in used}
-        names = {
-            path: ".".join(keys) if keys[-1] in shape.shared else _name_of(path, keys[-1])
-            for path, keys in bare.items()
-        }
-        tops = [p for p in dropped if not _inside(p, set(dropped) - {p})]
-        if tops and not used:
-            raise InputError(
-                f"records of lists, none of them with verdicts: {listed([*map(_joined, tops)])}",
-                allowed="one list of votes in a record",
-                remedy=f"name it {RECORDS}",
-                choices=tuple(map(_joined, tops)),
-            )
-        numbered = None
-        if lists and not any(_names_judges(shape, path) for path in lists):
-            numbered = f"{_bare(lists[0])[-1]} number"
-        return cls(tuple(lists), names, tuple(map(_joined, tops)), numbered)
+        dropped = [path for path in shape.lists() if path not in inside]
+        names: dict[Path, str] = {}
+        for path, stat in shape.stats.items():
+            if {"value", "null"} & stat.kinds.keys() and not _inside(path, dropped):
+                keys = _bare(path)
+                shared = keys[-1] in shape.shared
+                names[path] = ".".join(keys) if shared else _name_of(path, keys[-1])
+        left_out = [path for path in dropped if not _inside(path[:-1], dropped)]
+        if left_out and not names:
+            raise _which_list("records of lists, none of them with verdicts", left_out, most=5)
+        unnamed = lists and not any(shape.names_judges(path) for path in lists)
+        levels = (*((path,) for path in outer), tuple(lists)) if lists else ()
+        numbered = _bare(lists[0])[-1] if unnamed else None
+        return cls(levels, names, [*map(_joined, left_out)], numbered)
 
     def rows(self, record: Mapping[str, Any], number: int) -> Iterator[dict[str, Any]]:
         """Yield the rows of the record of this number."""
-        try:
-            shared = self._row(record)
-            if not self.lists:
-                yield shared
-                return
-            for position, inner in self._elements(record, (), 0):
-                row = {RECORD: str(number), **shared, **inner}
-                if self.numbered is not None:
-                    row[self.numbered] = f"{_bare(self.lists[0])[-1]} {position}"
-                yield row
-        except _TwoKeys as error:
-            raise InputError(
-                f"two keys of record {number} lead to the same column",
-                column=str(error),
-                allowed="every column once",
-                remedy="rename or remove one of the two keys",
-            ) from None
+        shared = self._row(record, (), number)
+        if not self.levels:
+            yield shared
+            return
+        for position, inner in self._elements(record, (), self.levels, number):
+            row = {RECORD: str(number), **shared, **inner}
+            if self.numbered is not None:
+                row[f"{self.numbered} number"] = f"{self.numbered} {position}"
+            yield row
 
-    def _row(self, value: Any, path: Path = ()) -> dict[str, Any]:
+    def _elements(
+        self, value: Any, path: Path, levels: Sequence[tuple[Path, ...]], number: int
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the number of each innermost element, and its columns with those around it."""
+        lists, *deeper = levels
+        columns = [_at(value, own[len(path) :]) or () for own in lists]
+        for position, elements in enumerate(zip(*columns, strict=False), start=1):
+            row: dict[str, Any] = {}
+            for own, element in zip(lists, elements, strict=True):
+                row |= self._row(element, (*own, EACH), number)
+            if not deeper:
+                yield position, row
+                continue
+            for place, inner in self._elements(elements[0], (*lists[0], EACH), deeper, number):
+                yield place, {**row, **inner}
+
+    def _row(self, value: Any, path: Path, number: int) -> dict[str, Any]:
         row: dict[str, Any] = {}
         for at, leaf in _leaves(value, path):
             name = self.names.get(at)
+            if name in row:
+                raise InputError(
+                    f"two keys of record {number} lead to the same column",
+                    column=name,
+                    allowed="every column once",
+                    remedy="rename or remove one of the two keys",
+                )
             if name is not None:
-                if name in row:
-                    raise _TwoKeys(name)
                 row[name] = leaf
         return row
-
-    def _elements(self, value: Any, path: Path, level: int) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the number of each element of the lists, and its columns with those around it."""
-        steps = [k for k, key in enumerate(self.lists[0]) if key == EACH]
-        ends = [*steps, len(self.lists[0])]
-        stop = self.lists[0][: ends[level]]
-        if level < len(steps):
-            for inner in _at(value, stop[len(path) :]) or ():
-                below = (*stop, EACH)
-                row = self._row(inner, below)
-                for position, more in self._elements(inner, below, level + 1):
-                    yield position, {**row, **more}
-            return
-        columns = [_at(value, own[len(path) :]) or () for own in self.lists]
-        for position, elements in enumerate(zip(*columns, strict=False), start=1):
-            row = {}
-            for own, element in zip(self.lists, elements, strict=True):
-                row |= self._row(element, (*own, EACH))
-            yield position, row
 
 
 def _inside(path: Path, lists: Iterable[Path]) -> bool:
     return any(path[: len(one)] == one for one in lists)
-
-
-def _outer(path: Path) -> list[Path]:
-    """Return the lists around a list."""
-    return [path[:k] for k, key in enumerate(path) if key == EACH]
 
 
 def _at(value: Any, keys: Path) -> Any:
@@ -456,39 +470,39 @@ def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
         yield path, value
 
 
-class _TwoKeys(Exception):
-    """Two keys of a record lead to the column of this name."""
-
-
 def _refuse_mixed(shape: Shape, inside: set[Path]) -> None:
     """Refuse a key that holds a value in one record and something nested in another."""
     for path, stat in shape.stats.items():
         kind = next((kind for kind in ("list", "object") if kind in stat.kinds), None)
         if "value" in stat.kinds and kind is not None and path not in inside:
-            raise InputError(
-                NESTED,
-                row=stat.kinds[kind],
-                column=_joined(path),
-                value=kind,
-                allowed=_ALLOWED_VALUES,
-                remedy="write its parts as columns of their own, or take the key out",
-            )
+            raise _nested(kind, _joined(path), stat.kinds[kind])
+
+
+def _nested(kind: str, column: str, row: int) -> InputError:
+    return InputError(
+        NESTED,
+        row=row,
+        column=column,
+        value=kind,
+        allowed="text, numbers, true, false, null",
+        remedy="write its parts as columns of their own, or take the key out",
+    )
 
 
 # --- lists of records in a document ----------------------------------------------------------
 
 
-def _candidates(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[tuple[int, Any]]]]:
+def _candidates(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
     """Yield the lists of objects, and the objects of records by key, that are in no other list."""
     if isinstance(value, list):
         if value and all(isinstance(inner, dict) for inner in value):
-            yield path, list(enumerate(value, start=1))
+            yield path, value
     elif isinstance(value, dict):
         for key, inner in value.items():
             yield from _candidates(inner, (*path, key))
         keyed = _by_key(value)
         if keyed:
-            yield path, list(enumerate(keyed, start=1))
+            yield path, keyed
 
 
 def _by_key(value: dict[str, Any]) -> list[dict[str, Any]]:
@@ -511,49 +525,35 @@ def _by_key(value: dict[str, Any]) -> list[dict[str, Any]]:
     return [{KEY: name, **record} for name, record in value.items()]
 
 
-def _records(
-    value: Any, wanted: str | None
-) -> tuple[list[tuple[int, Any]], Path | None, list[str]]:
-    """Return numbered records, the list inside them that is asked for, and the lists left out."""
+def _records(value: Any, wanted: str | None) -> tuple[list[dict[str, Any]], Path | None, list[str]]:
+    """Return the records, the list inside them that is asked for, and the lists left out."""
     found = dict(_candidates(value))
+    if isinstance(value, dict) and not found and wanted is None:
+        found = {(): [value]}
+    shapes = {path: Shape(enumerate(own[:_LOOKED_AT], start=1)) for path, own in found.items()}
     if wanted is not None:
-        return _named(found, wanted)
-    if isinstance(value, dict) and not found:
-        found = {(): [(1, value)]}
+        lists = {_joined(path): path for path in found if path}
+        if wanted in lists:
+            return found[lists[wanted]], None, []
+        for path, records in found.items():
+            for inner in shapes[path].lists():
+                if _joined((*path, *inner)) == wanted:
+                    return records, _bare(inner), []
+        raise _no_list(wanted, list(lists))
     if not found:
         raise InputError("not a list of JSON objects", allowed=_ALLOWED, remedy=EXPORT_AGAIN)
-    shapes = {path: Shape(records[:_LOOKED_AT]) for path, records in found.items()}
     able = [p for p in found if any(map(shapes[p].says_verdicts, ((), *shapes[p].lists())))]
     most = max((len(found[path]) for path in able), default=0)
-    able = [path for path in able if len(found[path]) >= _FEW_RECORDS * most]
-    choices: list[Path] = able or list(found)
-    at_top: list[Path] = [path for path in choices if not path[1:]]
-    if len(choices) > 1 and len(at_top) == 1 and not able:
+    choices = [path for path in able if len(found[path]) >= _FEW_RECORDS * most] or list(found)
+    at_top = [path for path in choices if not path[1:]]
+    if not able and len(at_top) == 1:
         choices = at_top
     if len(choices) > 1:
-        raise InputError(
-            f"several lists of records: {listed([_joined(p) for p in found], _LISTED)}",
-            allowed="one list of votes",
-            remedy=f"name it {RECORDS}",
-            choices=tuple(map(_joined, found)),
-        )
+        raise _which_list("several lists of records", list(found), "one list of votes")
     return found[choices[0]], None, [_joined(path) for path in found if path != choices[0]]
 
 
-def _named(
-    found: Mapping[Path, list[tuple[int, Any]]], wanted: str
-) -> tuple[list[tuple[int, Any]], Path | None, list[str]]:
-    lists = {_joined(path): path for path in found if path}
-    if wanted in lists:
-        return found[lists[wanted]], None, []
-    for path, records in found.items():
-        for inner in Shape(records[:_LOOKED_AT]).lists():
-            if _joined((*path, *inner)) == wanted:
-                return records, _bare(inner), []
-    raise _no_list(wanted, lists)
-
-
-def _no_list(path: str, lists: Mapping[str, Any]) -> InputError:
+def _no_list(path: str, lists: Sequence[str]) -> InputError:
     if not lists:
         return InputError(
             "no list of records is inside an object of this file",
@@ -564,7 +564,7 @@ def _no_list(path: str, lists: Mapping[str, Any]) -> InputError:
     return InputError(
         "there is no such list of records",
         value=path,
-        allowed=listed(list(lists), _LISTED),
+        allowed=listed(lists, _LISTED),
         remedy=f"name one of them {RECORDS}",
     )
 
@@ -581,10 +581,10 @@ def read_document(data: bytes, name: str, records: str | None = None) -> RawTabl
         Without the file's name: not JSON, beyond the limits, no list of objects, no such list, or
         without a path several lists that may be the records.
     """
-    found, inside, left_out = _records(_decoded(data), records)
-    table = _table((found, found), name, inside)
+    found, inside, left_out = _records(_document(data), records)
     # Records of a document do not start on lines of their own: rows are counted from 1.
-    return replace(table, notes=(*_unread(left_out), *table.notes), records=records)
+    table = _table(lambda: enumerate(found, start=1), name, inside, left_out)
+    return replace(table, records=records)
 
 
 def read_lines(data: bytes, name: str, records: str | None = None) -> RawTable:
@@ -599,107 +599,28 @@ def read_lines(data: bytes, name: str, records: str | None = None) -> RawTable:
     check_text(data)
     if records is None:
         try:
-            return _columns(name, _flat_rows(data))
+            return _columns(name, _objects(data))
         except InputError as error:
             if error.problem != NESTED:
                 raise
     # Read twice, because all records together would take many times the memory of their text.
     return _table(
-        (_objects(data), _objects(data)),
-        name,
-        None if records is None else tuple(records.split(".")),
+        lambda: _objects(data), name, None if records is None else tuple(records.split("."))
     )
 
 
 def _table(
-    passes: tuple[Iterable[tuple[int, Any]], Iterable[tuple[int, Any]]],
+    records: Callable[[], Iterable[tuple[int, Any]]],
     name: str,
     wanted: Path | None,
+    left_out: Sequence[str] = (),
 ) -> RawTable:
-    """Return a table of records that are given twice, to be seen and to be read."""
-    shape = Shape(passes[0])
-    plan = _Plan.of(shape, wanted)
-    rows = (
-        (number, row.items()) for number, record in passes[1] for row in plan.rows(record, number)
-    )
-    table = _columns(name, rows)
-    return replace(table, notes=_unread(plan.left_out))
-
-
-def _unread(lists: Sequence[str]) -> tuple[str, ...]:
-    if not lists:
-        return ()
-    return (f"Lists that are not read: {listed(lists)}.",)
-
-
-def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    for number, line in enumerate(io.BytesIO(data.removeprefix(_BOM)), start=1):
-        if line.strip():
-            yield number, line
-
-
-def _objects(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the object on each line, nested or not."""
-    for number, line in _lines(data):
-        try:
-            value = _decoded(line)
-        except InputError as error:
-            raise error.in_row(number) from None
-        if not isinstance(value, dict):
-            raise _no_object(line.decode(), number)
-        yield number, value
-
-
-def _flat_rows(data: bytes) -> Iterator[tuple[int, _Pairs]]:
-    for number, line in _lines(data):
-        text = line.decode().strip()
-        try:
-            check_json(line)
-            pairs = _FLAT.decode(text)
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"broken JSON, {error.msg.removesuffix(' at')} at character {error.pos + 1}",
-                row=number,
-                value=text,
-                allowed="one JSON object per line",
-                remedy=CORRECT_LINE,
-            ) from None
-        except (InputError, RecursionError) as error:
-            if isinstance(error, InputError) and line.count(b"[") + line.count(b"{") == 1:
-                raise error.in_row(number) from None
-            raise _nested(text, number) from None
-        if not isinstance(pairs, _Pairs):
-            raise _no_object(text, number)
-        twice = first_repeated([key for key, _ in pairs])
-        if twice is not None:
-            raise InputError(
-                "this key is given twice",
-                row=number,
-                column=twice,
-                allowed="every key once a line",
-                remedy="rename or remove one of the two",
-            )
-        yield number, pairs
-
-
-def _nested(text: str, number: int) -> InputError:
-    return InputError(
-        NESTED,
-        row=number,
-        value=text,
-        allowed=_ALLOWED_VALUES,
-        remedy="write each nested value as a column of its own",
-    )
-
-
-def _no_object(text: str, number: int) -> InputError:
-    return InputError(
-        "not a JSON object",
-        row=number,
-        value=text,
-        allowed="one object per line",
-        remedy=CORRECT_LINE,
-    )
+    """Return a table of numbered records, which are called for twice: to be seen and to be read."""
+    plan = _Plan.of(Shape(records()), wanted)
+    rows = ((number, row) for number, record in records() for row in plan.rows(record, number))
+    unread = [names for names in (left_out, plan.left_out) if names]
+    notes = tuple(f"Lists that are not read: {listed(names)}." for names in unread)
+    return replace(_columns(name, rows), notes=notes)
 
 
 class _Column:
@@ -712,22 +633,19 @@ class _Column:
         self.words: dict[str | bool | None, int] = {None: 0}
 
     def fill_to(self, n_rows: int) -> None:
-        missing = n_rows - len(self.codes)
-        if missing > 0:
-            self.codes.extend(array("i", bytes(4 * missing)))
+        self.codes.extend(array("i", [0]) * (n_rows - len(self.codes)))
 
     def finish(self, n_rows: int) -> pd.Categorical:
         self.fill_to(n_rows)
-        texts = [_text(word) for word in self.words]
-        return text_column(np.frombuffer(self.codes, np.int32), texts)
+        return text_column(np.frombuffer(self.codes, np.int32), [*map(_text, self.words)])
 
 
-def _columns(name: str, rows: Iterable[tuple[int, Iterable[tuple[str, Any]]]]) -> RawTable:
+def _columns(name: str, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> RawTable:
     """Return numbered rows of keys and values as a table; absent keys are missing cells."""
     columns: dict[str, _Column] = {}
     lines = array("i")
-    for number, pairs in rows:
-        for key, value in pairs:
+    for number, row in rows:
+        for key, value in row.items():
             column = columns.get(key)
             if column is None:
                 check_columns(len(columns) + 1, number)
@@ -762,33 +680,24 @@ def _columns(name: str, rows: Iterable[tuple[int, Iterable[tuple[str, Any]]]]) -
 
 def table_of(rows: Sequence[Mapping[str, Any]], name: str) -> RawTable:
     """Return rows of scalars by column as a table, numbers as JSON writes them."""
-    numbered = enumerate(rows, start=1)
-    return _columns(
-        name, ((n, [(key, _written(value)) for key, value in row.items()]) for n, row in numbered)
-    )
+    texts = ({key: _written(value) for key, value in row.items()} for row in rows)
+    return _columns(name, enumerate(texts, start=1))
 
 
 def _written(value: Any) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return json.dumps(value)
-    if isinstance(value, str) and ("\0" in value or not _is_unicode(value)):
+    if isinstance(value, str) and not _is_plain(value):
         return value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
     return value
 
 
 def _check_plain(value: Any, column: str, line: int) -> None:
     if isinstance(value, list | dict):
-        raise InputError(
-            NESTED,
-            row=line,
-            column=column,
-            value="object" if isinstance(value, _Pairs | dict) else "list",
-            allowed=_ALLOWED_VALUES,
-            remedy="write its parts as columns of their own, or take the key out",
-        )
+        raise _nested("object" if isinstance(value, dict) else "list", column, line)
     if isinstance(value, str):
         check_length(value, limits.MAX_CELL, "the cell", row=line, column=column)
-    if isinstance(value, str) and ("\0" in value or not _is_unicode(value)):
+    if isinstance(value, str) and not _is_plain(value):
         raise InputError(
             "a NUL or a broken Unicode character",
             row=line,
@@ -799,12 +708,11 @@ def _check_plain(value: Any, column: str, line: int) -> None:
         )
 
 
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _is_plain(text: str) -> bool:
+    """Whether the text has no NUL and no half of a character."""
+    with suppress(UnicodeEncodeError):
+        return b"\0" not in text.encode()
+    return False
 
 
 def _text(word: str | bool | None) -> str:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet
 
 from judgepanel.votes import limits
+from judgepanel.votes.columnar import parquet_in
 from judgepanel.votes.errors import CHECK_PATH, EXPORT_AGAIN, InputError, TooLarge, unopened
+from judgepanel.votes.excel import ZIP
 from judgepanel.votes.formats import read_table
-from judgepanel.votes.records import decoded
+from judgepanel.votes.records import decoded, lines_of
 from judgepanel.votes.table import too_large_unpacked
 
 try:
@@ -27,7 +32,6 @@ try:
 except ImportError:  # This Python was built without it, and its zipfile refuses such members.
     LZMAError = zlib.error  # type: ignore[misc, assignment]
 
-ZIP = b"PK\x03\x04"
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<26xHH")
 _DAMAGED = "the ZIP archive is damaged"
@@ -36,24 +40,12 @@ _BROKEN = (
     *(struct.error, zlib.error, LZMAError, pa.ArrowException),
 )
 """What reading a damaged member raises; NotImplementedError is a RuntimeError."""
-BUILT_OTHERWISE = (
-    *(
-        KeyError,
-        TypeError,
-        AttributeError,
-        ValueError,
-        IndexError,
-        OverflowError,
-        ZeroDivisionError,
-    ),
-)
+BUILT_OTHERWISE = (LookupError, ArithmeticError, TypeError, AttributeError, ValueError)
 """What a reader runs into where a file has the layout's marks, and something else inside."""
 _HIDDEN = ("__MACOSX", "state.json", "dataset_info.json", "dataset_dict.json")
 """Parts of paths that are no data: of an operating system, and about a dataset."""
-_TABLES = ("csv", "tsv")
 READABLE = (".csv", ".tsv", ".csv.gz", ".parquet", ".arrow", ".feather", ".jsonl", ".json", ".xlsx")
 """Endings of files that hold tables."""
-_BOM = b"\xef\xbb\xbf"
 _LONGEST_HEADER = 10_000
 
 
@@ -196,36 +188,18 @@ def member(source: Source, name: str) -> str:
 def json_in(data: bytes, file: str) -> Any:
     """What a JSON file holds; InputError for anything else."""
     try:
-        return decoded(data)
+        return decoded(data.removeprefix(codecs.BOM_UTF8))
     except InputError as error:
-        if error.allowed is None:
-            raise InputError(
-                "is not JSON: cut off, or damaged", file=file, remedy=EXPORT_AGAIN
-            ) from None
         raise error.in_file(file) from None
 
 
 def json_lines(data: bytes, file: str) -> Iterator[tuple[int, Any]]:
     """What each line of a JSON Lines file holds, with its number; blank lines are skipped."""
-    start, number = 0, 0
-    while start < len(data):
-        end = data.find(b"\n", start)
-        end = len(data) if end < 0 else end
-        line, start, number = data[start:end], end + 1, number + 1
-        if not line.strip():
-            continue
-        if number > 1 and line.startswith(b"\xef\xbb\xbf"):
-            raise InputError("is not JSON", file=file, row=number, remedy=EXPORT_AGAIN)
+    for number, line in lines_of(data):
         try:
             yield number, decoded(line)
         except InputError as error:
-            raise InputError(
-                error.problem,
-                file=file,
-                row=number,
-                allowed=error.allowed,
-                remedy=error.remedy,
-            ) from None
+            raise error.in_file(file).in_row(number) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,14 +264,10 @@ def opened(source: Source, path: str) -> Document | None:
             )
         inner = source.inside(path) if isinstance(source, Archive) else Archive(file, data)
         return Document(path, file, parts=inner)
-    if ending in ("jsonl", "ndjson"):
-        return Document(path, file, lines=tuple(json_lines(data, file)))
     if ending == "json":
         return Document(path, file, whole=json_in(data, file))
-    if ending in _TABLES:
-        return Document(path, file, lines=tuple(_rows(data, file)))
-    if ending == "parquet":
-        return Document(path, file, lines=tuple(enumerate(_parquet(data, file), start=1)))
+    if ending in _RECORDS:
+        return Document(path, file, lines=tuple(_RECORDS[ending](data, file)))
     return None
 
 
@@ -309,17 +279,18 @@ def glimpsed(path: str, data: bytes) -> Document | None:
     ending = path.lower().rpartition(".")[2]
     end = data.find(b"\n")
     first = data if end < 0 else data[:end]
-    if ending in _TABLES and len(first) > _LONGEST_HEADER:
+    is_table = _RECORDS.get(ending) is _rows
+    if is_table and len(first) > _LONGEST_HEADER:
         return None  # No tool writes so many columns.
     try:
-        if ending in _TABLES:
+        if is_table:
             # A table has a row: here it is the header once more.
             columns = read_table(first + b"\n" + first, path).columns
             return Document(path, path, lines=((1, dict.fromkeys(columns, "")),))
         if ending == "parquet":
             names = pa.parquet.read_schema(pa.BufferReader(data)).names
             return Document(path, path, lines=((1, dict.fromkeys(names, "")),))
-        if data.removeprefix(_BOM).lstrip()[:1] == b"[":
+        if data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"[":
             return Document(path, path, whole=[_first_of_list(data)])
         return Document(path, path, lines=tuple(json_lines(first, path)))
     except (InputError, ValueError, RecursionError, pa.ArrowException, OSError):
@@ -340,19 +311,30 @@ def _rows(data: bytes, file: str) -> Iterator[tuple[int, dict[str, str]]]:
         yield table.row(number), dict(zip(table.columns, cells, strict=True))
 
 
-def _parquet(data: bytes, file: str) -> Iterator[dict[str, Any]]:
+def _parquet(data: bytes, file: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Rows of a Parquet file; columns of lists of objects, such as conversations, are left out."""
     try:
-        table = pa.parquet.ParquetFile(pa.BufferReader(data))
-        groups = (table.metadata.row_group(n) for n in range(table.metadata.num_row_groups))
-        if sum(group.total_byte_size for group in groups) > limits.MAX_UNPACKED:
-            raise too_large_unpacked().in_file(file)
+        table = parquet_in(data)
         plain = [field.name for field in table.schema_arrow if not _of_objects(field.type)]
-        for batch in table.iter_batches(columns=plain, use_threads=False):
-            yield from batch.to_pylist()
+        batches = table.iter_batches(columns=plain, use_threads=False)
+        yield from enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), start=1)
+    except InputError as error:
+        raise error.in_file(file) from None
     except (pa.ArrowException, OSError, ValueError):
         raise InputError("the Parquet file is damaged", file=file, remedy=EXPORT_AGAIN) from None
 
 
 def _of_objects(kind: pa.DataType) -> bool:
     return pa.types.is_struct(kind) or (pa.types.is_list(kind) and _of_objects(kind.value_type))
+
+
+_RECORDS: Mapping[str, Callable[[bytes, str], Iterator[tuple[int, Any]]]] = MappingProxyType(
+    {
+        "jsonl": json_lines,
+        "ndjson": json_lines,
+        "csv": _rows,
+        "tsv": _rows,
+        "parquet": _parquet,
+    }
+)
+"""Readers of the records in a file, with their numbers, by its ending."""

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from judgepanel.votes.errors import EXPORT_AGAIN, InputError, TooLarge, listed
-from judgepanel.votes.excel import is_workbook
+from judgepanel.votes.excel import ZIP, is_workbook
 from judgepanel.votes.formats import read_table
 from judgepanel.votes.imports import graders, logs, pairs
 from judgepanel.votes.imports.rows import FEW, OTHERS, ImportedRows, Importer, LeftOut
@@ -18,7 +18,6 @@ from judgepanel.votes.matrix import Task
 from judgepanel.votes.sources import (
     BUILT_OTHERWISE,
     READABLE,
-    ZIP,
     Archive,
     Document,
     Source,
