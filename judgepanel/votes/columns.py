@@ -57,7 +57,9 @@ _FACETS = {
         ("value", "score", "rating", "grade", "result", "pass", "passed", "success", "probability"),
         "number",
     ),
-    **dict.fromkeys(("error", "status", "failed", "exception", "failure", "state"), "failure"),
+    **dict.fromkeys(
+        ("error", "errors", "status", "failed", "exception", "failure", "state"), "failure"
+    ),
     **dict.fromkeys(("ok", "parsed", "parseable"), "failure"),
     **dict.fromkeys(
         ("explanation", "reason", "reasoning", "rationale", "notes", "note", "comment", "comments"),

@@ -35,9 +35,9 @@ from judgepanel.votes.table import (
 
 ZIP = b"PK\x03\x04"
 _BOOK = "xl/workbook.xml"
-_CELL = re.compile(rb"\br\s*=\s*[\"']([A-Z]{0,3})([0-9]{1,7})[\"']")
-"""The reference of a cell, or the number of a row."""
-_PIECE, _LONGEST_CELL = 1 << 20, 64
+_CELL = re.compile(rb"\br\s*=\s*[\"']([A-Za-z]{0,99})([0-9]{1,99})[\"']")
+"""The reference of a cell, or the number of a row, whether or not a workbook may have it."""
+_PIECE, _LONGEST_CELL = 1 << 20, 256
 _BLOCK = 10_000
 _Row = tuple[int, list[Any]]
 
@@ -106,10 +106,9 @@ def _check_extent(data: bytes) -> None:
         if sum(member.file_size for member in members) > limits.MAX_UNPACKED:
             raise too_large_unpacked()
         for member in members:
-            # Any part may be a sheet: relationships between parts say which.
-            if member.filename.lower().endswith(".xml"):
-                with archive.open(member) as part:
-                    check_size(*_extent(part))
+            # Any part may be a sheet, whatever it is called: relationships between parts say which.
+            with archive.open(member) as part:
+                check_size(*_extent(part))
 
 
 def _extent(sheet: IO[bytes]) -> tuple[int, int]:
@@ -126,7 +125,7 @@ def _extent(sheet: IO[bytes]) -> tuple[int, int]:
 def _column(letters: bytes) -> int:
     """Return the number of a column; A is 1."""
     number = 0
-    for letter in letters:
+    for letter in letters.upper():
         number = 26 * number + letter - ord("A") + 1
     return number
 

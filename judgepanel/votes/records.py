@@ -65,6 +65,7 @@ _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _ALL_BUT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
 _ALLOWED = 'a list of objects, such as [{"item_id": "q1", "label": 1, "judge-a": 1}]'
 NESTED = "a nested value"
+_ERRORS = frozenset(("error", "errors", "exception", "failure", "parse_error"))
 RECORD = "record"
 _OF_A_VOTE = (*LONG_JUDGE_NAMES, *LONG_VERDICT_NAMES)
 """The column with the number of the record, where a list in it makes several rows."""
@@ -125,7 +126,8 @@ def decoded(data: bytes) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
+    """Return an object; an error in it is one value, a text, whatever is written about it."""
+    result = {key: _error(value) if key in _ERRORS else value for key, value in pairs}
     if len(result) < len(pairs):
         raise InputError(
             "this key is given twice",
@@ -133,7 +135,18 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             allowed="every key once",
             remedy="rename or remove one of the two",
         )
+    if EACH in result:
+        raise InputError(
+            "a key in nested records has this name",
+            column=EACH,
+            allowed="any other name",
+            remedy="rename the key",
+        )
     return result
+
+
+def _error(value: Any) -> Any:
+    return json.dumps(value) if value and isinstance(value, list | dict) else value
 
 
 # Numbers keep their original text: 0.30 is shown as 0.30, and no digit is lost.

@@ -129,6 +129,8 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused(monkeypatch):
     [
         (b'<row r="3"><c r="B3"/></row>', (3, 2)),
         (b"<row r = '1048576'><c/></row><row><c r='XFD1'/></row>", (1048576, 16384)),
+        (b"<c r='xfd2'/><c r='A00001048576'/>", (1048576, 16384)),
+        (b"<row r='4294967295'/><c r='AAAAA1'/>", (4294967295, 475255)),
         (b"no cells", (0, 0)),
     ],
 )
