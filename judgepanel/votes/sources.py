@@ -8,7 +8,7 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
@@ -252,20 +252,6 @@ class Document:
         """The first record; empty where there is none, or none that has keys."""
         record = next(iter(self.records), (0, None))[1]
         return record if isinstance(record, dict) else {}
-
-    def each(self, read: Callable[[dict[str, Any]], object], allowed: str) -> None:
-        """Read all records; InputError with the number of the first that is built otherwise."""
-        for number, record in self.records:
-            try:
-                read(record)
-            except BUILT_OTHERWISE:
-                raise InputError(
-                    "not as such files are written",
-                    file=self.file,
-                    row=number,
-                    allowed=allowed,
-                    remedy=EXPORT_AGAIN,
-                ) from None
 
 
 def documents(source: Source) -> Iterator[str]:
