@@ -66,8 +66,7 @@ def read_kind(
         raise _nothing(source, importer, problems)
     left_out.unreadable += map(str, problems)
     try:
-        rows = importer.together(files, left_out, task)
-        return replace(rows, rows=list(rows.rows))
+        return importer.together(files, left_out, task)
     except BUILT_OTHERWISE:
         raise importer.damaged(source.name) from None
 

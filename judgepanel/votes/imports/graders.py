@@ -11,12 +11,12 @@ from judgepanel.votes.imports.rows import (
     Files,
     Grade,
     ImportedRows,
+    Importer,
     LeftOut,
     Row,
     at,
     ending,
     graded,
-    importer,
     label_in,
     records_in,
     with_features,
@@ -37,7 +37,7 @@ def _feedback(record: Row) -> list[str]:
     return [name for name in record if f"{name}_calls" in record]
 
 
-@importer(
+@Importer(
     "trulens",
     "records of TruLens",
     "a .csv or .json of get_records_and_feedback (record_id, input, output, NAME, NAME_calls)",
@@ -65,7 +65,7 @@ def _plain(record: Row) -> Row:
     return {str(name).lower().replace("_", ""): value for name, value in record.items()}
 
 
-@importer(
+@Importer(
     "langfuse",
     "scores of Langfuse",
     "a .csv, .json or .jsonl of scores (trace_id, name, value, source)",
@@ -75,19 +75,17 @@ def _plain(record: Row) -> Row:
 def _langfuse(records: Iterator[Row], _document: Document) -> Iterator[Grade | str]:
     for score in map(_plain, records):
         trace, place = score["traceid"], score.get("observationid")
-        item = f"{trace}/{place}" if place else str(trace)
+        if not trace:
+            yield "scores of no trace"
+            continue
         category = score.get("stringvalue")
-        yield (
-            "scores of no trace"
-            if not trace
-            else Grade(
-                item,
-                judge=str(score["name"]),
-                value=score["value"] if category in _BLANK else category,
-                person=str(score["source"]).lower() == "annotation",
-                why=score.get("comment"),
-                group=str(trace),
-            )
+        yield Grade(
+            item=f"{trace}/{place}" if place else str(trace),
+            judge=str(score["name"]),
+            value=score["value"] if category in _BLANK else category,
+            person=str(score["source"]).lower() == "annotation",
+            why=score.get("comment"),
+            group=str(trace),
         )
 
 
@@ -102,7 +100,7 @@ def _below(record: Row, prefix: str) -> Row:
     return {name.removeprefix(prefix): own[name] for name in own if own[name] not in _BLANK}
 
 
-@importer(
+@Importer(
     "langsmith",
     "experiments of LangSmith",
     "a .csv or .json of an experiment (id, example_id, feedback.NAME)",
@@ -140,7 +138,7 @@ def _told_apart(grades: Iterable[Grade]) -> Iterator[Grade]:
         yield grade if grade.person else replace(grade, judge=judge, by="")
 
 
-@importer(
+@Importer(
     "deepeval",
     "a test run of DeepEval",
     "a .json of a test run (testCases with metricsData)",
@@ -183,7 +181,7 @@ def _assessments(trace: Any) -> Any:
     return at(trace, "info.assessments") or at(trace, "assessments")
 
 
-@importer(
+@Importer(
     "mlflow",
     "traces of MLflow with assessments",
     "a .json or .jsonl of traces (info.trace_id, info.assessments)",
@@ -223,7 +221,7 @@ def _evaluators(record: Row, kind: str) -> list[str]:
     return list(dict.fromkeys(".".join(own[1:-1]) for own in parts if len(own) > 2))
 
 
-@importer(
+@Importer(
     "phoenix",
     "spans of Phoenix",
     "a table of spans (context.span_id, eval.NAME.label, annotation.NAME.label)",
@@ -234,12 +232,9 @@ def _phoenix(records: Iterator[Row], _document: Document) -> Iterator[Grade]:
     for record in records:
         for kind in ("eval", "annotation"):
             for name in _evaluators(record, kind):
-                label, score, why = (
-                    record.get(f"{kind}.{name}.{field}")
-                    for field in ("label", "score", "explanation")
-                )
-                value = score if label in _BLANK else label
-                if value not in _BLANK:
+                given = _below(record, f"{kind}.{name}.")
+                value, why = given.get("label", given.get("score")), given.get("explanation")
+                if value is not None:
                     item, group = record["context.span_id"], record.get("context.trace_id")
                     person = kind == "annotation"
                     yield Grade(str(item), name, value, "", person, why, str(group or ""))
@@ -250,7 +245,7 @@ def _phoenix(records: Iterator[Row], _document: Document) -> Iterator[Grade]:
 # are flat; suggestions with an agent. Only what was submitted counts.
 
 
-@importer(
+@Importer(
     "argilla",
     "records of Argilla",
     "a .json or .jsonl of records with responses",
@@ -316,21 +311,16 @@ def _graded_or_paired(files: Files, left_out: LeftOut, _task: Task | None) -> Im
     sides: dict[str, Any] = {word: side_of(word) for word in words} | {"left": 1, "right": 0}
     if not words or any(sides[word] is None for word in words - {"none", "tie", ""}):
         return graded(grades, left_out)
-    rows = [
-        {
-            "item_id": grade.item,
-            "judge": grade.judge,
-            "verdict": sides.get(plain(str(grade.value))),
-            "label": label_in(grade.about),
-        }
-        for grade in grades
-    ]
-    return ImportedRows(
-        with_features(rows, {grade.item: grade.about for grade in grades}), left_out
-    )
+    about = {grade.item: grade.about for grade in grades}
+    rows = []
+    for grade in grades:
+        verdict, label = sides.get(plain(str(grade.value))), label_in(grade.about)
+        row = {"item_id": grade.item, "judge": grade.judge, "verdict": verdict, "label": label}
+        rows.append(row)
+    return ImportedRows(with_features(rows, about), left_out)
 
 
-@importer(
+@Importer(
     "label-studio",
     "annotations of Label Studio",
     "a .json of tasks (id, data, annotations with result)",
@@ -370,7 +360,7 @@ def _studio_value(entry: Row) -> Any:
 # A file per annotator, called by the name: id, text and label, a list of the classes chosen.
 
 
-@importer(
+@Importer(
     "doccano",
     "annotations of doccano",
     "a .zip or folder with a .jsonl per annotator (id, text, label)",

@@ -19,6 +19,7 @@ from judgepanel.votes.imports.rows import (
     Files,
     Grade,
     ImportedRows,
+    Importer,
     LeftOut,
     Row,
     at,
@@ -26,7 +27,6 @@ from judgepanel.votes.imports.rows import (
     field_in,
     grade_of,
     graded,
-    importer,
     is_label_name,
     label_in,
     pair_row,
@@ -138,6 +138,20 @@ def _of_one_task(
     return ImportedRows(with_features(rows.values(), about), left_out)
 
 
+def _without(
+    nothing_in: Callable[[_Log], str | None], files: Files, left_out: LeftOut
+) -> list[_Log]:
+    """Return all logs but those in which there is nothing to read; these are named."""
+    logs = []
+    for log in records_in(files):
+        reason = nothing_in(log)
+        if reason is None:
+            logs.append(log)
+        else:
+            left_out.file(log.file, reason)
+    return logs
+
+
 def _side(target: Any, choices: Any) -> Any:
     """What was expected; of a question with other than two choices A is no side."""
     return target if len(choices or "AB") == len("AB") else f"one of {len(choices)}"
@@ -161,20 +175,20 @@ def _is_inspect(document: Document) -> bool:
 
 
 def _inspect_together(files: Files, left_out: LeftOut, task: Task | None) -> ImportedRows:
-    logs: list[_Log] = []
-    for log in records_in(files):
-        reason = _nothing_in(log)
-        if reason is None:
-            logs.append(log)
-        else:
-            left_out.file(log.file, reason)
-    paired = _newest([log for log in logs if log.paired], left_out)
-    others = _newest([log for log in logs if not log.paired], left_out)
-    logs = [*paired, *others]
+    """Of several runs of one model on a task with the same arguments the last complete one."""
+    logs = _without(_nothing_in, files, left_out)
+    latest: dict[tuple[object, ...], _Log] = {}
+    for log in sorted(logs, key=lambda log: (not log.paired, log.complete, log.created)):
+        key = log.paired, log.task, log.model, log.arguments
+        if key in latest:
+            left_out.file(latest[key].file, _superseded(latest[key], log))
+        latest[key] = log
+    chosen = {id(log) for log in latest.values()}
+    logs = [log for log in logs if id(log) in chosen]
     return _of_one_task(logs, left_out, task, "logs", _inspect_pairs, _inspect_grades)
 
 
-@importer(
+@Importer(
     "inspect",
     "logs of Inspect AI",
     "a log of Inspect AI (.eval or .json), or a folder with them",
@@ -270,18 +284,6 @@ def _nothing_in(log: _Log) -> str | None:
     return None
 
 
-def _newest(logs: list[_Log], left_out: LeftOut) -> list[_Log]:
-    """Of several runs of one model on one task with the same arguments the last complete one."""
-    latest: dict[tuple[str, str, str], _Log] = {}
-    for log in sorted(logs, key=lambda log: (log.complete, log.created)):
-        key = (log.task, log.model, log.arguments)
-        if key in latest:
-            left_out.file(latest[key].file, _superseded(latest[key], log))
-        latest[key] = log
-    chosen = {id(log) for log in latest.values()}
-    return [log for log in logs if id(log) in chosen]
-
-
 def _superseded(log: _Log, by: _Log) -> str:
     if log.run == by.run:
         return "copies of another log"
@@ -346,9 +348,11 @@ def _listed(content: Any) -> list[Any] | None:
     inner = at(content, "results.results")
     if not isinstance(inner, list):
         return None
-    if not inner:
-        return inner if {"evalId", "config"} & content.keys() else None
-    return inner if isinstance(inner[0], dict) and {"provider", "vars"} <= inner[0].keys() else None
+    if inner:
+        known = isinstance(inner[0], dict) and {"provider", "vars"} <= inner[0].keys()
+    else:
+        known = bool({"evalId", "config"} & content.keys())
+    return inner if known else None
 
 
 def _is_promptfoo(document: Document) -> bool:
@@ -376,7 +380,7 @@ def _promptfoo_together(files: Files, left_out: LeftOut, task: Task | None) -> I
     return _of_one_task(logs, left_out, task, "files", *votes, again=again)
 
 
-@importer(
+@Importer(
     "promptfoo",
     "results of promptfoo",
     "a .json or .jsonl that promptfoo eval --output wrote, or a folder with them",
@@ -486,15 +490,13 @@ def _promptfoo_grades(logs: list[_Log], _left_out: LeftOut) -> Iterator[Grade]:
 
 
 def _openai_together(files: Files, left_out: LeftOut, task: Task | None) -> ImportedRows:
-    logs = [log for log in records_in(files) if log.answers]
-    for log in records_in(files):
-        if not log.answers:
-            left_out.file(log.file, "logs without matches and metrics")
+    nothing = "logs without matches and metrics"
+    logs = _without(lambda log: None if log.answers else nothing, files, left_out)
     again, votes = "samples that were run again", (_openai_pairs, _openai_grades)
     return _of_one_task(logs, left_out, task, "logs", *votes, again=again, last=True)
 
 
-@importer(
+@Importer(
     "openai-evals",
     "logs of OpenAI Evals",
     "a .jsonl that oaieval wrote (spec, then events), or a folder with them",
@@ -586,7 +588,7 @@ def _lm_eval_together(files: Files, left_out: LeftOut, _task: Task | None) -> Im
     return graded(grades, left_out)
 
 
-@importer(
+@Importer(
     "lm-eval",
     "samples of lm-eval",
     "MODEL/samples_TASK_....jsonl (doc_id, target, filtered_resps), or a folder with them",

@@ -20,11 +20,11 @@ from judgepanel.votes.imports.rows import (
     Files,
     Grade,
     ImportedRows,
+    Importer,
     LeftOut,
     Row,
     at,
     ending,
-    importer,
     item_label,
     label_in,
     labelled_pairs,
@@ -46,7 +46,7 @@ _LLMBAR = re.compile(r"(?:.*/)?([^/]+)/evaluators/([^/]+)/([^/]+)/result\.json\Z
 _SWAPS = {"swap = False": AB, "swap = True": BA}
 
 
-@importer(
+@Importer(
     "llmbar",
     "outputs of LLMBar's evaluators",
     "a folder with SUBSET/evaluators/MODEL/STRATEGY/result.json",
@@ -93,7 +93,7 @@ def _llmbar_stage(entry: Row, about: Row) -> Iterator[Row | str]:
 _JUDGE_MODEL = re.compile(r"judge_model=(.+?)\.jsonl\Z")
 
 
-@importer(
+@Importer(
     "judgebench",
     "outputs of JudgeBench's judges",
     "a folder with dataset=judgebench,...,judge_name=...,judge_model=....jsonl, or one of them",
@@ -151,7 +151,7 @@ def _with_margins(files: Files, left_out: LeftOut, _task: Task | None) -> Import
     return ImportedRows([row | about.get(row["item_id"], {}) for row in rows], left_out)
 
 
-@importer(
+@Importer(
     "rewardbench",
     "results of RewardBench on each prompt",
     "a file of eval-set-scores (lists id, subset, results of one length), or a folder with them",
@@ -257,7 +257,7 @@ def _is_arena(document: Document) -> bool:
     return keys >= _PAIR or keys >= _SINGLE or votes
 
 
-@importer(
+@Importer(
     "arena",
     "judgments of MT-bench and Chatbot Arena",
     "human judgments, or model_judgment files, of MT-bench or Chatbot Arena",
@@ -332,7 +332,7 @@ def _judge(judge: Any) -> tuple[str, bool]:
 # item's first output: labels in another file can name it, which a coin would not allow.
 
 
-@importer(
+@Importer(
     "arena-hard",
     "judgments of Arena-Hard",
     "model_judgment/JUDGE/MODEL.jsonl (uid or question_id, games)",
@@ -368,7 +368,7 @@ def _arena_hard(records: Iterator[Row], document: Document) -> Iterator[Row]:
 _DIGITS = 10
 
 
-@importer(
+@Importer(
     "alpacaeval",
     "annotations of AlpacaEval",
     "a file of annotations (instruction, output_1, output_2, preference), or a folder of them",
@@ -402,7 +402,7 @@ def _short(text: str) -> str:
 # turned back already where is_flipped says that B was shown first.
 
 
-@importer(
+@Importer(
     "llm-comparator",
     "a file of LLM Comparator",
     "a .json with models and examples (individual_rater_scores)",

@@ -86,14 +86,14 @@ class LeftOut(Counter[str]):
 
 @dataclass(slots=True)
 class ImportedRows:
-    """``rows`` come one at a time; ``left_out`` is whole once they all have.
+    """What importers read, and what they left out.
 
     A row is an output (item_id, judge, order, label, features, and a text or two scores), or an
     item with the votes of all its judges (item_id, label, group_id, features, a key per judge, all
     of them in ``judges``); the ``task`` is pointwise where judges pass an item or do not.
     """
 
-    rows: Iterable[Row]
+    rows: list[Row]
     left_out: LeftOut
     task: Task = "pairwise"
     judges: tuple[str, ...] = ()
@@ -109,129 +109,17 @@ class ImportedRows:
         return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
 
     def _some(self, file: str) -> list[Row]:
-        rows = list(self.rows)
-        if not rows:
+        if not self.rows:
             raise InputError(
                 " ".join(("holds no outputs.", *self.notes())).rstrip("."),
                 file=file,
                 remedy="write it as a table with the columns item, judge, verdict and label",
             )
-        return rows
+        return self.rows
 
     def notes(self, most: int | None = FILES_NAMED) -> tuple[str, ...]:
         """What was left out, see :meth:`LeftOut.notes`."""
         return self.left_out.notes(most)
-
-
-# --- importers -------------------------------------------------------------------------------
-
-Files = Sequence[tuple[str, list[Any]]]
-"""The names of files, and what was read from each."""
-Read = Callable[[Iterator[Row], Document], Iterable[Any]]
-Together = Callable[[Files, LeftOut, "Task | None"], ImportedRows]
-
-
-def records_in(files: Files) -> Iterator[Any]:
-    """What was read from all files."""
-    return chain.from_iterable(records for _, records in files)
-
-
-@dataclass(frozen=True, slots=True)
-class Importer:
-    """How the files of a tool are read.
-
-    ``title`` is what they are, ``wanted`` how they look; a file may be one of them by its path
-    (``files``) and is one by its content (``fits``). ``read`` yields what it reads of the records
-    of a document, or of the document as a whole, and a reason for each record that it leaves out; a
-    record has ``fields``. ``together`` makes rows of all that was read.
-    """
-
-    title: str
-    wanted: str
-    files: re.Pattern[str]
-    fits: Callable[[Document], bool]
-    fields: str
-    together: Together
-    read: Read
-
-    def may_be(self, path: str) -> bool:
-        """Whether a file may be one of the tool by its path."""
-        return self.files.search(path) is not None
-
-    def records(self, document: Document, left_out: LeftOut) -> list[Any] | None:
-        """What is read of a document, None of another tool's.
-
-        Raises InputError for one that is not as the tool writes it.
-        """
-        number: int | None = None
-
-        def numbered() -> Iterator[Row]:
-            nonlocal number
-            for number, record in document.records:  # noqa: B007 - known where one is refused.
-                yield record
-            number = None
-
-        records = []
-        reasons: Counter[str] = Counter()
-        try:
-            if not self.fits(document):
-                return None
-            for record in self.read(numbered(), document):
-                if isinstance(record, str):
-                    reasons[record] += 1
-                else:
-                    records.append(record)
-        except InputError:  # It is a ValueError too.
-            raise
-        except BUILT_OTHERWISE:
-            if number is None:
-                raise self.damaged(document.file) from None
-            raise InputError(
-                "not as such files are written",
-                file=document.file,
-                row=number,
-                allowed=self.fields,
-                remedy=EXPORT_AGAIN,
-            ) from None
-        left_out.update(reasons)
-        return records
-
-    def damaged(self, file: str) -> InputError:
-        """The refusal of a file of which no single record is to blame."""
-        return InputError(
-            f"damaged, or not written as {self.title} are",
-            file=file,
-            allowed=self.wanted,
-            remedy=EXPORT_AGAIN,
-        )
-
-
-IMPORTERS: dict[str, Importer] = {}
-
-
-def ending(*endings: str) -> re.Pattern[str]:
-    """Files with one of these endings, whatever their case."""
-    return re.compile(rf"\.(?:{'|'.join(endings)})\Z", re.IGNORECASE)
-
-
-def importer(
-    kind: str,
-    title: str,
-    wanted: str,
-    files: re.Pattern[str],
-    fits: Callable[[Document], bool],
-    fields: str = "",
-    together: Together | None = None,
-) -> Callable[[Read], Read]:
-    """Register a function that reads files of this kind, see :class:`Importer`."""
-
-    def register(read: Read) -> Read:
-        IMPORTERS[kind] = Importer(
-            title, wanted, files, fits, fields or wanted, together or votes_in, read
-        )
-        return read
-
-    return register
 
 
 # --- fields ----------------------------------------------------------------------------------
@@ -286,7 +174,7 @@ def share_of(value: Any) -> float | None:
     return float(word) if is_number(word.lower()) else None
 
 
-def with_features(rows: Iterable[Row], about: Mapping[str, Mapping[str, Any]]) -> Iterator[Row]:
+def with_features(rows: Iterable[Row], about: Mapping[str, Mapping[str, Any]]) -> list[Row]:
     """Rows with the features of their items, ``about`` all that is known of each."""
     features: dict[str, Row] = {item: {} for item in about}
     for key in dict.fromkeys(chain.from_iterable(about.values())):
@@ -294,8 +182,7 @@ def with_features(rows: Iterable[Row], about: Mapping[str, Mapping[str, Any]]) -
         if _is_feature(key, list(values.values()), len(about)):
             for item, value in values.items():
                 features[item][f"{FEATURE_PREFIX}{key}"] = value
-    for row in rows:
-        yield row | features[row["item_id"]]
+    return [row | features[row["item_id"]] for row in rows]
 
 
 def _is_feature(key: str, values: list[Any], n_items: int) -> bool:
@@ -503,7 +390,7 @@ def graded(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
             del row["label"]
     named = tuple(shield(judge, is_role_name) for judge in judges)
     about = {item: grade.about for item, grade in items.items()}
-    return ImportedRows(list(with_features(rows, about)), left_out, "pointwise", named)
+    return ImportedRows(with_features(rows, about), left_out, "pointwise", named)
 
 
 def _cut_shares(judge: str, items: Iterable[Row]) -> int:
@@ -522,6 +409,19 @@ def _cut_shares(judge: str, items: Iterable[Row]) -> int:
     for own, share in numbers:
         own[judge] = None if high > 1 or share == HALF else int(share > HALF)
     return sum(own[judge] is None for own, _ in numbers)
+
+
+# --- importers -------------------------------------------------------------------------------
+
+Files = Sequence[tuple[str, list[Any]]]
+"""The names of files, and what was read from each."""
+Read = Callable[[Iterator[Row], Document], Iterable[Any]]
+Together = Callable[[Files, LeftOut, "Task | None"], ImportedRows]
+
+
+def records_in(files: Files) -> Iterator[Any]:
+    """What was read from all files."""
+    return chain.from_iterable(records for _, records in files)
 
 
 def votes_in(files: Files, left_out: LeftOut, _task: Task | None = None) -> ImportedRows:
@@ -548,3 +448,71 @@ def outputs(files: Files, left_out: LeftOut) -> ImportedRows:
             left_out.sentences.append(f"{file} has these items twice: {listed(items, 4)}.")
         rows += [row for row, key in zip(own, keys, strict=True) if counts[key] == 1]
     return ImportedRows(rows, left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """How the files of a tool are read, by the function that it decorates.
+
+    ``title`` is what they are, ``wanted`` how they look; a file may be one of them by its path
+    (``files``) and is one by its content (``fits``). ``read`` yields what it reads of the records
+    of a document, or of the document as a whole, and a reason for each record that it leaves out; a
+    record has ``fields``. ``together`` makes rows of all that was read.
+    """
+
+    kind: str
+    title: str
+    wanted: str
+    files: re.Pattern[str]
+    fits: Callable[[Document], bool]
+    fields: str = ""
+    together: Together = votes_in
+    read: Read = lambda _records, _document: ()
+
+    def __call__(self, read: Read) -> Read:
+        """Register the function as the reader of these files."""
+        IMPORTERS[self.kind] = replace(self, read=read)
+        return read
+
+    def may_be(self, path: str) -> bool:
+        """Whether a file may be one of the tool by its path."""
+        return self.files.search(path) is not None
+
+    def records(self, document: Document, left_out: LeftOut) -> list[Any] | None:
+        """What is read of a document, None of another tool's.
+
+        Raises InputError for one that is not as the tool writes it.
+        """
+        number: int | None = None
+
+        def numbered() -> Iterator[Row]:
+            nonlocal number
+            for number, record in document.records:  # noqa: B007 - known where one is refused.
+                yield record
+            number = None
+
+        try:
+            if not self.fits(document):
+                return None
+            records = list(self.read(numbered(), document))
+        except InputError:  # It is a ValueError too.
+            raise
+        except BUILT_OTHERWISE:
+            raise self.damaged(document.file, number) from None
+        left_out.update(record for record in records if isinstance(record, str))
+        return [record for record in records if not isinstance(record, str)]
+
+    def damaged(self, file: str, row: int | None = None) -> InputError:
+        """The refusal of a file, or of one of its records."""
+        problem, allowed = f"damaged, or not written as {self.title} are", self.wanted
+        if row is not None:
+            problem, allowed = "not as such files are written", self.fields or self.wanted
+        return InputError(problem, file=file, row=row, allowed=allowed, remedy=EXPORT_AGAIN)
+
+
+IMPORTERS: dict[str, Importer] = {}
+
+
+def ending(*endings: str) -> re.Pattern[str]:
+    """Files with one of these endings, whatever their case."""
+    return re.compile(rf"\.(?:{'|'.join(endings)})\Z", re.IGNORECASE)
