@@ -169,9 +169,8 @@ def _tables(source: Source) -> RawTable:
         if frozenset(table.columns) != shape:
             left_out.file(table.name, "files with other columns")
     chosen = [table for table in tables if frozenset(table.columns) == shape]
-    if len(chosen) == 1:
-        return replace(chosen[0], notes=(*chosen[0].notes, *left_out.notes(3)))
-    return replace(together(chosen, source.name), notes=left_out.notes(3))
+    table = chosen[0] if len(chosen) == 1 else together(chosen, source.name)
+    return replace(table, notes=(*table.notes, *left_out.notes(3)))
 
 
 def _kinds_in(source: Source) -> list[str]:
