@@ -43,7 +43,7 @@ from judgepanel.votes.sources import Document, json_in
 _ENDED = "samples that ended with an error"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Answer:
     """What a model wrote on a sample, and what graders gave to it.
 
@@ -86,10 +86,8 @@ class _Log:
         return sided(answer.target for answer in self.answers)
 
     @property
-    def n_votes(self) -> int:
-        """How many votes there are in the file."""
-        if self.paired:
-            return len(self.answers)
+    def n_grades(self) -> int:
+        """How many grades of single responses there are in the file."""
         return sum(answer.n_grades for answer in self.answers)
 
 
@@ -116,14 +114,14 @@ def _of_one_task(
     """
     paired = [log for log in logs if log.paired]
     single = [log for log in logs if not log.paired]
-    n_pairs, n_single = (sum(log.n_votes for log in own) for own in (paired, single))
+    n_pairs = sum(len(log.answers) for log in paired)
+    n_single = sum(log.n_grades for log in single)
     in_pairs = n_pairs > 0 and n_pairs >= n_single
     if wanted is not None and (n_pairs if wanted == "pairwise" else n_single):
         in_pairs = wanted == "pairwise"
-    for log in single if in_pairs else paired:
-        if log.n_votes:
-            task: Task = "pairwise" if in_pairs else "pointwise"
-            left_out.file(log.file, f"{kind} {OF_ANOTHER_TASK[task]}")
+    task: Task = "pairwise" if in_pairs else "pointwise"
+    for log in [log for log in single if log.n_grades] if in_pairs else paired:
+        left_out.file(log.file, f"{kind} {OF_ANOTHER_TASK[task]}")
     if not in_pairs:
         return graded(grades(single, left_out), left_out)
     rows: dict[object, Row] = {}

@@ -186,8 +186,7 @@ def _rewardbench(_records: Iterator[Row], document: Document) -> Iterator[Row | 
         *prompts, content["results"], chosen, rejected, strict=True
     ):
         pair = _score(won), _score(lost)
-        share = _score(right)
-        if None in pair and share is not None:
+        if None in pair and (share := _score(right)) is not None:
             # A generative judge has no scores, only whether it was right; .5 is a tie.
             pair = share, 1 - share
         yield _scored(f"{subset}-{number}", judge, subset, pair, {})
@@ -197,8 +196,9 @@ def _scored(item: str, judge: str, subset: Any, scores: _Scores, about: Row) -> 
     """A judge's scores of the right and of the wrong response, in the item's own order."""
     if None in scores:
         return "results that are no numbers"
-    first, second = scores[::-1] if turned(item) else scores
-    row = {"item_id": item, "judge": judge, "label": int(not turned(item))}
+    swapped = turned(item)
+    first, second = scores[::-1] if swapped else scores
+    row = {"item_id": item, "judge": judge, "label": int(not swapped)}
     row |= {"feat_subset": str(subset), "order": AB, "score_a": first, "score_b": second}
     return row | about
 

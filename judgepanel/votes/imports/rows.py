@@ -266,7 +266,7 @@ def pair_of(question: str, first: str, second: str) -> tuple[str, str]:
 # --- grades ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Grade:
     """What a judge gave to one response, or said of two.
 
