@@ -112,8 +112,10 @@ def _of_one_task(
     are either pairs or single responses. Of the outputs of a judge on one item in one order the
     first counts, or the ``last``; ``again`` says what the others are, and if empty all count.
     """
-    paired = [log for log in logs if log.paired]
-    single = [log for log in logs if not log.paired]
+    paired: list[_Log] = []
+    single: list[_Log] = []
+    for log in logs:
+        (paired if log.paired else single).append(log)
     n_pairs = sum(len(log.answers) for log in paired)
     n_single = sum(log.n_grades for log in single)
     in_pairs = n_pairs > 0 and n_pairs >= n_single
