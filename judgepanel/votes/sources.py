@@ -227,20 +227,6 @@ class Document:
         record = next(iter(self.records), (0, None))[1]
         return record if isinstance(record, dict) else {}
 
-    def each(self, read: Callable[[dict[str, Any]], object], allowed: str) -> None:
-        """Read all records; InputError with the number of the first that is built otherwise."""
-        for number, record in self.records:
-            try:
-                read(record)
-            except BUILT_OTHERWISE:
-                raise InputError(
-                    "not as such files are written",
-                    file=self.file,
-                    row=number,
-                    allowed=allowed,
-                    remedy=EXPORT_AGAIN,
-                ) from None
-
 
 def documents(source: Source) -> Iterator[str]:
     """The paths of all files that somebody put there: none of those a system hides beside them."""

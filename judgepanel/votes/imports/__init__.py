@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from judgepanel.votes.errors import EXPORT_AGAIN, InputError, TooLarge, listed
+from judgepanel.votes.errors import EXPORT_AGAIN, InputError, TooLarge
 from judgepanel.votes.excel import ZIP, is_workbook
 from judgepanel.votes.formats import read_table
-from judgepanel.votes.imports import graders, logs, pairs
-from judgepanel.votes.imports.rows import FEW, OTHERS, ImportedRows, Importer, LeftOut
+from judgepanel.votes.imports import graders, logs, pairs  # noqa: F401 - they register importers.
+from judgepanel.votes.imports.rows import FEW, IMPORTERS, OTHERS, ImportedRows, Importer, LeftOut
 from judgepanel.votes.installed import documentation
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.sources import (
@@ -30,30 +30,7 @@ from judgepanel.votes.sources import (
 )
 from judgepanel.votes.table import RawTable, together
 
-KINDS: Mapping[str, Importer] = MappingProxyType(
-    {
-        "inspect": logs.INSPECT,
-        "promptfoo": logs.PROMPTFOO,
-        "llmbar": pairs.LLMBAR,
-        "judgebench": pairs.JUDGEBENCH,
-        "rewardbench": pairs.REWARDBENCH,
-        "arena": pairs.ARENA,
-        "arena-hard": pairs.ARENA_HARD,
-        "alpacaeval": pairs.ALPACAEVAL,
-        "llm-comparator": pairs.LLM_COMPARATOR,
-        "openai-evals": logs.OPENAI_EVALS,
-        "trulens": graders.TRULENS,
-        "langfuse": graders.LANGFUSE,
-        "langsmith": graders.LANGSMITH,
-        "deepeval": graders.DEEPEVAL,
-        "mlflow": graders.MLFLOW,
-        "phoenix": graders.PHOENIX,
-        "argilla": graders.ARGILLA,
-        "label-studio": graders.LABEL_STUDIO,
-        "doccano": graders.DOCCANO,
-        "lm-eval": graders.LM_EVAL,
-    }
-)
+KINDS: Mapping[str, Importer] = MappingProxyType(dict(sorted(IMPORTERS.items())))
 """Importers by name, see docs/transcripts.md."""
 
 _LOOKED_INTO = (ZIP, b"{", b"[", b"\xef\xbb\xbf{", b"\xef\xbb\xbf[", b"PAR1")
@@ -73,81 +50,52 @@ def read_kind(
         No file has the layout, none that has it can be read, or there is more than may be unpacked.
     """
     importer, left_out = KINDS[kind], LeftOut()
-    files: list[Any] = []
-    problems: list[InputError] = []
-    for path in documents(source):
-        counted = LeftOut()
-        try:
-            document = opened(source, path) if importer.may_be(path) else None
-            if document is None or not importer.fits(document):
-                left_out.file(member(source, path), OTHERS)
-                continue
-            files.append(_without_doubles(importer.read(document, counted), document, counted))
-        except TooLarge:
-            raise
-        except InputError as error:
-            problems.append(error)
-        except BUILT_OTHERWISE:
-            problems.append(_damaged(importer, member(source, path)))
+    files: list[tuple[str, list[Any]]] = []
+
+    def read(path: str) -> None:
+        document = opened(source, path) if importer.may_be(path) else None
+        records = None if document is None else importer.records(document, left_out)
+        if records is None:
+            left_out.file(member(source, path), OTHERS)
         else:
-            left_out.add(counted)
-        if strict and problems:
-            raise problems[0]
+            files.append((member(source, path), records))
+
+    problems = _problems(source, read, strict=strict)
     if not files:
         raise _nothing(source, importer, problems)
-    left_out.unreadable += [str(error) for error in problems]
+    left_out.unreadable += map(str, problems)
     try:
-        rows = importer.together(files, left_out, task)
-        return replace(rows, rows=list(rows.rows))
+        return importer.together(files, left_out, task)
     except BUILT_OTHERWISE:
-        raise _damaged(importer, source.name) from None
+        raise importer.damaged(source.name) from None
 
 
-def _without_doubles(rows: Any, document: Document, left_out: LeftOut) -> Any:
-    """Return rows of outputs without those of an item that a judge has twice in one file.
-
-    Which of them is meant is not known: none of them is read, and the file is named.
-    """
-    if not isinstance(rows, list) or not rows or not isinstance(rows[0], dict):
-        return rows
-    keys = [tuple(row.get(k) for k in ("item_id", "judge", "order", "stage")) for row in rows]
-    counts = Counter(keys)
-    double = [key for key, count in counts.items() if count > 1]
-    if not double:
-        return rows
-    items = list(dict.fromkeys(str(key[0]) for key in double))
-    left_out["rows of items that a judge has twice"] += sum(counts[key] for key in double)
-    left_out.sentences.append(f"{document.file} has these items twice: {listed(items, 4)}.")
-    return [row for row, key in zip(rows, keys, strict=True) if counts[key] == 1]
-
-
-def _damaged(importer: Importer, file: str) -> InputError:
-    return InputError(
-        f"damaged, or not written as {importer.title} are",
-        file=file,
-        allowed=importer.wanted,
-        remedy=EXPORT_AGAIN,
-    )
+def _problems(
+    source: Source, read: Callable[[str], None], *, strict: bool = False
+) -> list[InputError]:
+    """Read all documents; why some cannot be read, the first of which is raised if ``strict``."""
+    problems: list[InputError] = []
+    for path in documents(source):
+        try:
+            read(path)
+        except InputError as error:
+            if strict or isinstance(error, TooLarge):
+                raise
+            problems.append(error)
+    return problems
 
 
 def _nothing(source: Source, importer: Importer, problems: list[InputError]) -> InputError:
     """Why nothing of a layout was read."""
     if len(problems) == 1:
         return problems[0]
-    if problems:
-        return InputError(
-            f"none of {len(problems):,} files can be read, the first because: {problems[0]}",
-            file=source.name,
-            allowed=importer.wanted,
-            remedy=EXPORT_AGAIN,
-        )
     problem = f"holds no {importer.title}" if source.names else "there is nothing to read"
-    return InputError(
-        problem,
-        file=source.name,
-        allowed=importer.wanted,
-        remedy="choose the file or folder with it",
-    )
+    remedy = "choose the file or folder with it"
+    if problems:
+        first = f"the first because: {problems[0]}"
+        problem = f"none of {len(problems):,} files can be read, {first}"
+        remedy = EXPORT_AGAIN
+    return InputError(problem, file=source.name, allowed=importer.wanted, remedy=remedy)
 
 
 def recognised(data: bytes, name: str, task: Task | None = None) -> RawTable | None:
@@ -198,16 +146,14 @@ def _tables(source: Source) -> RawTable:
     """The tables of the files that have the same columns as most, one below the other."""
     tables: list[RawTable] = []
     left_out = LeftOut()
-    for path in documents(source):
-        if not path.lower().endswith(READABLE):
-            left_out.file(member(source, path), OTHERS)
-            continue
-        try:
+
+    def read(path: str) -> None:
+        if path.lower().endswith(READABLE):
             tables.append(read_table(source.read(path), member(source, path)))
-        except TooLarge:
-            raise
-        except InputError as error:
-            left_out.unreadable.append(str(error))
+        else:
+            left_out.file(member(source, path), OTHERS)
+
+    left_out.unreadable += map(str, _problems(source, read))
     shapes = Counter(frozenset(table.columns) for table in tables)
     if not tables or max(shapes.values()) == 1 < len(tables):
         problem = "its files have different columns" if len(tables) > 1 else "holds no votes"
@@ -222,24 +168,19 @@ def _tables(source: Source) -> RawTable:
         if frozenset(table.columns) != shape:
             left_out.file(table.name, "files with other columns")
     chosen = [table for table in tables if frozenset(table.columns) == shape]
-    if len(chosen) == 1:
-        return replace(chosen[0], notes=(*chosen[0].notes, *left_out.notes(3)))
-    return replace(together(chosen, source.name), notes=left_out.notes(3))
+    table = chosen[0] if len(chosen) == 1 else together(chosen, source.name)
+    return replace(table, notes=(*table.notes, *left_out.notes(3)))
 
 
 def _kinds_in(source: Source) -> list[str]:
     """The layouts that files of a folder or archive have, where any of them can be read."""
     kinds: set[str] = set()
-    problems: list[InputError] = []
-    for path in documents(source):
-        if not any(importer.may_be(path) for importer in KINDS.values()):
-            continue
-        try:
+
+    def read(path: str) -> None:
+        if any(importer.may_be(path) for importer in KINDS.values()):
             kinds.update(_kinds_of(opened(source, path)))
-        except TooLarge:
-            raise
-        except InputError as error:
-            problems.append(error)
+
+    problems = _problems(source, read)
     if problems and not kinds and not any(p.lower().endswith(READABLE) for p in source.names):
         raise problems[0]
     return [kind for kind in KINDS if kind in kinds]

@@ -9,56 +9,152 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
 
-from judgepanel.votes.errors import EXPORT_AGAIN, InputError
 from judgepanel.votes.imports.rows import (
     OF_ANOTHER_TASK,
+    Files,
     Grade,
     ImportedRows,
     Importer,
     LeftOut,
     Row,
     at,
+    ending,
     field_in,
     grade_of,
     graded,
     is_label_name,
     label_in,
     pair_row,
+    records_in,
     side_of,
     sided,
-    task_to_read,
     with_features,
 )
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.names import ID_NAMES
+from judgepanel.votes.orders import ORDER_NAMES
 from judgepanel.votes.sources import Document, json_in
 
 _ENDED = "samples that ended with an error"
 
 
+@dataclass(slots=True)
+class _Answer:
+    """What a model wrote on a sample, and what graders gave to it.
+
+    ``target`` is what was expected, ``variant`` what else the model was told, and ``n_grades`` how
+    many of the graders are not called as labels are. ``known`` is the same in two copies.
+    """
+
+    sample: str
+    text: Any
+    target: Any = None
+    model: str = ""
+    variant: str = ""
+    about: Row = field(default_factory=dict)
+    grades: Mapping[str, Any] = field(default_factory=dict)
+    n_grades: int = 1
+    epoch: Any = 1
+    failed: bool = False
+    known: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """The answers in a file.
+
+    ``run`` is the same in two copies of one log, ``complete`` false where it was cut short.
+    """
+
+    file: str
+    answers: tuple[_Answer, ...]
+    task: str = ""
+    model: str = ""
+    arguments: str = ""
+    run: str = ""
+    created: str = ""
+    complete: bool = True
+
+    @property
+    def paired(self) -> bool:
+        """Whether every target is a side."""
+        return sided(answer.target for answer in self.answers)
+
+    @property
+    def n_grades(self) -> int:
+        """How many grades of single responses there are in the file."""
+        return sum(answer.n_grades for answer in self.answers)
+
+
+_Pairs = Iterable[tuple[str, str, _Answer]]
+"""Items and judges, with what each judge wrote."""
+
+
 def _of_one_task(
-    logs: Sequence[Any],
+    logs: list[_Log],
     left_out: LeftOut,
-    task: Task | None,
+    wanted: Task | None,
     kind: str,
-    is_paired: Callable[[Any], bool],
-    n_votes: Callable[[Any], int],
-) -> tuple[Task, list[Any]]:
-    """Return the task that is read, and the logs of it; the others are left out and named."""
-    by_task: dict[Task, list[Any]] = {"pairwise": [], "pointwise": []}
+    pairs: Callable[[list[_Log], LeftOut], _Pairs],
+    grades: Callable[[list[_Log], LeftOut], Iterable[Grade]],
+    *,
+    again: str = "",
+    last: bool = False,
+) -> ImportedRows:
+    """Return the votes of one task; the logs of the other are left out and named.
+
+    That is the task wanted, else the one with more votes: one matrix cannot hold both, as its items
+    are either pairs or single responses. Of the outputs of a judge on one item in one order the
+    first counts, or the ``last``; ``again`` says what the others are, and if empty all count.
+    """
+    paired: list[_Log] = []
+    single: list[_Log] = []
     for log in logs:
-        by_task["pairwise" if is_paired(log) else "pointwise"].append(log)
-    n_pairs, n_single = (sum(map(n_votes, own)) for own in by_task.values())
-    task = task_to_read(n_pairs, n_single, task)
-    for log in by_task["pointwise" if task == "pairwise" else "pairwise"]:
-        if n_votes(log):
-            left_out.file(log.file, f"{kind} {OF_ANOTHER_TASK[task]}")
-    return task, by_task[task]
+        (paired if log.paired else single).append(log)
+    n_pairs = sum(len(log.answers) for log in paired)
+    n_single = sum(log.n_grades for log in single)
+    in_pairs = n_pairs > 0 and n_pairs >= n_single
+    if wanted is not None and (n_pairs if wanted == "pairwise" else n_single):
+        in_pairs = wanted == "pairwise"
+    task: Task = "pairwise" if in_pairs else "pointwise"
+    for log in [log for log in single if log.n_grades] if in_pairs else paired:
+        left_out.file(log.file, f"{kind} {OF_ANOTHER_TASK[task]}")
+    if not in_pairs:
+        return graded(grades(single, left_out), left_out)
+    rows: dict[object, Row] = {}
+    about: dict[str, Row] = {}
+    for item, judge, answer in pairs(paired, left_out):
+        row = pair_row(item, judge, answer.target, answer.about, answer.text)
+        key = (item, judge, row["order"]) if again else len(rows)
+        if key in rows:
+            left_out[again] += 1
+        rows[key] = row if last else rows.get(key, row)
+        about.setdefault(item, answer.about)
+    return ImportedRows(with_features(rows.values(), about), left_out)
+
+
+def _without(
+    nothing_in: Callable[[_Log], str | None], files: Files, left_out: LeftOut
+) -> list[_Log]:
+    """Return all logs but those in which there is nothing to read; these are named."""
+    logs = []
+    for log in records_in(files):
+        reason = nothing_in(log)
+        if reason is None:
+            logs.append(log)
+        else:
+            left_out.file(log.file, reason)
+    return logs
+
+
+def _side(target: Any, choices: Any) -> Any:
+    """What was expected; of a question with other than two choices A is no side."""
+    return target if len(choices or "AB") == len("AB") else f"one of {len(choices)}"
 
 
 # --- Inspect AI ------------------------------------------------------------------------------
@@ -66,34 +162,8 @@ def _of_one_task(
 # (header.json, samples/*.json); versions 1 and 2 of the format. A question with more than two
 # choices is no pair, whatever its target.
 
-_INSPECT = "a log of Inspect AI (.eval or .json), or a folder with them"
 _HEADERS = ("header.json", "_journal/start.json")
-_NEEDED = ("id", "epoch", "target", "choices", "metadata", "error", "scores")
 _ATTACHED = "attachment://"
-
-
-@dataclass(frozen=True, slots=True)
-class _Log:
-    """What was evaluated, and its samples.
-
-    ``run`` is the same in two copies of one log, ``complete`` false where it was cut short.
-    """
-
-    file: str
-    run: str
-    complete: bool
-    task: str
-    model: str
-    arguments: str
-    created: str
-    graders: dict[str, str]
-    samples: tuple[Row, ...]
-
-    @property
-    def paired(self) -> bool:
-        """Whether every target is a side; of a question with other than two choices A is none."""
-        two = all(len(sample["choices"] or "AB") == len("AB") for sample in self.samples)
-        return two and sided(sample["target"] for sample in self.samples)
 
 
 def _is_inspect(document: Document) -> bool:
@@ -104,47 +174,69 @@ def _is_inspect(document: Document) -> bool:
     return isinstance(whole, dict) and whole.keys() >= keys and isinstance(whole["eval"], dict)
 
 
-def _inspect(document: Document, _left_out: LeftOut) -> _Log:
-    try:
-        if document.parts is not None:
-            parts = document.parts
-            header = next(name for name in _HEADERS if name in parts.names)
-            whole = json_in(parts.read(header), document.file)
-            places = [name for name in parts.names if name.startswith("samples/")]
-            samples = [_needed(json_in(parts.read(name), document.file)) for name in places]
-        else:
-            whole = document.whole
-            samples = [_needed(sample) for sample in whole.get("samples") or []]
-        about = whole["eval"]
-        created = str(about.get("created", ""))
-        ids = [about.get(key) for key in ("run_id", "task_id")]
-        return _Log(
-            file=document.file,
-            run=json.dumps([*ids, created]) if any(ids) else document.file,
-            complete=whole.get("status") == "success",
-            task=str(about["task"]),
-            model=str(about["model"]),
-            arguments=json.dumps(about.get("task_args_passed") or about.get("task_args") or {}),
-            created=created,
-            graders=_graders(about.get("scorers") or []),
-            samples=tuple(samples),
-        )
-    except (KeyError, TypeError, AttributeError, IndexError, StopIteration):
-        raise InputError(
-            "not as Inspect AI writes them",
-            file=document.file,
-            allowed=_INSPECT,
-            remedy=EXPORT_AGAIN,
-        ) from None
+def _inspect_together(files: Files, left_out: LeftOut, task: Task | None) -> ImportedRows:
+    """Of several runs of one model on a task with the same arguments the last complete one."""
+    logs = _without(_nothing_in, files, left_out)
+    latest: dict[tuple[object, ...], _Log] = {}
+    for log in sorted(logs, key=lambda log: (not log.paired, log.complete, log.created)):
+        key = log.paired, log.task, log.model, log.arguments
+        if key in latest:
+            left_out.file(latest[key].file, _superseded(latest[key], log))
+        latest[key] = log
+    chosen = {id(log) for log in latest.values()}
+    logs = [log for log in logs if id(log) in chosen]
+    return _of_one_task(logs, left_out, task, "logs", _inspect_pairs, _inspect_grades)
 
 
-def _needed(sample: Row) -> Row:
+@Importer(
+    "inspect",
+    "logs of Inspect AI",
+    "a log of Inspect AI (.eval or .json), or a folder with them",
+    ending("eval", "json"),
+    _is_inspect,
+    together=_inspect_together,
+)
+def _inspect(_records: Iterator[Row], document: Document) -> Iterator[_Log]:
+    parts, whole = document.parts, document.whole
+    if parts is None:
+        samples: Iterable[Row] = whole.get("samples") or []
+    else:
+        header = next(name for name in _HEADERS if name in parts.names)
+        whole = json_in(parts.read(header), document.file)
+        places = [name for name in parts.names if name.startswith("samples/")]
+        samples = (json_in(parts.read(name), document.file) for name in places)
+    about = whole["eval"]
+    graders = _graders(about.get("scorers") or [])
+    created = str(about.get("created", ""))
+    ids = [about.get(key) for key in ("run_id", "task_id")]
+    yield _Log(
+        file=document.file,
+        answers=tuple(_inspect_answer(sample, graders) for sample in samples),
+        task=str(about["task"]),
+        model=str(about["model"]),
+        arguments=json.dumps(about.get("task_args_passed") or about.get("task_args") or {}),
+        run=json.dumps([*ids, created]) if any(ids) else document.file,
+        created=created,
+        complete=whole.get("status") == "success",
+    )
+
+
+def _inspect_answer(sample: Row, graders: dict[str, str]) -> _Answer:
     """What is read of a sample; its events alone are most of a log."""
-    fields = {**{key: sample.get(key) for key in _NEEDED}, "text": _written(sample)}
-    for key, kind in (("metadata", dict), ("scores", dict), ("choices", list)):
-        if not isinstance(fields[key], kind):
-            fields[key] = None
-    return fields
+    kinds = {"metadata": dict, "scores": dict, "choices": list}
+    given = {key: sample[key] for key, kind in kinds.items() if isinstance(sample.get(key), kind)}
+    scores: Row = given.get("scores", {})
+    titled = graders.keys() == scores.keys() and len(set(graders.values())) == len(scores)
+    return _Answer(
+        sample=str(sample.get("id")),
+        text=_written(sample),
+        target=_side(sample.get("target"), given.get("choices")),
+        about=given.get("metadata", {}),
+        grades={graders[key] if titled else key: score for key, score in scores.items()},
+        n_grades=sum(not is_label_name(name) for name in scores),
+        epoch=sample.get("epoch") or 1,
+        failed=bool(sample.get("error")) or sample.get("id") is None,
+    )
 
 
 def _written(sample: Row) -> str:
@@ -175,63 +267,21 @@ def _graders(scorers: Iterable[Row]) -> dict[str, str]:
         model = (scorer.get("options") or {}).get("model")
         if isinstance(model, dict):
             model = model.get("model")
-        key = f"{name}{seen[name] or ''}"
-        graders[key] = f"{name}/{model}" if isinstance(model, str) else name
+        graders[f"{name}{seen[name] or ''}"] = f"{name}/{model}" if isinstance(model, str) else name
         seen[name] += 1
     return graders
 
 
-def _inspect_together(files: Sequence[_Log], left_out: LeftOut, task: Task | None) -> ImportedRows:
-    logs = []
-    for log in files:
-        reason = _nothing_in(log)
-        if reason is None:
-            logs.append(log)
-        else:
-            left_out.file(log.file, reason)
-    paired = _newest([log for log in logs if log.paired], left_out)
-    others = _newest([log for log in logs if not log.paired], left_out)
-    task, logs = _of_one_task(
-        [*paired, *others], left_out, task, "logs", lambda log: log.paired, _n_votes
-    )
-    if task == "pairwise":
-        return ImportedRows(_inspect_pairs(logs, left_out), left_out)
-    return graded([_inspect_grades(logs, left_out)], left_out, task)
-
-
-def _n_votes(log: _Log) -> int:
-    if log.paired:
-        return len(log.samples)
-    names = (name for sample in log.samples for name in sample["scores"] or {})
-    return sum(not is_label_name(name) for name in names)
-
-
 def _nothing_in(log: _Log) -> str | None:
     """Why there is nothing to read in a log; None where there is."""
-    if not log.samples:
+    if not log.answers:
         return "logs without samples"
-    answered = [sample for sample in log.samples if not _failed(sample)]
+    answered = [answer for answer in log.answers if not answer.failed]
     if not answered:
         return "logs in which every sample ended with an error"
-    if not log.paired and not any(sample["scores"] for sample in answered):
+    if not log.paired and not any(answer.grades for answer in answered):
         return "logs without scores"
     return None
-
-
-def _failed(sample: Row) -> bool:
-    return bool(sample["error"]) or sample["id"] is None
-
-
-def _newest(logs: list[_Log], left_out: LeftOut) -> list[_Log]:
-    """Of several runs of one model on one task with the same arguments the last complete one."""
-    latest: dict[tuple[str, str, str], _Log] = {}
-    for log in sorted(logs, key=lambda log: (log.complete, log.created)):
-        key = (log.task, log.model, log.arguments)
-        if key in latest:
-            left_out.file(latest[key].file, _superseded(latest[key], log))
-        latest[key] = log
-    chosen = {id(log) for log in latest.values()}
-    return [log for log in logs if id(log) in chosen]
 
 
 def _superseded(log: _Log, by: _Log) -> str:
@@ -242,105 +292,67 @@ def _superseded(log: _Log, by: _Log) -> str:
     return "logs of runs that were made again"
 
 
-def _answered(logs: Sequence[_Log], left_out: LeftOut) -> Iterator[tuple[_Log, Row, str]]:
+def _answered(logs: list[_Log], left_out: LeftOut) -> Iterator[tuple[_Log, _Answer, str]]:
     """Yield samples that did not fail, with their log and their name among all tasks."""
     several = len({log.task for log in logs}) > 1
     for log in logs:
-        for sample in log.samples:
-            if _failed(sample):
+        for answer in log.answers:
+            if answer.failed:
                 left_out[_ENDED] += 1
             else:
-                yield log, sample, f"{log.task}/{sample['id']}" if several else str(sample["id"])
+                yield log, answer, f"{log.task}/{answer.sample}" if several else answer.sample
 
 
-def _inspect_pairs(logs: list[_Log], left_out: LeftOut) -> Iterator[Row]:
+def _inspect_pairs(logs: list[_Log], left_out: LeftOut) -> _Pairs:
     runs = Counter((log.task, log.model) for log in logs)
-    rows: list[Row] = []
-    about: dict[str, Row] = {}
-    for log, sample, item in _answered(logs, left_out):
-        if (sample["epoch"] or 1) != 1:
+    for log, answer, item in _answered(logs, left_out):
+        if answer.epoch != 1:
             left_out["outputs of epochs after the first"] += 1
-            continue
-        again = runs[log.task, log.model] > 1
-        judge = f"{log.model} {log.arguments}" if again else log.model
-        fields = sample["metadata"] or {}
-        about.setdefault(item, fields)
-        rows.append(pair_row(item, judge, sample["target"], fields, sample["text"]))
-    yield from with_features(rows, about)
+        else:
+            again = runs[log.task, log.model] > 1
+            yield item, f"{log.model} {log.arguments}" if again else log.model, answer
 
 
-def _inspect_grades(logs: list[_Log], left_out: LeftOut) -> list[Grade]:
+def _inspect_grades(logs: list[_Log], left_out: LeftOut) -> Iterator[Grade]:
     answers = list(_answered(logs, left_out))
-    asked = Counter((log.task, str(sample["id"])) for log, sample, _ in answers)
+    asked = Counter((log.task, answer.sample) for log, answer, _ in answers)
     repeated = max(asked.values(), default=1) > 1
     runs = Counter(log.model for log in logs)
-    grades: list[Grade] = []
-    for log, sample, group in answers:
-        item = group
+    for log, answer, sample in answers:
+        item, group = sample, ""
         if repeated:
             by = f"{log.model} {log.arguments}" if runs[log.model] > 1 else log.model
-            item = f"{group}/{by}/{sample['epoch'] or 1}"
-        about = sample["metadata"] or {}
-        left_out["samples without scores"] += not sample["scores"]
-        for name, value, why in _scores(sample, log):
-            within = f"sample {group}" if repeated else ""
-            grades.append(Grade(item, name, value, why=why, group=within, about=about))
-    return grades
+            item, group = f"{sample}/{by}/{answer.epoch}", f"sample {sample}"
+        left_out["samples without scores"] += not answer.grades
+        for name, score in answer.grades.items():
+            value = score.get("value") if isinstance(score, dict) else score
+            # A scorer that gives several values counts as several.
+            several = dict(enumerate(value, start=1)) if isinstance(value, list) else value
+            judges = {name: value}
+            if isinstance(several, dict):
+                judges = {f"{name}/{key}": entry for key, entry in several.items()}
+            why = at(score, "explanation")
+            for judge, grade in judges.items():
+                yield Grade(item, judge, grade, why=why, group=group, about=answer.about)
 
-
-def _scores(sample: Row, log: _Log) -> Iterator[tuple[str, Any, Any]]:
-    """Yield what each scorer gave and why; one that gives several values counts as several."""
-    scores = sample["scores"] or {}
-    titled = log.graders.keys() == scores.keys() and len(set(log.graders.values())) == len(scores)
-    for key, score in scores.items():
-        name = log.graders[key] if titled else key
-        value = score.get("value") if isinstance(score, dict) else score
-        why = at(score, "explanation")
-        if isinstance(value, list):
-            value = dict(enumerate(value, start=1))
-        if isinstance(value, dict):
-            yield from ((f"{name}/{key}", entry, why) for key, entry in value.items())
-        else:
-            yield name, value, why
-
-
-INSPECT = Importer(
-    title="logs of Inspect AI",
-    wanted=_INSPECT,
-    endings=(".eval", ".json"),
-    fits=_is_inspect,
-    read=_inspect,
-    together=_inspect_together,
-)
 
 # --- promptfoo -------------------------------------------------------------------------------
 # promptfoo eval --output writes an object (results with a list results; versions 2 and 3) or JSON
 # Lines with one result per line. Providers answer, assertions grade.
 
-_PROMPTFOO = "a .json or .jsonl that promptfoo eval --output wrote, or a folder with them"
 _ANSWERS = ("equals", "contains", "icontains", "starts-with")
 _LONGEST_NAME = 60
-
-
-@dataclass(frozen=True, slots=True)
-class _Results:
-    """The results of a file, but for those that failed or are there twice."""
-
-    file: str
-    results: tuple[Row, ...]
-
-    @property
-    def paired(self) -> bool:
-        return sided(_expected(result) for result in self.results)
 
 
 def _listed(content: Any) -> list[Any] | None:
     inner = at(content, "results.results")
     if not isinstance(inner, list):
         return None
-    if not inner:
-        return inner if {"evalId", "config"} & content.keys() else None
-    return inner if isinstance(inner[0], dict) and {"provider", "vars"} <= inner[0].keys() else None
+    if inner:
+        known = isinstance(inner[0], dict) and {"provider", "vars"} <= inner[0].keys()
+    else:
+        known = bool({"evalId", "config"} & content.keys())
+    return inner if known else None
 
 
 def _is_promptfoo(document: Document) -> bool:
@@ -349,84 +361,66 @@ def _is_promptfoo(document: Document) -> bool:
     return _listed(document.whole) is not None
 
 
-def _promptfoo(document: Document, _left_out: LeftOut) -> _Results:
-    whole = _listed(document.whole)
-    results = whole if whole is not None else [result for _, result in document.lines]
-    for result in results:
-        if not isinstance(result, dict) or not result.keys() >= {"provider", "vars"}:
-            raise InputError(
-                "not as promptfoo writes them",
-                file=document.file,
-                allowed=_PROMPTFOO,
-                remedy=EXPORT_AGAIN,
-            )
-        # Run into what is not as promptfoo writes it, while it is known in which file that is.
-        _output(result), _about(result), _test(result), _prompt(result), _provider(result)
-        _expected(result), _assertions(result)
-    return _Results(document.file, tuple(results))
-
-
-def _promptfoo_together(
-    files: Sequence[_Results], left_out: LeftOut, task: Task | None
-) -> ImportedRows:
+def _promptfoo_together(files: Files, left_out: LeftOut, task: Task | None) -> ImportedRows:
     seen: set[str] = set()
-    answered = [_Results(f.file, tuple(_with_answers(f.results, seen, left_out))) for f in files]
-    task, chosen = _of_one_task(
-        answered,
-        left_out,
-        task,
-        "files",
-        lambda f: f.paired,
-        lambda f: len(f.results) if f.paired else sum(len(_assertions(r)) for r in f.results),
-    )
-    results = list(chain.from_iterable(f.results for f in chosen))
-    if task == "pairwise":
-        return ImportedRows(_promptfoo_pairs(results, left_out), left_out)
-    return graded([list(_promptfoo_grades(results))], left_out, task)
+    logs = []
+    for file, answers in files:
+        answered: list[_Answer] = []
+        for answer in answers:
+            if answer.known in seen:
+                left_out["results that are there twice"] += 1
+            elif answer.failed:
+                left_out["results that ended with an error"] += 1
+            else:
+                answered.append(answer)
+            seen |= {answer.known} - {""}
+        logs.append(_Log(file, tuple(answered)))
+    again = "results of tests that were run again"
+    votes = _promptfoo_pairs, _promptfoo_grades
+    return _of_one_task(logs, left_out, task, "files", *votes, again=again)
 
 
-def _with_answers(results: Sequence[Row], seen: set[str], left_out: LeftOut) -> Iterator[Row]:
-    for result in results:
-        known = str(result["id"]) if result.get("id") else None
-        if known in seen:
-            left_out["results that are there twice"] += 1
-        elif (result.get("response") or {}).get("error") or _output(result) is None:
-            left_out["results that ended with an error"] += 1
-        else:
-            yield result
-        if known:
-            seen.add(known)
+@Importer(
+    "promptfoo",
+    "results of promptfoo",
+    "a .json or .jsonl that promptfoo eval --output wrote, or a folder with them",
+    ending("json", "jsonl"),
+    _is_promptfoo,
+    together=_promptfoo_together,
+)
+def _promptfoo(_records: Iterator[Row], document: Document) -> Iterator[_Answer]:
+    results = _listed(document.whole)
+    for result in [line for _, line in document.lines] if results is None else results:
+        case, response = result.get("testCase") or {}, result.get("response") or {}
+        variables, provider = result["vars"], result["provider"]
+        about = {**(case.get("metadata") or {}), **variables}
+        prompt = result.get("prompt") or {}
+        if isinstance(provider, dict):
+            provider = provider.get("label") or provider.get("id")
+        output = response.get("output")
+        grades = _assertions(result)
+        yield _Answer(
+            sample=_test(result),
+            text=output if isinstance(output, str) else json.dumps(output, ensure_ascii=False),
+            target=_expected(variables, case),
+            model=str(provider),
+            variant=str(prompt.get("label") or result.get("promptId") or prompt.get("raw") or ""),
+            about={key: value for key, value in about.items() if key.lower() not in ID_NAMES},
+            grades=grades,
+            n_grades=len(grades),
+            failed=bool(response.get("error")) or output is None,
+            known=str(result.get("id") or ""),
+        )
 
 
-def _output(result: Row) -> str | None:
-    output = (result.get("response") or {}).get("output")
-    if output is None or isinstance(output, str):
-        return output
-    return json.dumps(output, ensure_ascii=False)
-
-
-def _case(result: Row) -> Row:
-    return result.get("testCase") or {}
-
-
-def _expected(result: Row) -> Any:
+def _expected(variables: Row, case: Row) -> Any:
     """The label of a test: a variable or a field of that name, or the side an assertion expects."""
-    given = label_in(result["vars"], _case(result).get("metadata"))
+    given = label_in(variables, case.get("metadata"))
     if given is not None:
         return given
-    expected = [
-        entry.get("value")
-        for entry in _case(result).get("assert") or []
-        if entry.get("type") in _ANSWERS
-    ]
+    checks = case.get("assert") or []
+    expected = [check.get("value") for check in checks if check.get("type") in _ANSWERS]
     return next((value for value in expected if side_of(value) is not None), None)
-
-
-def _provider(result: Row) -> str:
-    provider = result["provider"]
-    if isinstance(provider, dict):
-        return str(provider.get("label") or provider.get("id"))
-    return str(provider)
 
 
 def _test(result: Row) -> str:
@@ -439,61 +433,15 @@ def _test(result: Row) -> str:
     return json.dumps(result["vars"], sort_keys=True, ensure_ascii=False)
 
 
-def _prompt(result: Row) -> str:
-    """A prompt by its label, else by its id or its text."""
-    prompt = result.get("prompt") or {}
-    return str(prompt.get("label") or result.get("promptId") or prompt.get("raw") or "")
-
-
-def _about(result: Row) -> Row:
-    fields = {**(_case(result).get("metadata") or {}), **result["vars"]}
-    return {key: value for key, value in fields.items() if key.lower() not in ID_NAMES}
-
-
-def _promptfoo_pairs(results: list[Row], left_out: LeftOut) -> Iterator[Row]:
-    prompts = dict.fromkeys(_prompt(result) for result in results)
-    numbers = {prompt: number for number, prompt in enumerate(prompts, start=1)}
-    about: dict[str, Row] = {}
-    rows: dict[tuple[str, str, str], Row] = {}
-    for result in results:
-        fields, item = _about(result), _test(result)
-        about.setdefault(item, fields)
-        number = numbers[_prompt(result)]
-        judge = f"{_provider(result)} prompt {number}" if len(numbers) > 1 else _provider(result)
-        row = pair_row(item, judge, _expected(result), fields, _output(result))
-        key = (item, judge, row["order"])
-        left_out["results of tests that were run again"] += key in rows
-        rows.setdefault(key, row)
-    yield from with_features(rows.values(), about)
-
-
-def _promptfoo_grades(results: list[Row]) -> Iterator[Grade]:
-    asked = Counter(map(_test, results))
-    repeated = max(asked.values(), default=1) > 1
-    items: Counter[str] = Counter()
-    for result in results:
-        test = _test(result)
-        item = f"{test}/{_provider(result)}" if repeated else test
-        items[item] += 1
-        if items[item] > 1:
-            item = f"{item}/{items[item]}"
-        about = {**_about(result), "label": grade_of(_expected(result))}
-        for name, passed in _assertions(result).items():
-            person = name == "human"
-            group = f"test {test}" if repeated else ""
-            yield Grade(item, name, passed, person=person, group=group, about=about)
-
-
 def _assertions(result: Row) -> Row:
     """What each assertion said; two of one name are numbered, in the order of the test."""
     grades: Row = {}
     for entry in (result.get("gradingResult") or {}).get("componentResults") or []:
         about = entry.get("assertion") if isinstance(entry, dict) else None
-        if not about:
-            continue
-        name = _assertion(about)
-        number = sum(known == name or known.startswith(f"{name} #") for known in grades)
-        grades[f"{name} #{number + 1}" if number else name] = entry.get("pass")
+        if about:
+            name = _assertion(about)
+            number = sum(known == name or known.startswith(f"{name} #") for known in grades)
+            grades[f"{name} #{number + 1}" if number else name] = entry.get("pass")
     return grades
 
 
@@ -506,120 +454,101 @@ def _assertion(about: Row) -> str:
         config = asked.get("config") or {}
         asked = asked.get("label") or config.get("name") or asked.get("id")
     kind = str(about.get("type"))
-    if kind == "human":
-        return kind
     detail = asked if isinstance(asked, str) else about.get("value")
-    if not isinstance(detail, str) or not detail.strip():
+    if kind == "human" or not isinstance(detail, str) or not detail.strip():
         return kind
     return f"{kind}/{' '.join(detail.split())[:_LONGEST_NAME]}"
 
 
-PROMPTFOO = Importer(
-    title="results of promptfoo",
-    wanted=_PROMPTFOO,
-    endings=(".json", ".jsonl"),
-    fits=_is_promptfoo,
-    read=_promptfoo,
-    together=_promptfoo_together,
-)
+def _promptfoo_pairs(logs: list[_Log], _left_out: LeftOut) -> _Pairs:
+    answers = [answer for log in logs for answer in log.answers]
+    prompts = list(dict.fromkeys(answer.variant for answer in answers))
+    numbers = {prompt: f" prompt {number}" for number, prompt in enumerate(prompts, start=1)}
+    for answer in answers:
+        number = numbers[answer.variant] if len(numbers) > 1 else ""
+        yield answer.sample, f"{answer.model}{number}", answer
+
+
+def _promptfoo_grades(logs: list[_Log], _left_out: LeftOut) -> Iterator[Grade]:
+    answers = [answer for log in logs for answer in log.answers]
+    repeated = len({answer.sample for answer in answers}) < len(answers)
+    items: Counter[str] = Counter()
+    for answer in answers:
+        item = f"{answer.sample}/{answer.model}" if repeated else answer.sample
+        items[item] += 1
+        if items[item] > 1:
+            item = f"{item}/{items[item]}"
+        about = {**answer.about, "label": grade_of(answer.target)}
+        group = f"test {answer.sample}" if repeated else ""
+        for name, passed in answer.grades.items():
+            yield Grade(item, name, passed, person=name == "human", group=group, about=about)
+
 
 # --- OpenAI Evals ----------------------------------------------------------------------------
 # JSON Lines: first spec (completion_fns, eval_name), then an event per line (sample_id, type,
 # data), at last final_report. The second function, or the evaluation, grades.
 
-_LETTERS = {"y": 1, "n": 0}
-_OTHER_LETTER = "a letter that is neither yes nor no"
+
+def _openai_together(files: Files, left_out: LeftOut, task: Task | None) -> ImportedRows:
+    nothing = "logs without matches and metrics"
+    logs = _without(lambda log: None if log.answers else nothing, files, left_out)
+    again, votes = "samples that were run again", (_openai_pairs, _openai_grades)
+    return _of_one_task(logs, left_out, task, "logs", *votes, again=again, last=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Evaluation:
-    """``model`` answered, ``grader`` judged the answers; events of samples in their order."""
-
-    file: str
-    model: str
-    grader: str
-    matches: tuple[Row, ...]
-    metrics: tuple[Row, ...]
-
-    @property
-    def paired(self) -> bool:
-        """Whether what was expected is always a side, of no more than two options."""
-        expected = [event["data"].get("expected") for event in self.matches]
-        few = all(len(event["data"].get("options") or "AB") == len("AB") for event in self.matches)
-        return bool(expected) and few and sided(expected)
-
-
-def _openai(document: Document, left_out: LeftOut) -> _Evaluation:
+@Importer(
+    "openai-evals",
+    "logs of OpenAI Evals",
+    "a .jsonl that oaieval wrote (spec, then events), or a folder with them",
+    ending("jsonl", "ndjson"),
+    lambda d: (
+        isinstance(spec := d.first.get("spec"), dict)
+        and spec.keys() >= {"completion_fns", "eval_name"}
+    ),
+    together=_openai_together,
+    fields="sample_id, type and data",
+)
+def _openai(records: Iterator[Row], document: Document) -> Iterator[_Log | str]:
     spec = document.first["spec"]
     functions = [str(name) for name in spec["completion_fns"]] or ["unknown"]
-    events: dict[str, list[Row]] = {"match": [], "metrics": []}
-
-    def read(record: Row) -> None:
+    grader = functions[-1] if len(functions) > 1 else str(spec["eval_name"])
+    events: dict[str, list[tuple[str, Row]]] = {"match": [], "metrics": []}
+    for record in records:
         if record.get("type") == "error":
-            left_out[_ENDED] += 1
+            yield _ENDED
         elif record.get("type") in events:
-            event = {"sample": str(record["sample_id"]), "data": dict(record["data"])}
-            events[record["type"]].append(event)
-
-    document.each(read, "sample_id, type and data")
-    return _Evaluation(
-        file=document.file,
-        model=functions[0],
-        grader=functions[-1] if len(functions) > 1 else str(spec["eval_name"]),
-        matches=tuple(events["match"]),
-        metrics=tuple(events["metrics"]),
-    )
-
-
-def _openai_together(
-    files: Sequence[_Evaluation], left_out: LeftOut, task: Task | None
-) -> ImportedRows:
-    for log in files:
-        if not (log.matches or log.metrics):
-            left_out.file(log.file, "logs without matches and metrics")
-    task, logs = _of_one_task(
-        [log for log in files if log.matches or log.metrics],
-        left_out,
-        task,
-        "logs",
-        lambda log: log.paired,
-        lambda log: len(log.matches) if log.paired else len(log.metrics or log.matches),
-    )
-    if task == "pairwise":
-        return ImportedRows(_openai_pairs(logs, left_out), left_out)
-    return graded([list(_openai_grades(logs))], left_out, task)
+            events[record["type"]].append((str(record["sample_id"]), dict(record["data"])))
+    expected = [_side(data.get("expected"), data.get("options")) for _, data in events["match"]]
+    if sided(expected):
+        answers = [
+            _Answer(
+                sample,
+                _first(data.get("sampled")) or _first(data.get("picked")),
+                target=data["expected"],
+                about={name: data[name] for name in ORDER_NAMES if name in data},
+            )
+            for sample, data in events["match"]
+        ]
+    else:
+        answers = [
+            _Answer(sample, "", grades=_verdicts(data, grader))
+            for sample, data in events["metrics"] or events["match"]
+        ]
+    yield _Log(document.file, tuple(answers), model=functions[0])
 
 
-def _openai_pairs(logs: list[_Evaluation], left_out: LeftOut) -> Iterator[Row]:
-    rows: dict[tuple[str, str, str], Row] = {}
-    for log in logs:
-        for event in log.matches:
-            data = event["data"]
-            text = _first(data.get("sampled")) or _first(data.get("picked"))
-            row = pair_row(event["sample"], log.model, data["expected"], data, text)
-            key = row["item_id"], log.model, row["order"]
-            left_out["samples that were run again"] += key in rows
-            rows[key] = row
-    yield from rows.values()
-
-
-def _openai_grades(logs: list[_Evaluation]) -> Iterator[Grade]:
-    """The grader's verdicts; and, where one was held against a person's, that as the label."""
-    several = len({log.model for log in logs}) > 1
-    for log in logs:
-        for event in log.metrics or log.matches:
-            sample, data = event["sample"], event["data"]
-            item = f"{sample}/{log.model}" if several else sample
-            keys = ("correct", "score", "choice")
-            given = next((data[key] for key in keys if data.get(key) is not None), None)
-            word = str(given).strip().lower()
-            lettered = len(word) == 1 and word.isalpha()
-            grade = _LETTERS.get(word, _OTHER_LETTER) if lettered else given
-            yield Grade(item, log.grader, grade, group=sample)
-            agreed = next((v for key, v in data.items() if key.endswith("metascore")), None)
-            verdict = None if grade is None else grade_of(grade)
-            if agreed is not None and verdict is not None:
-                yield Grade(item, "label", verdict if agreed else 1 - verdict, group=sample)
+def _verdicts(data: Row, grader: str) -> Row:
+    """The grader's verdict; and, where it was held against a person's, that as the label."""
+    keys = ("correct", "score", "choice")
+    grade = next((data[key] for key in keys if data.get(key) is not None), None)
+    word = str(grade).strip().lower()
+    if len(word) == 1 and word.isalpha():
+        grade = {"y": 1, "n": 0}.get(word, "a letter that is neither yes nor no")
+    agreed = next((value for key, value in data.items() if key.endswith("metascore")), None)
+    verdict = None if grade is None else grade_of(grade)
+    if agreed is None or verdict is None:
+        return {grader: grade}
+    return {grader: grade, "label": verdict if agreed else 1 - verdict}
 
 
 def _first(written: Any) -> str:
@@ -628,16 +557,63 @@ def _first(written: Any) -> str:
     return "" if written is None else str(written)
 
 
-def _is_openai(document: Document) -> bool:
-    spec = document.first.get("spec")
-    return isinstance(spec, dict) and spec.keys() >= {"completion_fns", "eval_name"}
+def _openai_pairs(logs: list[_Log], _left_out: LeftOut) -> _Pairs:
+    return ((answer.sample, log.model, answer) for log in logs for answer in log.answers)
 
 
-OPENAI_EVALS = Importer(
-    title="logs of OpenAI Evals",
-    wanted="a .jsonl that oaieval wrote (spec, then events), or a folder with them",
-    endings=(".jsonl", ".ndjson"),
-    fits=_is_openai,
-    read=_openai,
-    together=_openai_together,
+def _openai_grades(logs: list[_Log], _left_out: LeftOut) -> Iterator[Grade]:
+    several = len({log.model for log in logs}) > 1
+    for log in logs:
+        for answer in log.answers:
+            item = f"{answer.sample}/{log.model}" if several else answer.sample
+            for judge, grade in answer.grades.items():
+                yield Grade(item, judge, grade, group=answer.sample)
+
+
+# --- lm-eval: samples ------------------------------------------------------------------------
+# MODEL/samples_TASK_*.jsonl: doc_id, doc, target and filtered_resps, what a model answered. Models
+# are judges of what the target says: a side of a pair, or whether something is so.
+
+
+def _lm_eval_together(files: Files, left_out: LeftOut, _task: Task | None) -> ImportedRows:
+    answers: list[_Answer] = list(records_in(files))
+    if sided(answer.target for answer in answers):
+        rows = [pair_row(a.sample, a.model, a.target, {}, a.text) for a in answers]
+        return ImportedRows(rows, left_out)
+    grades = []
+    for a in answers:
+        listed = isinstance(a.target, list) and len(a.target) == 1
+        label = grade_of(a.target[0] if listed else a.target)
+        grades.append(Grade(a.sample, a.model, a.text, about={**a.about, "label": label}))
+    return graded(grades, left_out)
+
+
+@Importer(
+    "lm-eval",
+    "samples of lm-eval",
+    "MODEL/samples_TASK_....jsonl (doc_id, target, filtered_resps), or a folder with them",
+    ending("jsonl"),
+    lambda d: {"doc_id", "target", "filtered_resps"} <= d.first.keys(),
+    together=_lm_eval_together,
+    fields="doc_id, target and filtered_resps",
 )
+def _lm_eval(records: Iterator[Row], document: Document) -> Iterator[_Answer | str]:
+    place = PurePosixPath(document.path)
+    for record in records:
+        answer = record["filtered_resps"]
+        while isinstance(answer, list) and answer and not _is_choice(answer):
+            answer = answer[0]
+        if _is_choice(answer):
+            answer = max(range(len(answer)), key=lambda k: float(answer[k][0]))
+        model, about = place.parent.name or place.stem, record.get("doc") or {}
+        item, target = str(record["doc_id"]), record["target"]
+        if isinstance(answer, str | int):
+            yield _Answer(item, str(answer), target, model, about=about)
+        else:
+            yield "samples without an answer"
+
+
+def _is_choice(answer: Any) -> bool:
+    """Whether an answer is a list of likelihoods, one per choice."""
+    pairs = isinstance(answer, list) and len(answer) > 1
+    return pairs and all(isinstance(a, list) and len(a) == 2 for a in answer)

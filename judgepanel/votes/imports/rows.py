@@ -1,7 +1,7 @@
-"""What importers have in common: rows while they are read, and a count of all that is left out.
+"""What importers have in common: their grades and rows, and a count of all that is left out.
 
 An importer reads files of one tool. Each becomes rows of outputs (item, judge, order, and a text or
-two scores), or grades that judges gave to single responses (:class:`Grade`), with labels by people.
+two scores), or grades that judges gave to responses (:class:`Grade`), with labels by people.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,12 +19,12 @@ from typing import Any
 from judgepanel.votes.cells import is_number, shield
 from judgepanel.votes.columns import says_failure
 from judgepanel.votes.coverage import Side, vote_of
-from judgepanel.votes.errors import InputError, listed
+from judgepanel.votes.errors import EXPORT_AGAIN, InputError, listed
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.names import FEATURE_PREFIX, LABEL_NAMES, is_role_name
 from judgepanel.votes.orders import ORDER_NAMES, SWAPPED, order_of
 from judgepanel.votes.records import table_of
-from judgepanel.votes.sources import Document
+from judgepanel.votes.sources import BUILT_OTHERWISE, Document
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import meaning_of
 
@@ -40,7 +41,7 @@ NO_VERDICT = "judgments without a verdict"
 FEW, FILES_NAMED = 3, 10
 """So many files are named that hold no results, and for one reason where room is short."""
 HALF = 0.5
-AB, BA = "AB", "BA"
+AB, BA = ORDERS = "AB", "BA"
 _LONGEST_PATH = 200
 _LONGEST_FEATURE = 60
 _MOST_VALUES = 50
@@ -64,46 +65,35 @@ class LeftOut(Counter[str]):
         self[reason] += 1
         self.files.setdefault(reason, []).append(name)
 
-    def add(self, other: LeftOut) -> None:
-        """Add what was left out elsewhere."""
-        self.update(other)
-        self.sentences += other.sentences
-
     def notes(self, most: int | None) -> tuple[str, ...]:
         """A sentence for each reason, the most common first, and for each unreadable file.
 
         At most ``most`` files are named for a reason, and few that hold no results; None names all
         others.
         """
-        sentences = [
-            f"Left out, {reason}: {count:,}"
-            f"{_named(self.files.get(reason, []), FEW if reason == OTHERS else most)}."
-            for reason, count in self.most_common()
-            if count
-        ]
+        sentences = []
+        for reason, count in self.most_common():
+            files = self.files.get(reason, [])
+            limit = FEW if reason == OTHERS else len(files) if most is None else most
+            named = f" ({listed(files, limit, length=_LONGEST_PATH)})" if files else ""
+            if count:
+                sentences.append(f"Left out, {reason}: {count:,}{named}.")
         if self.unreadable:
             sentences.append(f"Left out, files that cannot be read: {len(self.unreadable):,}.")
             sentences += [f"Not read: {sentence}" for sentence in self.unreadable[:most]]
         return (*sentences, *self.sentences[:most])
 
 
-def _named(files: list[str], most: int | None) -> str:
-    if not files:
-        return ""
-    limit = len(files) if most is None else most
-    return f" ({listed(files, limit, length=_LONGEST_PATH)})"
-
-
 @dataclass(slots=True)
 class ImportedRows:
-    """``rows`` come one at a time; ``left_out`` is whole once they all have.
+    """What importers read, and what they left out.
 
     A row is an output (item_id, judge, order, label, features, and a text or two scores), or an
     item with the votes of all its judges (item_id, label, group_id, features, a key per judge, all
     of them in ``judges``); the ``task`` is pointwise where judges pass an item or do not.
     """
 
-    rows: Iterable[Row]
+    rows: list[Row]
     left_out: LeftOut
     task: Task = "pairwise"
     judges: tuple[str, ...] = ()
@@ -119,48 +109,17 @@ class ImportedRows:
         return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
 
     def _some(self, file: str) -> list[Row]:
-        rows = list(self.rows)
-        if not rows:
+        if not self.rows:
             raise InputError(
                 " ".join(("holds no outputs.", *self.notes())).rstrip("."),
                 file=file,
                 remedy="write it as a table with the columns item, judge, verdict and label",
             )
-        return rows
+        return self.rows
 
     def notes(self, most: int | None = FILES_NAMED) -> tuple[str, ...]:
         """What was left out, see :meth:`LeftOut.notes`."""
         return self.left_out.notes(most)
-
-
-Together = Callable[[Sequence[Any], LeftOut, "Task | None"], ImportedRows]
-
-
-def outputs(files: Sequence[Any], left_out: LeftOut, _task: Task | None) -> ImportedRows:
-    """Rows of all files as they are."""
-    return ImportedRows(chain.from_iterable(files), left_out)
-
-
-@dataclass(frozen=True, slots=True)
-class Importer:
-    """How the files of a tool are read.
-
-    ``title`` is what they are, ``wanted`` how they look; a file may be one of them by its name
-    (``endings``, ``named``) and is one by its content (``fits``). ``read`` reads one file and
-    refuses what is not as the tool writes it; ``together`` makes rows of all that were read.
-    """
-
-    title: str
-    wanted: str
-    endings: tuple[str, ...]
-    fits: Callable[[Document], bool]
-    read: Callable[[Document, LeftOut], Any]
-    together: Together = outputs
-    named: Callable[[str], bool] = lambda path: True
-
-    def may_be(self, path: str) -> bool:
-        """Whether a file may be one of the tool by its name."""
-        return path.lower().endswith(self.endings) and self.named(path)
 
 
 # --- fields ----------------------------------------------------------------------------------
@@ -198,8 +157,6 @@ def grade_of(value: Any) -> int | None:
 
     Inspect AI writes C, I, P (partly) and N (no answer); numbers count where they are 0 or 1.
     """
-    if isinstance(value, bool):
-        return int(value)
     if isinstance(value, int | float):
         return int(value) if value in (0, 1) else None
     word = str(value).strip().lower()
@@ -217,44 +174,32 @@ def share_of(value: Any) -> float | None:
     return float(word) if is_number(word.lower()) else None
 
 
-def features_of(about: Mapping[str, Mapping[str, Any]]) -> dict[str, Row]:
-    """For each item the fields that can be features: numbers, and words that come back.
-
-    A word comes back where a field has at most half as many values as items, and at most 50.
-    """
+def with_features(rows: Iterable[Row], about: Mapping[str, Mapping[str, Any]]) -> list[Row]:
+    """Rows with the features of their items, ``about`` all that is known of each."""
     features: dict[str, Row] = {item: {} for item in about}
     for key in dict.fromkeys(chain.from_iterable(about.values())):
-        values = [fields[key] for fields in about.values() if fields.get(key) is not None]
-        if key.startswith("_") or key.lower() in (*LABEL_FIELDS, *ORDER_NAMES):
-            continue
-        if not _numbers(values) and not _words(values, len(about)):
-            continue
-        for item, fields in about.items():
-            if fields.get(key) is not None:
-                features[item][f"{FEATURE_PREFIX}{key}"] = fields[key]
-    return features
+        values = {item: own[key] for item, own in about.items() if own.get(key) is not None}
+        if _is_feature(key, list(values.values()), len(about)):
+            for item, value in values.items():
+                features[item][f"{FEATURE_PREFIX}{key}"] = value
+    return [row | features[row["item_id"]] for row in rows]
 
 
-def _numbers(values: list[Any]) -> bool:
-    return all(
-        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        for value in values
-    )
+def _is_feature(key: str, values: list[Any], n_items: int) -> bool:
+    """Whether a field can be a feature: numbers, or words that come back.
 
-
-def _words(values: list[Any], n_items: int) -> bool:
-    if not all(isinstance(value, str | bool | int | float) for value in values):
+    Words come back where a field has at most half as many values as items, and at most 50.
+    """
+    if key.startswith("_") or key.lower() in (*LABEL_FIELDS, *ORDER_NAMES):
         return False
+    if all(
+        isinstance(v, int | float) and not isinstance(v, bool) and math.isfinite(v) for v in values
+    ):
+        return True
     words = {str(value) for value in values}
     few = len(words) <= min(_MOST_VALUES, max(n_items // 2, 2))
-    return few and all(len(word) <= _LONGEST_FEATURE for word in words)
-
-
-def with_features(rows: Iterable[Row], about: Mapping[str, Mapping[str, Any]]) -> Iterator[Row]:
-    """Rows with the features of their items, ``about`` all that is known of each."""
-    features = features_of(about)
-    for row in rows:
-        yield row | features[row["item_id"]]
+    short = all(len(word) <= _LONGEST_FEATURE for word in words)
+    return few and short and all(isinstance(value, str | int | float) for value in values)
 
 
 # --- pairs -----------------------------------------------------------------------------------
@@ -318,85 +263,19 @@ def pair_of(question: str, first: str, second: str) -> tuple[str, str]:
     return item, AB if (first == low) != turned(item) else BA
 
 
-def share_row(item: str, question: str, judge: str, order: str, share: float) -> Row:
-    """A judgment without a text; ``share`` is 1 for what was shown as A, 0 for B, .5 for a tie."""
-    about = {"item_id": item, "group_id": question, "judge": judge, "order": order}
-    return {**about, "score_a": share, "score_b": 1 - share}
+# --- grades ----------------------------------------------------------------------------------
 
 
-def task_to_read(n_pairwise: int, n_pointwise: int, wanted: Task | None) -> Task:
-    """Which votes are read where a folder has both kinds: those wanted, else the more numerous.
-
-    One matrix cannot hold both, as its items are either pairs or single responses.
-    """
-    counts: dict[Task, int] = {"pairwise": n_pairwise, "pointwise": n_pointwise}
-    if wanted is not None and counts[wanted]:
-        return wanted
-    return "pairwise" if n_pairwise and n_pairwise >= n_pointwise else "pointwise"
-
-
-def with_labels(models: Iterable[Row], people: Iterable[Row], left_out: LeftOut) -> Iterator[Row]:
-    """What models judged, labelled by people; what people judged, where there is nothing else.
-
-    Of judgments that were made again the last counts.
-    """
-    by_models, by_people = _last(models, left_out), _last(people, left_out)
-    rows = by_models or by_people
-    items = {row["item_id"] for row in rows}
-    labels = _majorities(by_people) if by_models else {}
-    left_out["pairs that only people judged"] += len(labels.keys() - items)
-    left_out["labels of pairs on which people are divided"] += sum(
-        labels[item] is None for item in items & labels.keys()
-    )
-    grouped = len({row["group_id"] for row in rows}) < len(items)
-    for row in rows:
-        label = labels.get(row["item_id"])
-        group = row.pop("group_id")
-        yield {
-            **row,
-            **({} if label is None else {"label": label}),
-            **({"group_id": group} if grouped else {}),
-        }
-
-
-def _last(rows: Iterable[Row], left_out: LeftOut) -> list[Row]:
-    latest: dict[tuple[str, str, str], Row] = {}
-    for row in rows:
-        key = row["item_id"], row["judge"], row["order"]
-        left_out["judgments that were made again"] += key in latest
-        latest[key] = row
-    return list(latest.values())
-
-
-def _majorities(rows: Iterable[Row]) -> dict[str, int | None]:
-    """For each pair 1 where most people prefer its first response, 0 its second; None otherwise.
-
-    Most is more than prefer the other one, and more than say that it is a tie.
-    """
-    counts: dict[str, Counter[float]] = {}
-    for row in rows:
-        share = row["score_a"] if row["order"] == AB else row["score_b"]
-        side = HALF if share == HALF else float(share > HALF)
-        counts.setdefault(row["item_id"], Counter())[side] += 1
-    return {item: _most(count) for item, count in counts.items()}
-
-
-def _most(count: Counter[float]) -> int | None:
-    (side, most), *others = count.most_common(2)
-    decided = side != HALF and all(n < most for _, n in others)
-    return int(side) if decided else None
-
-
-# --- single responses ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Grade:
-    """What a judge gave to one response.
+    """What a judge gave to one response, or said of two.
 
     ``by`` is who gave it where several people use one name, such as that of a question; ``person``
     marks people, whose grades are labels; ``why`` is a text beside the grade, which may say that it
     failed; ``group`` is what several items share, ``about`` what else is known of the item.
+
+    Of two responses, ``shown`` as A and B, the item is their question, and ``value`` the share of A
+    (1 where it is better, .5 for a tie), two scores, or a text.
     """
 
     item: str
@@ -407,23 +286,71 @@ class Grade:
     why: Any = None
     group: str = ""
     about: Row = field(default_factory=dict)
+    shown: tuple[str, ...] = ()
 
 
-def graded(files: Sequence[Any], left_out: LeftOut, _task: Task | None) -> ImportedRows:
+def _latest(grades: Iterable[Grade], left_out: LeftOut, reason: str) -> list[Grade]:
+    """Grades without those that were given again, of which the last counts."""
+    latest: dict[tuple[object, ...], Grade] = {}
+    for grade in grades:
+        key = grade.item, grade.judge, grade.by, grade.person, grade.shown
+        left_out[reason] += key in latest
+        latest[key] = grade
+    return list(latest.values())
+
+
+def _majority(sides: Iterable[float]) -> int | None:
+    """1 where most people say so, 0 likewise: more than say the other, or a tie; else None."""
+    counts = Counter(sides)
+    for side in (0, 1):
+        if counts[side] > max(counts[1 - side], counts[HALF]):
+            return side
+    return None
+
+
+def labelled_pairs(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
+    """What models said of pairs, labelled by people; what people said, where there is nothing else.
+
+    Of judgments that were made again the last counts. A pair's label is the response that most
+    people prefer.
+    """
+    latest = _latest(grades, left_out, "judgments that were made again")
+    judgments = [(grade, *pair_of(grade.item, *grade.shown)) for grade in latest]
+    by_models = [judgment for judgment in judgments if not judgment[0].person]
+    people: dict[str, list[float]] = {}
+    for grade, item, order in judgments if by_models else ():
+        if grade.person:
+            share = grade.value if order == AB else 1 - grade.value
+            people.setdefault(item, []).append(HALF if share == HALF else int(share > HALF))
+    labels = {item: _majority(sides) for item, sides in people.items()}
+    items = {item for _, item, _ in by_models or judgments}
+    left_out["pairs that only people judged"] += len(labels.keys() - items)
+    left_out["labels of pairs on which people are divided"] += sum(
+        labels[item] is None for item in items & labels.keys()
+    )
+    grouped = len({grade.group for grade, *_ in by_models or judgments}) < len(items)
+    rows = []
+    for grade, item, order in by_models or judgments:
+        row: Row = {"item_id": item, "judge": grade.judge, "order": order}
+        value, text = grade.value, {}
+        if isinstance(value, str):
+            value, text = (None, None), {"text": value}
+        first, second = value if isinstance(value, tuple) else (value, 1 - value)
+        row |= {"score_a": first, "score_b": second} | text | grade.about
+        row |= {} if labels.get(item) is None else {"label": labels[item]}
+        rows.append(row | ({"group_id": grade.group} if grouped else {}))
+    return ImportedRows(rows, left_out)
+
+
+def graded(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
     """An item for each response with the grades of all its judges; people give the label.
 
     Grades by people under one name, or one that labels have, are the label: what most of them say.
     Under several names each name is a judge. Of grades given again the last counts. Grades that all
     lie in [0, 1] are cut at .5. A field of the item that is called as labels are is the label too.
     """
-    latest: dict[tuple[str, str, str, bool], Grade] = {}
-    for grade in chain.from_iterable(files):
-        key = grade.item, grade.judge, grade.by, grade.person
-        left_out["grades that were given again"] += key in latest
-        latest[key] = grade
-    grades = list(latest.values())
-    asked = {grade.judge for grade in grades if grade.person}
-    alone = len(asked) == 1
+    grades = _latest(grades, left_out, "grades that were given again")
+    alone = len({grade.judge for grade in grades if grade.person}) == 1
     by_item: dict[str, Row] = {}
     people: dict[str, list[Any]] = {}
     items: dict[str, Grade] = {}
@@ -438,59 +365,154 @@ def graded(files: Sequence[Any], left_out: LeftOut, _task: Task | None) -> Impor
             people.setdefault(grade.item, []).append(value)
         else:
             own[f"{grade.judge} (annotation)" if grade.person else grade.judge] = value
-    left_out["grades that are neither right nor wrong"] += cut_shares(by_item.values())
     judges = dict.fromkeys(chain.from_iterable(by_item.values()))
+    neither = "grades that are neither right nor wrong"
+    left_out[neither] += sum(_cut_shares(judge, by_item.values()) for judge in judges)
     grouped = len({grade.group for grade in items.values()}) not in (1, len(items))
     rows: list[Row] = []
     for item, own in by_item.items():
-        first = items[item]
-        label = _said(people.get(item, []), left_out)
-        if item not in people:
-            label = grade_of(label_in(first.about))
-        if not any(value is not None for value in own.values()):
+        label = grade_of(label_in(items[item].about))
+        if item in people:
+            codes = [code for code in map(grade_of, people[item]) if code is not None]
+            label = _majority(codes)
+            if codes and label is None:
+                left_out["labels of items on which people are divided"] += 1
+        if all(value is None for value in own.values()):
             left_out["items without a grade"] += 1
             continue
-        votes = {shield(name, is_role_name): grade_of(own.get(name)) for name in judges}
-        left_out["grades that are neither right nor wrong"] += sum(
-            value is not None and grade_of(value) is None for value in own.values()
-        )
-        within = {"group_id": first.group} if grouped else {}
-        rows.append({"item_id": item, "label": label, **within, **votes})
+        votes = {judge: grade_of(own.get(judge)) for judge in judges}
+        left_out[neither] += sum(v is not None and votes[judge] is None for judge, v in own.items())
+        row = {"item_id": item, "label": label}
+        row |= {"group_id": items[item].group} if grouped else {}
+        rows.append(row | {shield(judge, is_role_name): vote for judge, vote in votes.items()})
     if all(row["label"] is None for row in rows):
         for row in rows:
             del row["label"]
-    named = tuple(shield(name, is_role_name) for name in judges)
+    named = tuple(shield(judge, is_role_name) for judge in judges)
     about = {item: grade.about for item, grade in items.items()}
-    return ImportedRows(list(with_features(rows, about)), left_out, "pointwise", named)
+    return ImportedRows(with_features(rows, about), left_out, "pointwise", named)
 
 
-def _said(values: list[Any], left_out: LeftOut) -> int | None:
-    """What most of the people say about an item; None where they are divided."""
-    codes = [code for code in map(grade_of, values) if code is not None]
-    ones = sum(codes)
-    if codes and 2 * ones == len(codes):
-        left_out["labels of items on which people are divided"] += 1
-        return None
-    return None if not codes else int(2 * ones > len(codes))
+def _cut_shares(judge: str, items: Iterable[Row]) -> int:
+    """Cut at .5 what a judge gave as shares: its grades, if all of them are in [0, 1].
 
-
-def cut_shares(items: Iterable[Row]) -> int:
-    """Cut at .5 what judges gave as shares: the grades of a judge that has all of them in [0, 1].
-
-    ``items`` are grades by judge. .5 itself is a tie, and no vote. Where a judge has larger numbers
-    its 1 is a low grade, not a verdict, so none of its numbers is a vote. Returns the number of
-    grades that are no votes.
+    ``items`` are grades by judge. .5 itself is a tie, and no vote. Where the judge has larger
+    numbers its 1 is a low grade, not a verdict, so none of its numbers is a vote. Returns the
+    number of grades that are no votes.
     """
-    items, lost = list(items), 0
-    for judge in dict.fromkeys(chain.from_iterable(items)):
-        grades = {id(item): share_of(item[judge]) for item in items if judge in item}
-        numbers = [grade for grade in grades.values() if grade is not None]
-        if not numbers or (min(numbers) < 0 and max(numbers) <= 1):
-            continue
-        beyond = max(numbers) > 1
-        for item in items:
-            grade = grades.get(id(item))
-            if grade is not None:
-                item[judge] = None if beyond or grade == HALF else int(grade > HALF)
-                lost += item[judge] is None
-    return lost
+    shares = [(own, share_of(own.get(judge))) for own in items]
+    numbers = [(own, share) for own, share in shares if share is not None]
+    low = min((share for _, share in numbers), default=0.0)
+    high = max((share for _, share in numbers), default=0.0)
+    if low < 0 and high <= 1:
+        return 0
+    for own, share in numbers:
+        own[judge] = None if high > 1 or share == HALF else int(share > HALF)
+    return sum(own[judge] is None for own, _ in numbers)
+
+
+# --- importers -------------------------------------------------------------------------------
+
+Files = Sequence[tuple[str, list[Any]]]
+"""The names of files, and what was read from each."""
+Read = Callable[[Iterator[Row], Document], Iterable[Any]]
+Together = Callable[[Files, LeftOut, "Task | None"], ImportedRows]
+
+
+def records_in(files: Files) -> Iterator[Any]:
+    """What was read from all files."""
+    return chain.from_iterable(records for _, records in files)
+
+
+def votes_in(files: Files, left_out: LeftOut, _task: Task | None = None) -> ImportedRows:
+    """Rows of outputs, of grades, or of judgments of pairs, whichever was read from the files."""
+    first = next(records_in(files), None)
+    if isinstance(first, Grade):
+        return (labelled_pairs if first.shown else graded)(records_in(files), left_out)
+    return outputs(files, left_out)
+
+
+def outputs(files: Files, left_out: LeftOut) -> ImportedRows:
+    """Rows of all files, without those of an item that a judge has twice in one file.
+
+    Which of them is meant is not known: none of them is read, and the file is named.
+    """
+    rows: list[Row] = []
+    for file, own in files:
+        keys = [tuple(row.get(k) for k in ("item_id", "judge", "order", "stage")) for row in own]
+        counts = Counter(keys)
+        double = [key for key, count in counts.items() if count > 1]
+        if double:
+            items = list(dict.fromkeys(str(key[0]) for key in double))
+            left_out["rows of items that a judge has twice"] += sum(counts[k] for k in double)
+            left_out.sentences.append(f"{file} has these items twice: {listed(items, 4)}.")
+        rows += [row for row, key in zip(own, keys, strict=True) if counts[key] == 1]
+    return ImportedRows(rows, left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """How the files of a tool are read, by the function that it decorates.
+
+    ``title`` is what they are, ``wanted`` how they look; a file may be one of them by its path
+    (``files``) and is one by its content (``fits``). ``read`` yields what it reads of the records
+    of a document, or of the document as a whole, and a reason for each record that it leaves out; a
+    record has ``fields``. ``together`` makes rows of all that was read.
+    """
+
+    kind: str
+    title: str
+    wanted: str
+    files: re.Pattern[str]
+    fits: Callable[[Document], bool]
+    fields: str = ""
+    together: Together = votes_in
+    read: Read = lambda _records, _document: ()
+
+    def __call__(self, read: Read) -> Read:
+        """Register the function as the reader of these files."""
+        IMPORTERS[self.kind] = replace(self, read=read)
+        return read
+
+    def may_be(self, path: str) -> bool:
+        """Whether a file may be one of the tool by its path."""
+        return self.files.search(path) is not None
+
+    def records(self, document: Document, left_out: LeftOut) -> list[Any] | None:
+        """What is read of a document, None of another tool's.
+
+        Raises InputError for one that is not as the tool writes it.
+        """
+        number: int | None = None
+
+        def numbered() -> Iterator[Row]:
+            nonlocal number
+            for number, record in document.records:  # noqa: B007 - known where one is refused.
+                yield record
+            number = None
+
+        try:
+            if not self.fits(document):
+                return None
+            records = list(self.read(numbered(), document))
+        except InputError:  # It is a ValueError too.
+            raise
+        except BUILT_OTHERWISE:
+            raise self.damaged(document.file, number) from None
+        left_out.update(record for record in records if isinstance(record, str))
+        return [record for record in records if not isinstance(record, str)]
+
+    def damaged(self, file: str, row: int | None = None) -> InputError:
+        """The refusal of a file, or of one of its records."""
+        problem, allowed = f"damaged, or not written as {self.title} are", self.wanted
+        if row is not None:
+            problem, allowed = "not as such files are written", self.fields or self.wanted
+        return InputError(problem, file=file, row=row, allowed=allowed, remedy=EXPORT_AGAIN)
+
+
+IMPORTERS: dict[str, Importer] = {}
+
+
+def ending(*endings: str) -> re.Pattern[str]:
+    """Files with one of these endings, whatever their case."""
+    return re.compile(rf"\.(?:{'|'.join(endings)})\Z", re.IGNORECASE)

@@ -136,12 +136,12 @@ def test_what_is_not_there_or_not_of_that_kind_is_refused(tmp_path: Path, kind: 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("not json", "is not JSON"),
-        ("{}", "holds no list of items"),
-        ('[{"label": 3, "results": []}]', "item 1 is not as LLMBar writes them"),
-        ('[{"label": 1, "results": [{"swap = False": 1}]}]', "item 1 is not as LLMBar"),
-        ('[{"label": 1, "results": [{"swap = False": {"completion": [1]}}]}]', "item 1 is not"),
-        ('[{"label": 1, "results": [[{"swap = False": 1}, "stop"]]}]', "item 1 is not as LLMBar"),
+        ("not json", ": is not JSON"),
+        ("{}", ": damaged, or not written as outputs of LLMBar's evaluators are"),
+        ('[{"label": 3, "results": []}]', ", row 1: not as such files are written"),
+        ('[{"label": 1, "results": [{"swap = False": 1}]}]', ", row 1: not as such files"),
+        ('[{"label": 1, "results": [{"swap = False": {"completion": [1]}}]}]', ", row 1: not as"),
+        ('[{"label": 1, "results": [[{"swap = False": 1}, "stop"]]}]', ", row 1: not as such"),
     ],
 )
 def test_a_damaged_llmbar_file_is_left_out_and_named_and_the_others_are_read(
@@ -154,7 +154,7 @@ def test_a_damaged_llmbar_file_is_left_out_and_named_and_the_others_are_read(
     printed = capsys.readouterr().out
     assert printed.startswith("36 rows written")
     assert "Left out, files that cannot be read: 1." in printed
-    assert "Not read: Natural/evaluators/GPT-4/Vanilla/result.json: " + sentence in printed
+    assert "Not read: Natural/evaluators/GPT-4/Vanilla/result.json" + sentence in printed
 
 
 def test_strict_stops_at_the_first_file_that_cannot_be_read(tmp_path: Path, capsys) -> None:
@@ -270,7 +270,8 @@ def test_rewardbench_lists_of_different_length_are_left_out(tmp_path: Path) -> N
     files = read_kind(source_of(tmp_path), "rewardbench")
     assert {row["judge"] for row in files.rows} == {"org/writer"}
     (sentence,) = files.left_out.unreadable
-    assert "not as RewardBench writes them; allowed: lists of one" in sentence
+    assert "damaged, or not written as results of RewardBench" in sentence
+    assert "of one length" in sentence
 
 
 def rewardbench_2(folder: Path) -> Path:

@@ -306,8 +306,9 @@ def test_logs_with_nothing_to_read_and_damaged_ones_are_named_and_the_others_rea
         "it.",
         "Not read: half.json: is not JSON: cut off, or damaged; export it again with the tool that "
         "wrote it.",
-        "Not read: odd.json: not as Inspect AI writes them; allowed: a log of Inspect AI (.eval "
-        "or .json), or a folder with them; export it again with the tool that wrote it.",
+        "Not read: odd.json: damaged, or not written as logs of Inspect AI are; allowed: a log of "
+        "Inspect AI (.eval or .json), or a folder with them; export it again with the tool that "
+        "wrote it.",
     ]
 
 
