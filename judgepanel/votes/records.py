@@ -20,7 +20,6 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -723,9 +722,10 @@ def _check_plain(value: Any, column: str, line: int) -> None:
 
 def _is_plain(text: str) -> bool:
     """Whether the text has no NUL and no half of a character."""
-    with suppress(UnicodeEncodeError):
+    try:
         return b"\0" not in text.encode()
-    return False
+    except UnicodeEncodeError:
+        return False
 
 
 def _text(word: str | bool | None) -> str:
