@@ -46,6 +46,7 @@ from judgepanel.votes.reading import (
     vote_warnings,
 )
 from judgepanel.votes.roles import Roles, check_roles
+from judgepanel.votes.rows import turned_back
 from judgepanel.votes.table import LabelSource, RawTable
 from judgepanel.votes.words import (
     ALLOWED_LABELS,
@@ -205,10 +206,8 @@ def _rewritten(reader: Reader, graded: Sequence[str]) -> list[str]:
 
 def _turned(verdicts: Verdicts) -> Verdicts:
     """Return all votes turned around, with grades mirrored at their thresholds."""
-    votes = np.where(verdicts.votes >= 0, 1 - verdicts.votes, verdicts.votes).astype(np.int8)
-    grades = verdicts.grades
-    if grades is not None and verdicts.thresholds is not None:
-        grades = 2.0 * verdicts.thresholds - grades
+    placed = (verdicts.votes, verdicts.grades, verdicts.thresholds)
+    votes, grades = turned_back(*placed, np.zeros(1, dtype=np.int8))
     note = "All votes are turned around, as asked."
     return replace(verdicts, votes=votes, grades=grades, notes=(*verdicts.notes, note))
 

@@ -177,9 +177,10 @@ def _guessed(numbers: Mapping[str, Floats | None], task: Task) -> dict[str, Scal
     probable = {j for j, own in voting.items() if own is not None and _are_probabilities(own)}
     votes = {j for j, own in voting.items() if own is None or _may_be_verdicts(own)}
     if probable and probable | votes == voting.keys():
-        if not votes:
-            probable = {judge for judge, own in numbers.items() if own is not None}
-        return dict.fromkeys(probable, PROBABILITIES)
+        judges = (
+            j for j, own in numbers.items() if j in probable or (own is not None and not votes)
+        )
+        return dict.fromkeys(judges, PROBABILITIES)
     signed = [own is not None and task == "pairwise" and _is_signed(own) for own in voting.values()]
     if voting and all(signed):
         return {judge: DIFFERENCES for judge, values in numbers.items() if values is not None}

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.votes.attributes import first_given, given_rows, names_in
+from judgepanel.votes.attributes import first_given, given_rows, names_in, refuse_unknown
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.columns import Columns
 from judgepanel.votes.coverage import (
@@ -48,6 +48,7 @@ from judgepanel.votes.names import (
     TEXT_NAMES,
     find_column,
     is_role_name,
+    words_in,
 )
 from judgepanel.votes.orders import first_shown, order_column
 from judgepanel.votes.roles import judges_beside
@@ -268,14 +269,13 @@ _TIED = re.compile(
     rf"|\bneither (?:{_NAMES}) is (?:better|preferred)\b"
 )
 _ONLY_TIE = re.compile(r"\W*(?:tie|draw)\W*\Z")
-_CLAUSE_DOUBT = {
-    *("not", "neither", "nor", "whether", "cannot", "can't", "isn't", "don't", "hard", "difficult"),
-    *("although", "though", "while"),
-}
-_SENTENCE_DOUBT = {
-    *("if", "unless", "suppose", "claim", "claims", "claimed", "say", "says", "said", "argue"),
-    *("argues", "argued", "ask", "asks", "instruct", "instructs", "tell", "tells", "disagree"),
-}
+_CLAUSE_DOUBT = words_in(
+    "not|neither|nor|whether|cannot|can't|isn't|don't|hard|difficult|although|though|while"
+)
+_SENTENCE_DOUBT = words_in(
+    "if|unless|suppose|claim|claims|claimed|say|says|said|argue|argues|argued|ask|asks|instruct|"
+    "instructs|tell|tells|disagree"
+)
 _ENDS = (".", "!", "?", "\n")
 _BEFORE = 160
 _NEAR, _AROUND = 20, 60
@@ -405,11 +405,8 @@ def _in_scores(text: str) -> Parsed | None:
     if not pairs:
         plain = _plain(_unquoted(text))
         pairs = [(a or b or c, number, of) for a, b, c, _, number, of in _SCORES.findall(plain)]
-        pairs += [
-            pair
-            for first, of_first, second, of_second in _VERSUS.findall(plain)
-            for pair in (("a", first, of_first), ("b", second, of_second))
-        ]
+        for first, of_first, second, of_second in _VERSUS.findall(plain):
+            pairs += [("a", first, of_first), ("b", second, of_second)]
     if not pairs:
         return None
     numbers = {_SIDES[side.lower()]: float(number) for side, number, _ in pairs}
@@ -453,11 +450,8 @@ NOT_TEXT = "not text"
 UNWRITABLE = "a NUL or a broken Unicode character"
 TOO_LONG = "too long"
 _UNUSABLE_REASONS = frozenset((NOT_TEXT, UNWRITABLE, TOO_LONG))
-OF_A_CALL = frozenset(
-    (
-        *("served_by", "finish", "tokens_in", "tokens_out", "cost", "most", "seconds", "attempts"),
-        *("asked", PAIR, UNUSABLE),
-    )
+OF_A_CALL = {PAIR, UNUSABLE} | words_in(
+    "served_by|finish|tokens_in|tokens_out|cost|most|seconds|attempts|asked"
 )
 """Fields that `collect` stores with an output; ``UNUSABLE`` says why an output is not read."""
 
@@ -540,7 +534,10 @@ def _transcribed(table: RawTable, columns: OutputColumns) -> RawTable:
             "item": items[rows],
             "judge": raters[rows],
             "forward": forward[rows] == 1,
-            **{name: [getattr(r, name) for r in readings] for name in ("side", "level", "reason")},
+            **{
+                name: pd.Categorical([getattr(reading, name) for reading in readings], known)
+                for name, known in (("side", ("A", "B")), ("level", LEVELS), ("reason", REASONS))
+            },
         }
     )
     _refuse_twice(table, columns, outputs, judges)
@@ -567,11 +564,8 @@ def _transcribed(table: RawTable, columns: OutputColumns) -> RawTable:
     if gone:
         notes.append(f"No output of these judges counts, so they are left out: {listed(gone)}.")
     unread = _unread(table, outputs, ids, judges, columns.text)
-    return replace(
-        result,
-        coverage=Coverage(coverage, unread, tuple(notes)),
-        task=table.task or "pairwise",
-    )
+    whole = Coverage(coverage, unread, tuple(notes))
+    return replace(result, coverage=whole, task=table.task or "pairwise")
 
 
 def _with_attributes(table: RawTable, items: Ints, n_items: int) -> pd.DataFrame:
@@ -623,24 +617,17 @@ def _numbers(
     plain = [word.strip().lower() for word in words]
     missing = np.array([word in MISSING_WORDS for word in plain])
     numbers = np.array([float(word) if is_number(word) else math.nan for word in plain])
-    unknown = (np.isnan(numbers) & ~missing)[codes[rows]]
-    if unknown.any():
-        row = int(rows[np.argmax(unknown)])
-        raise InputError(
-            f"not a {what}",
-            row=table.row(row),
-            column=column,
-            value=words[codes[row]],
-            allowed="a number, or blank",
-            remedy=CORRECT_CELL,
-        )
+    flags = np.zeros(table.n_rows, dtype=np.int8)
+    flags[rows] = np.where(np.isnan(numbers) & ~missing, UNKNOWN, 0)[codes[rows]]
+    refuse_unknown(table, column, flags, f"not a {what}", "a number, or blank", CORRECT_CELL)
     return np.asarray(np.where(missing, blank, numbers)[codes[rows]], dtype=float)
 
 
 def _refuse_twice(
     table: RawTable, columns: OutputColumns, outputs: pd.DataFrame, judges: Sequence[str]
 ) -> None:
-    again = repeated(outputs.groupby(["item", "judge", "forward"]).ngroup().to_numpy())
+    cells = outputs["item"] * len(judges) + outputs["judge"]
+    again = repeated((2 * cells + outputs["forward"]).to_numpy())
     if again is None:
         return
     first, second = outputs["row"].iloc[list(again)].tolist()
@@ -666,11 +653,8 @@ def _by_judge(
         pairs.assign(both=both, same=both & ~turned, both_first=twice_first).groupby("judge").sum()
     )
     tables = (
-        pd.crosstab(own["judge"], own[name]).reindex(counts.index, columns=known, fill_value=0)
-        for own, name, known in (
-            (outputs[outputs["side"].notna()], "level", LEVELS),
-            (outputs, "reason", REASONS),
-        )
+        pd.get_dummies(own[name]).groupby(own["judge"]).sum().reindex(counts.index, fill_value=0)
+        for own, name in ((outputs[outputs["side"].notna()], "level"), (outputs, "reason"))
     )
     numbers = counts[["n", "first", "both", "same", "both_first"]].to_numpy(int).tolist()
     rows = zip(counts.index, numbers, *(t.to_numpy().tolist() for t in tables), strict=True)
