@@ -526,7 +526,7 @@ def _transcribed(table: RawTable, columns: OutputColumns) -> RawTable:
     if columns.stage is not None:
         stages = pd.Series(_numbers(table, columns.stage, rows, "stage", blank=0.0))
         rows = rows[stages == stages.groupby([items[rows], raters[rows]]).transform("max")]
-    readings = _readings(table, columns, rows)
+    codes, kinds = pd.factorize(_readings(table, columns, rows))
     # The outputs that count, and what those of an item and judge say together.
     outputs = pd.DataFrame(
         {
@@ -535,7 +535,7 @@ def _transcribed(table: RawTable, columns: OutputColumns) -> RawTable:
             "judge": raters[rows],
             "forward": forward[rows] == 1,
             **{
-                name: pd.Categorical([getattr(reading, name) for reading in readings], known)
+                name: pd.Categorical([getattr(kind, name) for kind in kinds], known).take(codes)
                 for name, known in (("side", ("A", "B")), ("level", LEVELS), ("reason", REASONS))
             },
         }
@@ -551,13 +551,13 @@ def _transcribed(table: RawTable, columns: OutputColumns) -> RawTable:
         .sum()
     )
     agreed = (pairs["one"] == pairs["read"]) | (pairs["one"] == 0)
-    codes = np.where((pairs["read"] > 0) & agreed, 1 + (pairs["one"] > 0), 0)
-    codes = np.where(pairs["tie"] == pairs["n"], 3, codes)
+    votes = np.where((pairs["read"] > 0) & agreed, 1 + (pairs["one"] > 0), 0)
+    votes = np.where(pairs["tie"] == pairs["n"], 3, votes)
     kept = outputs.drop_duplicates(["item", "judge"])["row"].to_numpy()
     dropped = [*columns.dropped, *(name for name in table.columns if name in OF_A_CALL)]
     frame = _with_attributes(table, items, len(ids)).drop(columns=dropped)
     result = replace(table, frame=frame).taken(kept)
-    result.frame[VERDICT] = text_column(codes, ("", "0", "1", "tie"))
+    result.frame[VERDICT] = text_column(votes, ("", "0", "1", "tie"))
     coverage = _by_judge(outputs, pairs, judges)
     present = {judge.judge for judge in coverage}
     gone = [name for name in judges if name not in present]
