@@ -46,6 +46,7 @@ from judgepanel.votes.reading import (
     vote_warnings,
 )
 from judgepanel.votes.roles import Roles, check_roles
+from judgepanel.votes.rows import turned_back
 from judgepanel.votes.table import LabelSource, RawTable
 from judgepanel.votes.words import (
     ALLOWED_LABELS,
@@ -113,12 +114,14 @@ def build_votes(
         labels = _labels(reader, choices, verdicts)
         if choices.turn:
             verdicts = _turned(verdicts)
-        groups = None
-        if roles.group_column is not None:
-            groups = groups_in(
-                table, roles.group_column, _item_rows(table, roles.group_column, verdicts)
-            )
-        features = _features(table, (*roles.feature_columns, *roles.system_column), verdicts)
+        group = roles.group_column
+        groups = (
+            None if group is None else groups_in(table, group, _item_rows(table, group, verdicts))
+        )
+        described = {
+            feature_name(table, name): typed_column(table, name, _item_rows(table, name, verdicts))
+            for name in (*roles.feature_columns, *roles.system_column)
+        }
         if need_labels:
             check_labels(labels, task, roles.label_column)
         matched = None if judge_table is None else match_judges(judge_table, verdicts.judges)
@@ -129,7 +132,7 @@ def build_votes(
             judges=verdicts.judges,
             task=task,
             groups=groups,
-            features=features,
+            features=pd.DataFrame(described) if described else None,
             judge_table=None if matched is None else matched.frame,
             ties=verdicts.ties,
             grades=verdicts.grades,
@@ -187,31 +190,24 @@ def _graded_columns(roles: Roles, scales: Scales) -> list[str]:
 
 def _rewritten(reader: Reader, graded: Sequence[str]) -> list[str]:
     """Return sentences on words that mean something in this file alone."""
-    notes = []
-    models = reader.named_models()
-    if models:
-        notes.append(
-            f"Names of models are read as the first or the second response: {listed(models)}."
-        )
     label = reader.roles.label_column
-    names = [*([] if label is None else [label]), *reader.roles.verdicts]
-    names = [name for name in names if name not in graded]
+    own = () if label is None else (label,)
+    names = [name for name in (*own, *reader.roles.verdicts) if name not in graded]
     numbered = [n for n in names if any(w in TWOS for w in reader.columns[n].given)]
-    if reader.vocabulary.twos and numbered:
-        notes.append(f"1 is read as the first response and 2 as the second: {listed(numbered)}.")
-    voted = [name for name in names if name != label]
-    halves = [name for name in voted if reader.has_halves(name)]
-    if halves:
-        notes.append(f"0.5 is read as a tie: {listed(halves)}.")
-    return notes
+    notes = {
+        "Names of models are read as the first or the second response": reader.named_models(),
+        "1 is read as the first response and 2 as the second": (
+            numbered if reader.vocabulary.twos else []
+        ),
+        "0.5 is read as a tie": [n for n in names if n != label and reader.has_halves(n)],
+    }
+    return [f"{note}: {listed(columns)}." for note, columns in notes.items() if columns]
 
 
 def _turned(verdicts: Verdicts) -> Verdicts:
     """Return all votes turned around, with grades mirrored at their thresholds."""
-    votes = np.where(verdicts.votes >= 0, 1 - verdicts.votes, verdicts.votes).astype(np.int8)
-    grades = verdicts.grades
-    if grades is not None and verdicts.thresholds is not None:
-        grades = 2.0 * verdicts.thresholds - grades
+    placed = (verdicts.votes, verdicts.grades, verdicts.thresholds)
+    votes, grades = turned_back(*placed, np.zeros(1, dtype=np.int8))
     note = "All votes are turned around, as asked."
     return replace(verdicts, votes=votes, grades=grades, notes=(*verdicts.notes, note))
 
@@ -231,11 +227,9 @@ def _labels(reader: Reader, choices: Choices, verdicts: Verdicts) -> NDArray[np.
         above = np.where(numbers == cut, MISSING, numbers > cut)
         codes = np.where(np.isnan(numbers), np.minimum(codes, UNKNOWN + 1), above)
         codes = np.where(np.isnan(numbers) & ~column.present, MISSING, codes).astype(np.int8)
-    unknown = codes == UNKNOWN
-    if unknown.any():
-        row = int(np.argmax(unknown))
+    if (codes == UNKNOWN).any():
         if column.is_numeric:
-            raise refuse_label_scale(table, column, row)
+            raise refuse_label_scale(table, column, int(np.argmax(codes == UNKNOWN)))
         words = counted_words(column.cells, (UNKNOWN,), reader.vocabulary)
         problem = f"not a label; unknown: {words}"
         remedy = f"{MAP_WORDS}; {correct_or_name('label')}"
@@ -243,9 +237,8 @@ def _labels(reader: Reader, choices: Choices, verdicts: Verdicts) -> NDArray[np.
     labels = np.maximum(codes, MISSING).astype(np.int8)
     if verdicts.items is None:
         return labels
-    rows = given_rows(
-        table, name, labels, labels != MISSING, verdicts.items, len(verdicts.item_ids)
-    )
+    given = labels != MISSING
+    rows = given_rows(table, name, labels, given, verdicts.items, len(verdicts.item_ids))
     return np.asarray(labels[rows], dtype=np.int8)
 
 
@@ -288,16 +281,3 @@ def _item_rows(table: RawTable, column: str, verdicts: Verdicts) -> NDArray[np.i
     codes, words = distinct(table.frame[column])
     given = np.array([word.strip() != "" for word in words], dtype=bool)[codes]
     return given_rows(table, column, codes, given, verdicts.items, len(verdicts.item_ids))
-
-
-def _features(table: RawTable, columns: tuple[str, ...], verdicts: Verdicts) -> pd.DataFrame | None:
-    if not columns:
-        return None
-    return pd.DataFrame(
-        {
-            feature_name(table, column): typed_column(
-                table, column, _item_rows(table, column, verdicts)
-            )
-            for column in columns
-        }
-    )

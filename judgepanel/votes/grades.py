@@ -97,12 +97,8 @@ def graded_judges(table: RawTable, roles: Roles, task: Task) -> tuple[GradedJudg
             values=_counted(values),
         )
         for judge, values in given.items()
-        if judge in scales or not np.isin(_given(raw[judge]), (0.0, 1.0)).all()
+        if judge in scales or not _only(raw[judge], (0.0, 1.0))
     )
-
-
-def _given(values: Floats | None) -> Floats:
-    return np.zeros(0) if values is None else values
 
 
 def _counted(values: Floats) -> tuple[tuple[float, int], ...]:
@@ -148,12 +144,9 @@ def scales_of(
     if of_others is None:
         return scales | _guessed(numbers, task)
     graded = [judge for judge, values in numbers.items() if _has_grades(values)]
-    if graded:  # A judge that only ever gave 1 gave the lowest grade, or a vote: never a 0 beside.
-        graded += [
-            judge
-            for judge, values in numbers.items()
-            if of_others >= 1.0 and values is not None and len(values) and (values == 1.0).all()
-        ]
+    if graded and of_others >= 1.0:
+        # A judge that only ever gave 1 gave the lowest grade, or a vote: never a 0 beside.
+        graded += [j for j, values in numbers.items() if _some(values) and _only(values, (1.0,))]
     scales |= {judge: Scale("scores", float(of_others)) for judge in graded}
     _refuse_minus_one(table, {j: v for j, v in raw.items() if j not in scales})
     return scales
@@ -184,9 +177,10 @@ def _guessed(numbers: Mapping[str, Floats | None], task: Task) -> dict[str, Scal
     probable = {j for j, own in voting.items() if own is not None and _are_probabilities(own)}
     votes = {j for j, own in voting.items() if own is None or _may_be_verdicts(own)}
     if probable and probable | votes == voting.keys():
-        if not votes:
-            probable = {judge for judge, own in numbers.items() if own is not None}
-        return dict.fromkeys(probable, PROBABILITIES)
+        judges = (
+            j for j, own in numbers.items() if j in probable or (own is not None and not votes)
+        )
+        return dict.fromkeys(judges, PROBABILITIES)
     signed = [own is not None and task == "pairwise" and _is_signed(own) for own in voting.values()]
     if voting and all(signed):
         return {judge: DIFFERENCES for judge, values in numbers.items() if values is not None}
@@ -198,9 +192,9 @@ def _as_before(
 ) -> dict[str, Scale]:
     cuts = {judge: cut for judge, cut in known.items() if not np.isnan(cut)}
     numbers = {judge: _numbers(counts) for judge, counts in words.items() if judge in cuts}
-    graded = [judge for judge, values in numbers.items() if values is not None and len(values)]
-    if not any(_has_grades(numbers[judge]) for judge in graded):
+    if not any(map(_has_grades, numbers.values())):
         return {}
+    graded = [judge for judge, values in numbers.items() if _some(values)]
     return {judge: Scale("grades of the panel", float(known[judge])) for judge in graded}
 
 
@@ -265,22 +259,16 @@ def _two_scales(grades: Mapping[str, Floats], votes: VoteMatrix) -> Iterator[str
 
 def _piled_up(grades: Mapping[str, Floats]) -> Iterator[str]:
     """Say of a judge that it gives its lowest or highest grade far more often than the others."""
-    for end in ("lowest", "highest"):
-        shares = {
-            judge: float((values == (values.min() if end == "lowest" else values.max())).mean())
-            for judge, values in grades.items()
-            if len(np.unique(values)) > _APART
-        }
+    several = {judge: own for judge, own in grades.items() if len(np.unique(own)) > _APART}
+    for end, extreme in (("lowest", np.min), ("highest", np.max)):
+        shares = {judge: float((own == extreme(own)).mean()) for judge, own in several.items()}
         for judge, share in shares.items():
-            others = [other for name, other in shares.items() if name != judge]
-            if len(others) > 1 and share > _PILED and share > _APART * max(others):
-                values = grades[judge]
-                value = values.min() if end == "lowest" else values.max()
-                percent = f"{100 * share:.0f} %"
+            most = max((other for name, other in shares.items() if name != judge), default=0.0)
+            if len(shares) > 2 and share > max(_PILED, _APART * most):
                 yield (
-                    f"{quote_value(judge)} gives its {end} grade, {value:g}, in {percent} "
-                    f"of its votes, the others in at most {100 * max(others):.0f} %: it may stand "
-                    "for answers that failed."
+                    f"{quote_value(judge)} gives its {end} grade, {extreme(grades[judge]):g}, in "
+                    f"{100 * share:.0f} % of its votes, the others in at most {100 * most:.0f} %: "
+                    "it may stand for answers that failed."
                 )
 
 
@@ -289,56 +277,55 @@ def _piled_up(grades: Mapping[str, Floats]) -> Iterator[str]:
 
 def refuse_scores(table: RawTable, column: Column, row: int, remedy: str) -> InputError:
     """Return the refusal of a number that is no verdict, with thresholds that would cut it."""
-    numbers = column.numbers[column.codes]
-    numbers = numbers[~np.isnan(numbers)]
-    low, high = float(numbers.min()), float(numbers.max())
+    numbers, levels, _ = _levels(column)
     problem = "not a verdict"
-    if len(np.unique(numbers)) > 1 and not np.isin(numbers, _VERDICTS).all():
-        problem = f"{problem}, in a column of numbers from {low:g} to {high:g}"
-    if set(np.unique(numbers).tolist()) == {0.0, 1.0, 2.0}:
-        remedy = f"{_ZERO_ONE_TWO}; {remedy}"
-    else:
-        cuts = _cuts(numbers, "votes")
-        remedy = f"{SCORES_OR_NOT}{cuts and f' ({cuts})'}; {remedy}"
+    if len(levels) > 1 and not _only(levels, _VERDICTS):
+        problem = f"{problem}, in a column of numbers from {levels[0]:g} to {levels[-1]:g}"
+    allowed = "0 or 1, a verdict in words (yes, A, pass, ...), or blank for no verdict"
+    cut = _cut_remedy(numbers, levels, "votes", SCORES_OR_NOT)
+    return _refusal(table, column, row, problem, allowed, f"{cut}; {remedy}")
+
+
+def refuse_label_scale(table: RawTable, column: Column, row: int) -> InputError:
+    """Return the refusal of labels on a scale, with their values and thresholds that would do."""
+    numbers, levels, counts = _levels(column)
+    shown = ", ".join(f"{v:g} ({n:,})" for v, n in zip(levels[:12], counts[:12], strict=True))
+    more = f" and {len(levels) - 12} more" if len(levels) > 12 else ""
+    remedy = _cut_remedy(numbers, levels, "labels", f"say where labels are cut {LABEL_THRESHOLD}")
+    allowed = "labels 0 and 1, or a threshold between the two"
+    return _refusal(table, column, row, f"labels on a scale: {shown}{more}", allowed, remedy)
+
+
+def _refusal(
+    table: RawTable, column: Column, row: int, problem: str, allowed: str, remedy: str
+) -> InputError:
     return InputError(
         problem,
         file=table.file(row),
         row=table.row(row),
         column=column.name,
         value=column.cells.iloc[row],
-        allowed="0 or 1, a verdict in words (yes, A, pass, ...), or blank for no verdict",
+        allowed=allowed,
         remedy=remedy,
     )
 
 
-def refuse_label_scale(table: RawTable, column: Column, row: int) -> InputError:
-    """Return the refusal of labels on a scale, with their values and thresholds that would do."""
+def _levels(column: Column) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Return the numbers in a column, the different ones in order, and how often each is there."""
     numbers = column.numbers[column.codes]
-    levels, counts = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
-    shown = ", ".join(f"{v:g} ({n:,})" for v, n in zip(levels[:12], counts[:12], strict=True))
-    more = f" and {len(levels) - 12} more" if len(levels) > 12 else ""
-    cuts = _cuts(numbers[~np.isnan(numbers)], "labels")
-    remedy = f"say where labels are cut {LABEL_THRESHOLD}{cuts and f' ({cuts})'}"
-    if set(levels.tolist()) == {0.0, 1.0, 2.0}:
-        remedy = _ZERO_ONE_TWO
-    return InputError(
-        f"labels on a scale: {shown}{more}",
-        file=table.file(row),
-        row=table.row(row),
-        column=column.name,
-        value=column.cells.iloc[row],
-        allowed="labels 0 and 1, or a threshold between the two",
-        remedy=remedy,
-    )
+    numbers = numbers[~np.isnan(numbers)]
+    return numbers, *np.unique(numbers, return_counts=True)
 
 
-def _cuts(numbers: Floats, what: str) -> str:
-    """Return thresholds between the grades, with the share of ones that each would make."""
-    levels = np.unique(numbers)
+def _cut_remedy(numbers: Floats, levels: Floats, what: str, remedy: str) -> str:
+    """Return the remedy with thresholds between the grades, and the share of ones of each."""
+    if levels.tolist() == [0.0, 1.0, 2.0]:
+        return _ZERO_ONE_TWO
     middles = (levels[1:] + levels[:-1]) / 2.0
     shares = np.array([(numbers > cut).mean() for cut in middles])
     best = np.sort(np.argsort(np.abs(shares - 0.5), kind="stable")[:_SHOWN_CUTS])
-    return ", ".join(f"{middles[k]:g} makes {100 * shares[k]:.0f} % of the {what} 1" for k in best)
+    cuts = [f"{middles[k]:g} makes {100 * shares[k]:.0f} % of the {what} 1" for k in best]
+    return f"{remedy} ({', '.join(cuts)})" if cuts else remedy
 
 
 def _only_verdicts(table: RawTable, roles: Roles) -> bool:
@@ -356,13 +343,11 @@ def _words_by_judge(table: RawTable, roles: Roles) -> Iterator[tuple[str, dict[s
         return
     raters, names = names_in(table, roles.judge_column, "judge name", is_role_name)
     codes, words = distinct(table.frame[str(roles.verdict_column)])
-    pairs, counts = np.unique(raters * len(words) + codes, return_counts=True)
-    of, of_word = pairs // max(len(words), 1), pairs % max(len(words), 1)
-    edges = np.searchsorted(of, np.arange(len(names) + 1))
-    for place, name in enumerate(names):
-        own = slice(edges[place], edges[place + 1])
-        chosen = (words[code] for code in of_word[own].tolist())
-        yield name, dict(zip(chosen, counts[own].tolist(), strict=True))
+    order = np.argsort(raters, kind="stable")
+    ends = np.cumsum(np.bincount(raters, minlength=len(names)))[:-1]
+    for name, own in zip(names, np.split(codes[order], ends), strict=True):
+        used, counts = np.unique(own, return_counts=True)
+        yield name, {words[k]: n for k, n in zip(used, counts.tolist(), strict=True)}
 
 
 def _refuse_thousands(table: RawTable, words: Mapping[str, Mapping[str, int]]) -> None:
@@ -385,31 +370,36 @@ def _numbers(counts: Mapping[str, int]) -> Floats | None:
 
     None if a cell is another verdict or unknown.
     """
-    values: list[float] = []
-    repeats: list[int] = []
+    values, repeats = [], []
     for word, count in counts.items():
         text = decimal_of(word.strip())
         if is_number(text):
-            if count:
-                values.append(float(text))
-                repeats.append(count)
+            values.append(float(text))
+            repeats.append(count)
         elif verdict_of(word) != MISSING:
             return None
-    return np.sort(np.repeat(values, repeats)) if values else np.zeros(0)
+    return np.sort(np.repeat(np.array(values, dtype=float), np.array(repeats, dtype=np.intp)))
 
 
 def _without_codes(values: Floats | None) -> Floats | None:
     return None if values is None else values[~np.isin(values, _codes_among(values))]
 
 
+def _some(values: Floats | None) -> bool:
+    return values is not None and len(values) > 0
+
+
+def _only(values: Floats | None, known: Collection[float]) -> bool:
+    return values is not None and bool(np.isin(values, list(known)).all())
+
+
 def _may_be_verdicts(values: Floats) -> bool:
     """Whether numbers are a form of verdicts: 0 and 1, with .5 as a tie, or 1 and 2."""
-    forms = ((*_VERDICTS, 0.5), (1.0, 2.0))
-    return any(bool(np.isin(values, form).all()) for form in forms)
+    return _only(values, (*_VERDICTS, 0.5)) or _only(values, (1.0, 2.0))
 
 
 def _has_grades(values: Floats | None) -> bool:
-    return values is not None and not np.isin(values, _VERDICTS).all()
+    return values is not None and not _only(values, _VERDICTS)
 
 
 def _are_probabilities(values: Floats) -> bool:

@@ -213,6 +213,7 @@ def _wide(reader: Reader, scales: Scales) -> Verdicts:
         if forward is not None:
             votes, grades = turned_back(votes, grades, thresholds, forward[:, None])
         return _verdicts(votes, grades, thresholds, item_ids, judges, None, notes)
+    runs = None if roles.run_column is None else reader.columns[roles.run_column].codes
     cast = Cast(
         np.repeat(items, len(judges)),
         np.tile(np.arange(len(judges)), table.n_rows),
@@ -220,13 +221,9 @@ def _wide(reader: Reader, scales: Scales) -> Verdicts:
         None if grades is None else grades.ravel(),
         thresholds,
         None if forward is None else np.repeat(forward, len(judges)),
+        None if runs is None else np.repeat(runs, len(judges)),
     )
-    runs = None if roles.run_column is None else reader.columns[roles.run_column].codes
-    cast, more = combined(
-        *(table, cast, item_ids, judges, roles),
-        runs=None if runs is None else np.repeat(runs, len(judges)),
-        per_row=len(judges),
-    )
+    cast, more = combined(table, cast, item_ids, judges, roles, per_row=len(judges))
     return _placed(cast, item_ids, judges, items, [*notes, *more])
 
 
@@ -324,14 +321,13 @@ def _long(reader: Reader, scales: Scales) -> Verdicts:
     codes = np.where(is_failed, MISSING, codes).astype(np.int8)
     if values is not None:
         values = np.where(is_failed, np.nan, values)
-    cast = Cast(items, raters, codes, values, thresholds)
     forward = None
     if roles.order_column is not None:
         forward, note = _forward(reader, codes, items)
         notes += [note] if note else []
     runs = None if roles.run_column is None else reader.columns[roles.run_column].codes
-    cast = replace(cast, forward=forward)
-    cast, more = combined(table, cast, item_ids, judges, roles, runs=runs)
+    cast = Cast(items, raters, codes, values, thresholds, forward, runs)
+    cast, more = combined(table, cast, item_ids, judges, roles)
     return _placed(cast, item_ids, judges, items, [*notes, *more])
 
 

@@ -53,23 +53,15 @@ def load_votes(
         One sentence with file, row, column, value and what is allowed.
     """
     choices = Choices.of(**given)
-    if isinstance(source, RawTable):
-        table = source
-    else:
-        table = open_table(source, name, task=choices.task, records=choices.records)
+    if not isinstance(source, RawTable):
+        source = open_table(source, name, task=choices.task, records=choices.records)
     if labels is not None and not isinstance(labels, RawTable):
         labels = open_table(labels, None, "the label table")
     if judge_table is not None and not isinstance(judge_table, RawTable):
         judge_table = open_table(judge_table, None, "the judge table")
-    table, choices = prepared(table, choices, labels)
+    table, choices = prepared(source, choices, labels)
     table, roles = settled(table, guess_roles(table, choices, need_label=need_labels))
-    return build_votes(
-        table,
-        roles,
-        choices,
-        judge_table=judge_table,
-        need_labels=need_labels,
-    )
+    return build_votes(table, roles, choices, judge_table=judge_table, need_labels=need_labels)
 
 
 def prepared(
@@ -84,11 +76,9 @@ def prepared(
     table = replace(table, notes=(*table.notes, *notes))
     named = {name for names in choices.named.values() for name in names}
     joined_table, joined = with_choices_joined(table)
-    if joined and not named & {name for flags in joined.values() for name in flags}:
-        notes = [
-            f"{listed(flags)} are read together as '{stem}'." for stem, flags in joined.items()
-        ]
-        flags = [name for own in joined.values() for name in own]
+    flags = [name for own in joined.values() for name in own]
+    if joined and named.isdisjoint(flags):
+        notes = [f"{listed(own)} are read together as '{stem}'." for stem, own in joined.items()]
         frame = joined_table.frame.drop(columns=flags)
         table = replace(joined_table, frame=frame, notes=(*table.notes, *notes))
     table = _with_items_as_rows(table, choices, labels)
@@ -131,43 +121,30 @@ def open_table(
     the list of records in a JSON document, which is then not taken for another tool's. The files of
     a folder or archive that have the same columns are one table.
     """
-    table = _open(source, name, unnamed, task, records)
+    path = None if isinstance(source, bytes) else Path(source)
+    name = name or (unnamed if path is None else path.name)
+    if path is not None and path.is_dir():
+        return _released(transcribed(read_source(source_of(path), task)))
+    try:
+        data = source if isinstance(source, bytes) else _bytes_of(Path(source), name)
+        check_bytes(len(data))
+        table = recognised(data, name, task) if records is None else None
+        table = transcribed(read_table(data, name, records) if table is None else table)
+    except InputError as error:
+        raise (error if error.file is not None else error.in_file(name)) from None
+    return _released(table if records is None else replace(table, records=records))
+
+
+def _released(table: RawTable) -> RawTable:
     # Arrow would keep what reading took: a fifth of a gigabyte for a million rows.
     pa.default_memory_pool().release_unused()
     return table
-
-
-def _open(
-    source: str | Path | bytes,
-    name: str | None,
-    unnamed: str,
-    task: Task | None,
-    records: str | None,
-) -> RawTable:
-    if isinstance(source, bytes):
-        name, data = name or unnamed, source
-    else:
-        path = Path(source)
-        name = name or path.name
-        if path.is_dir():
-            return transcribed(read_source(source_of(path), task))
-        data = _bytes_of(path, name)
-    try:
-        check_bytes(len(data))
-        if records is not None:
-            return replace(transcribed(read_table(data, name, records)), records=records)
-        table = recognised(data, name, task)
-        return transcribed(read_table(data, name) if table is None else table)
-    except InputError as error:
-        raise (error if error.file is not None else error.in_file(name)) from None
 
 
 def _bytes_of(path: Path, name: str) -> bytes:
     try:
         check_bytes(path.stat().st_size)
         return path.read_bytes()
-    except InputError as error:
-        raise error.in_file(name) from None
     except OSError as error:
         raise unopened(error, name) from None
 
@@ -226,24 +203,17 @@ def transposed(table: RawTable, items: Sequence[str]) -> RawTable:
     else:
         names = table.frame[names_from].astype(str).str.strip().tolist()
     id_name = next(name for name in ID_NAMES if name not in names)
-    frame = {id_name: text_column(np.arange(len(items)), list(items))}
-    for place, name in enumerate(names):
-        words, codes = np.unique(cells[:, place], return_inverse=True)
-        frame[name] = text_column(codes, words.tolist())
+    cells_by_name = {id_name: text_column(np.arange(len(items)), list(items))}
+    for name, own in zip(names, cells.T, strict=True):
+        words, codes = np.unique(own, return_inverse=True)
+        cells_by_name[name] = text_column(codes, words.tolist())
     dropped = [n for n in table.columns if n not in items and n != names_from]
-    note = (
-        f"Rows are judges{'' if names_from is None else f', named by {quote_value(names_from)},'} "
-        f"and {len(items)} columns are items"
-    )
-    note += f"; not used: {listed(dropped)}." if dropped else "."
-    return replace(
-        table,
-        frame=pd.DataFrame(frame, copy=False),
-        first_row=1,
-        lines=None,
-        header_row=None,
-        notes=(*table.notes, note),
-    )
+    named = "" if names_from is None else f", named by {quote_value(names_from)},"
+    unused = f"; not used: {listed(dropped)}." if dropped else "."
+    note = f"Rows are judges{named} and {len(items)} columns are items{unused}"
+    frame = pd.DataFrame(cells_by_name, copy=False)
+    notes = (*table.notes, note)
+    return replace(table, frame=frame, first_row=1, lines=None, header_row=None, notes=notes)
 
 
 def refuse_people_as_rows(table: RawTable, items: Sequence[str]) -> InputError:

@@ -14,14 +14,15 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.votes.attributes import first_given, given_rows, names_in
+from judgepanel.votes.attributes import first_given, given_rows, names_in, refuse_unknown
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.columns import Columns
 from judgepanel.votes.coverage import (
@@ -32,12 +33,11 @@ from judgepanel.votes.coverage import (
     Level,
     Parsed,
     Reason,
+    Side,
     Unread,
     read_scores,
-    vote_of,
 )
 from judgepanel.votes.errors import CORRECT_CELL, REMOVE_ROW, InputError, listed, quote_value
-from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.names import (
     FEATURE_PREFIX,
     GROUP_NAMES,
@@ -48,16 +48,25 @@ from judgepanel.votes.names import (
     TEXT_NAMES,
     find_column,
     is_role_name,
+    words_in,
 )
 from judgepanel.votes.orders import first_shown, order_column
 from judgepanel.votes.roles import judges_beside
+from judgepanel.votes.rows import repeated
 from judgepanel.votes.table import RawTable, text_column
-from judgepanel.votes.words import MISSING_WORDS, UNKNOWN, distinct, is_missing, verdicts_of
+from judgepanel.votes.words import MISSING_WORDS, UNKNOWN, distinct, verdicts_of
 
 CLOSING = 80
 """Number of final characters in which a side named alone is the verdict."""
 
-_TIE = "tie"
+Named = Side | Literal["tie"]
+_SIDES: dict[str, Side] = {
+    **dict.fromkeys(("a", "1", "first", "a>b", "b<a"), "A"),
+    **dict.fromkeys(("b", "2", "second", "b>a", "a<b"), "B"),
+}
+"""What the groups of all patterns capture; any other word that they capture says a tie."""
+_COMPARISON = re.compile(r"\s*([<>])[<>\s]*")
+_BETTER = r"a\s*(?:>+|<+)\s*b|b\s*(?:>+|<+)\s*a"
 
 
 def read_verdict(text: str) -> Parsed:
@@ -71,28 +80,44 @@ def read_verdict(text: str) -> Parsed:
     reasoning = _without_reasoning(text)
     if not reasoning:
         return Parsed(None, reason="only reasoning")
-    for level, verdict in _forms(reasoning):
-        if len(verdict) > 1:
+    for level, sides in _forms(reasoning):
+        if len(sides) > 1:
             return Parsed(None, level, "contradiction")
-        if verdict:
-            (side,) = verdict
-            if side == _TIE:
-                return Parsed(None, level, "tie")
-            return Parsed("A" if side == "A" else "B", level)
+        for side in sides:
+            return Parsed(None, level, "tie") if side == "tie" else Parsed(side, level)
     return _in_scores(reasoning) or Parsed(None, reason=_why_unread(reasoning))
 
 
-def _forms(sentence: str) -> Iterator[tuple[Level, set[str]]]:
+def _forms(text: str) -> Iterator[tuple[Level, set[Named]]]:
     """Yield forms from strict to loose with the sides that each supports."""
-    own = _unquoted(sentence)
-    yield "bracket", _brackets(own) | _marked(own)
-    yield "field", _fields(sentence)
+    own = _unquoted(text)
+    is_marked = "\\boxed" in own or "</" in own
+    yield "bracket", _sides(_BRACKET, own) | (_sides_in(_MARKED, own) if is_marked else set())
+    yield "field", _sides_in(_FIELD, _own_json(text))
+    bold = _sides(_BOLD, own)
+    yield "bold", bold if len(bold) == 1 else set()  # Both in bold are headings.
     plain = _plain(own)
-    yield "bold", _bold(own)
     yield "stated", _stated(plain)
     yield "closing", _closing(plain)
-    yield "opening", _opening(plain)
-    yield "letter", _letter(plain)
+    yield "opening", _sides(_FIRST_LINE, plain[:CLOSING].lower())
+    yield "letter", _sides(_BARE, plain[-CLOSING:])
+
+
+def _side_of(match: re.Match[str]) -> Named:
+    """Return the side that the only group of a match names."""
+    word = match[match.lastindex or 0].lower()
+    return _SIDES.get(_COMPARISON.sub(r"\1", word), "tie")
+
+
+def _sides(pattern: re.Pattern[str], text: str) -> set[Named]:
+    """Return the sides that a pattern finds."""
+    return {_side_of(match) for match in pattern.finditer(text)}
+
+
+def _sides_in(pattern: re.Pattern[str], text: str) -> set[Named]:
+    """Return the sides that a pattern finds in a word or two, such as 'Output (b)' or 'A>B'."""
+    words = (_WORD.match(match[match.lastindex or 0]) for match in pattern.finditer(text))
+    return {_side_of(word) for word in words if word}
 
 
 _BLOCK = re.compile(
@@ -163,37 +188,17 @@ def _unquoted(text: str) -> str:
     return _QUOTED.sub("~", text).strip()
 
 
-# '[[A]] if assistant A is better' repeats the instructions and is not a verdict.
+# [[A]], [[C]], [[tie]] and [[A>>B]]; '[[A]] if A is better' repeats the instructions.
 _BRACKET = re.compile(
-    r"\[\[\s*(?:(a|b)|(tie|c|a\s*=\s*b)|(a\s*>+\s*b|b\s*<+\s*a)|(b\s*>+\s*a|a\s*<+\s*b))\s*\]\]"
-    r"(?!\s+(?:if|when|means)\b)",
-    re.IGNORECASE,
+    rf"\[\[\s*(a|b|tie|c|a\s*=\s*b|{_BETTER})\s*\]\](?!\s+(?:if|when|means)\b)", re.IGNORECASE
 )
-
-
-def _brackets(text: str) -> set[str]:
-    """[[A]], [[B]], [[C]] or [[tie]], and [[A>>B]] to [[A<<B]]."""
-    if "[[" not in text:
-        return set()
-    brackets = set()
-    for letter, tie, first, second in _BRACKET.findall(text):
-        brackets.add(letter.upper() or (tie and _TIE) or (first and "A") or (second and "B"))
-    return brackets
-
-
+# \boxed{A} and <answer>A</answer>.
 _MARKED = re.compile(
     r"(?<!\bor )(?:\\boxed\s{0,3}\{(?:\\text(?:bf)?\s{0,3}\{)?"
     r"|<(answer|verdict|winner|choice|decision|preference)>)"
     r"([^{}<>\n]{1,40})(?:\}|</\1>)(?!\s+(?:if|when|means|or)\b)",
     re.IGNORECASE,
 )
-
-
-def _marked(text: str) -> set[str]:
-    r"""\boxed{A} and <answer>A</answer>."""
-    if "\\boxed" not in text and "</" not in text:
-        return set()
-    return {_side_in(match[1]) for match in _MARKED.findall(text)} - {""}
 
 
 _OPEN_FENCE = re.compile(r"\A```\w*\s*")
@@ -204,46 +209,23 @@ _FIELD = re.compile(
 )
 _WORD = re.compile(
     r"[\[(\s]*(?:(?:output|solution|assistant|response|answer|model|option|candidate)"
-    r"[\s_]*[(\[]?(a|b|1|2)|(a|b)|(tie|draw|equal|both|c)|(a\s*>+\s*b|b\s*<+\s*a)"
-    r"|(b\s*>+\s*a|a\s*<+\s*b))[\])\s.]*\Z",
+    rf"[\s_]*[(\[]?(a|b|1|2)|(a|b|tie|draw|equal|both|c|{_BETTER}))[\])\s.]*\Z",
     re.IGNORECASE,
 )
 
 
-def _fields(text: str) -> set[str]:
-    """Return the side in JSON fields, {"winner": "A"}, that are or end the output, fenced or not.
+def _own_json(text: str) -> str:
+    """Return the JSON that the output is, begins with or ends with; empty if there is none.
 
     JSON elsewhere may be quoted from a response.
     """
-    return {_side_in(value) for value in _FIELD.findall(_own_json(text))} - {""}
-
-
-def _own_json(text: str) -> str:
-    """Return the JSON that the output is, begins with or ends with; empty if there is none."""
     text = _OPEN_FENCE.sub("", text).removesuffix("```").rstrip()
     if text.endswith("}") and not text.startswith("{"):
         return text[max(text.rfind("\n{"), 0) or text.rfind("{") :]
     return text if text.startswith("{") else ""
 
 
-def _side_in(word: str) -> str:
-    """Return the side that a word or two name, such as 'Output (b)' or 'A>B'; empty if none."""
-    match = _WORD.match(word)
-    if match is None:
-        return ""
-    named, letter, tie, first, second = match.groups()
-    side = _LETTERS.get((named or letter or "").lower())
-    return side or (tie and _TIE) or (first and "A") or (second and "B") or ""
-
-
 _BOLD = re.compile(r"\*\*\s*[\[(]?([AB])[\])]?\s*[.:]?\s*\*\*")
-
-
-def _bold(text: str) -> set[str]:
-    """Match **A** or **B**; if both are bold they are headings and support neither."""
-    phrases = set(_BOLD.findall(text)) if "**" in text else set()
-    return phrases if len(phrases) == 1 else set()
-
 
 _NAMES = "output|solution|assistant|response|answer|model|option|candidate|completion|reply"
 _NAME = rf"(?:{_NAMES})"
@@ -287,32 +269,31 @@ _TIED = re.compile(
     rf"|\bneither (?:{_NAMES}) is (?:better|preferred)\b"
 )
 _ONLY_TIE = re.compile(r"\W*(?:tie|draw)\W*\Z")
-_CLAUSE_DOUBT = {
-    *("not", "neither", "nor", "whether", "cannot", "can't", "isn't", "don't", "hard", "difficult"),
-    *("although", "though", "while"),
-}
-_SENTENCE_DOUBT = {
-    *("if", "unless", "suppose", "claim", "claims", "claimed", "say", "says", "said", "argue"),
-    *("argues", "argued", "ask", "asks", "instruct", "instructs", "tell", "tells", "disagree"),
-}
+_CLAUSE_DOUBT = words_in(
+    "not|neither|nor|whether|cannot|can't|isn't|don't|hard|difficult|although|though|while"
+)
+_SENTENCE_DOUBT = words_in(
+    "if|unless|suppose|claim|claims|claimed|say|says|said|argue|argues|argued|ask|asks|instruct|"
+    "instructs|tell|tells|disagree"
+)
 _ENDS = (".", "!", "?", "\n")
 _BEFORE = 160
 _NEAR, _AROUND = 20, 60
 
 
-def _stated(text: str) -> set[str]:
+def _stated(text: str) -> set[Named]:
     """Match 'Output (a) is better', 'I prefer B', 'Verdict: A', unless the context casts doubt."""
     low = text.lower()
-    sides: set[str] = set()
+    sides: set[Named] = set()
     for statement in _statements(low):
-        side = _letter_of(statement)
+        side = _side_of(statement)
         if side not in sides and not _in_doubt(low, statement.start()):
             sides.add(side)
             if len(sides) > 1:
                 return sides
     places = _places(low, _TIE_WORDS)
     if _ONLY_TIE.match(low) or any(_TIED.search(low, max(0, p - 20), p + 40) for p in places):
-        sides.add(_TIE)
+        sides.add("tie")
     return sides
 
 
@@ -355,11 +336,6 @@ def _places(text: str, words: tuple[str, ...]) -> Iterator[int]:
             at = text.find(word, at + 1)
 
 
-def _letter_of(match: re.Match[str]) -> str:
-    return _LETTERS[next(filter(None, match.groups()))]
-
-
-_LETTERS = {"a": "A", "1": "A", "first": "A", "b": "B", "2": "B", "second": "B"}
 _ANY_SIDE = re.compile(_SIDE)
 _LINE = re.compile(rf"(?:\A|\n)[^\n\w(]*{_SIDE}[^\n\w(:]*(?=\n|\Z)")
 _LAST_LINE = re.compile(rf"(?:\A|\n)[^\n\w(]*{_SIDE}\W*\Z")
@@ -369,37 +345,23 @@ _COMPARED = re.compile(
 )
 
 
-def _closing(text: str) -> set[str]:
+def _closing(text: str) -> set[Named]:
     """Match one side named at the very end, alone on its line or as the last word of a sentence.
 
     The other side must not be named nearby.
     """
     end = text[-CLOSING:].lower()
     if _LAST_LINE.search(end):
-        return {_letter_of(match) for match in _LINE.finditer(end)}
-    search = _LAST_WORDS.search(end)
-    if not search or _COMPARED.search(end[: search.start()]):
-        return set()
-    return {_letter_of(match) for match in _ANY_SIDE.finditer(end)}
+        return _sides(_LINE, end)
+    last = _LAST_WORDS.search(end)
+    compared = last is None or _COMPARED.search(end[: last.start()])
+    return set() if compared else _sides(_ANY_SIDE, end)
 
 
+# One side alone on the first line, but not as a heading.
 _FIRST_LINE = re.compile(rf"\A[^\n\w(]*{_SIDE}[^\w:]*(?:\n|\Z)")
-
-
-def _opening(text: str) -> set[str]:
-    """Match one side alone on the first line, but not as a heading."""
-    match = _FIRST_LINE.match(text[:CLOSING].lower())
-    return {_letter_of(match)} if match else set()
-
-
+# A bare capital letter at the very end.
 _BARE = re.compile(r"(?:\A|\n|[.:!?]\s)\s*[\[(]?([AB])[\])]?[\s.!]*\Z")
-
-
-def _letter(text: str) -> set[str]:
-    """Match a bare capital letter at the very end."""
-    search = _BARE.search(text[-CLOSING:])
-    return {search[1]} if search else set()
-
 
 _KEYED_SCORE = re.compile(
     rf"\"(?:(?:{_NAME}_?)?([ab12])_?(?:score|rating)|(?:score|rating)_(?:{_NAME}_?)?([ab12]))\""
@@ -443,14 +405,11 @@ def _in_scores(text: str) -> Parsed | None:
     if not pairs:
         plain = _plain(_unquoted(text))
         pairs = [(a or b or c, number, of) for a, b, c, _, number, of in _SCORES.findall(plain)]
-        pairs += [
-            pair
-            for first, of_first, second, of_second in _VERSUS.findall(plain)
-            for pair in (("a", first, of_first), ("b", second, of_second))
-        ]
+        for first, of_first, second, of_second in _VERSUS.findall(plain):
+            pairs += [("a", first, of_first), ("b", second, of_second)]
     if not pairs:
         return None
-    numbers = {_LETTERS[side.lower()]: float(number) for side, number, _ in pairs}
+    numbers = {_SIDES[side.lower()]: float(number) for side, number, _ in pairs}
     one_scale = len({scale for *_, scale in pairs}) == 1
     if len(pairs) != 2 or len(numbers) != 2 or not one_scale or _LOWER_IS_BETTER.search(low):
         return Parsed(None, "score", "several scores")
@@ -480,7 +439,6 @@ def _why_unread(text: str) -> Reason:
 
 Ints = NDArray[np.intp]
 
-STAGE_NAMES = ("stage",)
 SCORE_NAMES = ("score_a", "score_b")
 VERDICT = "verdict"
 MAX_EXAMPLES = 60
@@ -492,11 +450,8 @@ NOT_TEXT = "not text"
 UNWRITABLE = "a NUL or a broken Unicode character"
 TOO_LONG = "too long"
 _UNUSABLE_REASONS = frozenset((NOT_TEXT, UNWRITABLE, TOO_LONG))
-OF_A_CALL = frozenset(
-    (
-        *("served_by", "finish", "tokens_in", "tokens_out", "cost", "most", "seconds", "attempts"),
-        *("asked", PAIR, UNUSABLE),
-    )
+OF_A_CALL = {PAIR, UNUSABLE} | words_in(
+    "served_by|finish|tokens_in|tokens_out|cost|most|seconds|attempts|asked"
 )
 """Fields that `collect` stores with an output; ``UNUSABLE`` says why an output is not read."""
 
@@ -511,33 +466,26 @@ class OutputColumns:
     item: str
     judge: str
     text: str | None
-    scores: tuple[str, str] | None
+    scores: tuple[str, ...]
     order: str | None
     stage: str | None
 
     @property
-    def dropped(self) -> tuple[str, ...]:
+    def dropped(self) -> list[str]:
         """Columns that are not needed for the votes."""
-        single = (self.text, *(self.scores or ()), self.order, self.stage)
-        return tuple(name for name in single if name is not None)
+        return list(filter(None, (self.text, *self.scores, self.order, self.stage)))
 
 
 def columns_of(table: RawTable) -> OutputColumns | None:
     """Return the columns that hold outputs; None if there are none or the file has verdicts."""
+    roles = (LONG_ITEM_NAMES, LONG_JUDGE_NAMES, LONG_VERDICT_NAMES, TEXT_NAMES, ("stage",))
+    item, judge, verdict, text, stage = (find_column(table.columns, names) for names in roles)
     free = {name.lower(): name for name in reversed(table.columns)}
-
-    def find(names: tuple[str, ...]) -> str | None:
-        return find_column(table.columns, names)
-
-    item, judge, text = find(LONG_ITEM_NAMES), find(LONG_JUDGE_NAMES), find(TEXT_NAMES)
-    scores = tuple(free[name] for name in SCORE_NAMES if name in free)
-    both = (scores[0], scores[1]) if len(scores) == len(SCORE_NAMES) else None
-    if item is None or judge is None or find(LONG_VERDICT_NAMES) is not None:
+    scores = tuple(free[name] for name in SCORE_NAMES if free.keys() >= {*SCORE_NAMES})
+    if item is None or judge is None or verdict is not None or not (text or scores):
         return None
-    if text is None and both is None:
-        return None
-    columns = OutputColumns(item, judge, text, both, order_column(table), find(STAGE_NAMES))
-    written = (judge, *(name for name in (text, *(both or ())) if name is not None))
+    columns = OutputColumns(item, judge, text, scores, order_column(table), stage)
+    written = filter(None, (judge, text, *scores))
     if not table.frame[item].duplicated().any() and all(
         Columns(table)[name].kind in ("verdicts", "empty") for name in written
     ):
@@ -545,24 +493,6 @@ def columns_of(table: RawTable) -> OutputColumns | None:
     others = {*columns.dropped, *(name for name in table.columns if name in OF_A_CALL)}
     # One response per row and a column per judge: the text is what was judged, not a verdict.
     return None if len(judges_beside(table, item, others)) > 1 else columns
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Outputs:
-    """The outputs that count, (n,) each: table row, item, judge, order, reading, vote."""
-
-    row: Ints
-    item: Ints
-    judge: Ints
-    forward: NDArray[np.bool_]
-    reading: NDArray[np.object_]
-    vote: NDArray[np.int8]
-    judges: tuple[str, ...]
-
-    @property
-    def cell(self) -> Ints:
-        """(n,) one code for each combination of item and judge."""
-        return self.item * len(self.judges) + self.judge
 
 
 def transcribed(table: RawTable) -> RawTable:
@@ -593,47 +523,49 @@ def _transcribed(table: RawTable, columns: OutputColumns) -> RawTable:
     raters, judges = names_in(table, columns.judge, "judge name", is_role_name)
     forward, notes = first_shown(table, columns.order)
     rows = np.flatnonzero(forward >= 0)
-    rows = rows[_last_stage(table, columns.stage, (items * len(judges) + raters)[rows], rows)]
-    as_given = forward[rows] == 1
-    reading = _readings(table, columns, rows)
-    votes = [
-        vote_of(verdict.side, bool(way)) for verdict, way in zip(reading, as_given, strict=True)
-    ]
-    present, judge = np.unique(raters[rows], return_inverse=True)
-    outputs = _Outputs(
-        row=rows,
-        item=items[rows],
-        judge=judge,
-        forward=as_given,
-        reading=reading,
-        vote=np.array(votes, dtype=np.int8),
-        judges=tuple(judges[j] for j in present),
+    if columns.stage is not None:
+        stages = pd.Series(_numbers(table, columns.stage, rows, "stage", blank=0.0))
+        rows = rows[stages == stages.groupby([items[rows], raters[rows]]).transform("max")]
+    codes, kinds = pd.factorize(_readings(table, columns, rows))
+    # The outputs that count, and what those of an item and judge say together.
+    outputs = pd.DataFrame(
+        {
+            "row": rows,
+            "item": items[rows],
+            "judge": raters[rows],
+            "forward": forward[rows] == 1,
+            **{
+                name: pd.Categorical([getattr(kind, name) for kind in kinds], known).take(codes)
+                for name, known in (("side", ("A", "B")), ("level", LEVELS), ("reason", REASONS))
+            },
+        }
     )
-    _refuse_twice(table, columns, outputs)
-    _, first, pair = np.unique(outputs.cell, return_index=True, return_inverse=True)
-    merged = _merged(outputs.vote, pair, len(first))
-    order = np.argsort(first, kind="stable")
-    lines = np.array([table.row(int(row)) for row in rows[first[order]]], dtype=np.int32)
+    _refuse_twice(table, columns, outputs, judges)
+    first = outputs["side"] == "A"
+    read = outputs["side"].notna()
+    one = read & (first == outputs["forward"])
+    pairs = (
+        outputs[["item", "judge"]]
+        .assign(n=1, read=read, one=one, first=first, tie=outputs["reason"] == "tie")
+        .groupby(["item", "judge"], sort=False)
+        .sum()
+    )
+    agreed = (pairs["one"] == pairs["read"]) | (pairs["one"] == 0)
+    votes = np.where((pairs["read"] > 0) & agreed, 1 + (pairs["one"] > 0), 0)
+    votes = np.where(pairs["tie"] == pairs["n"], 3, votes)
+    kept = outputs.drop_duplicates(["item", "judge"])["row"].to_numpy()
     dropped = [*columns.dropped, *(name for name in table.columns if name in OF_A_CALL)]
     frame = _with_attributes(table, items, len(ids)).drop(columns=dropped)
-    frame = frame.iloc[rows[first[order]]].reset_index(drop=True)
-    says_tie = np.array(
-        [verdict is not None and verdict.reason == "tie" for verdict in reading], dtype=bool
-    )
-    tied = np.bincount(pair[says_tie], minlength=len(first)) == np.bincount(pair)
-    codes = np.where(tied, 3, merged + 1)[order]
-    frame[VERDICT] = text_column(codes, ("", "0", "1", "tie"))
-    unread = _unread(table, outputs, ids, columns.text)
-    gone = [name for j, name in enumerate(judges) if j not in set(present.tolist())]
+    result = replace(table, frame=frame).taken(kept)
+    result.frame[VERDICT] = text_column(votes, ("", "0", "1", "tie"))
+    coverage = _by_judge(outputs, pairs, judges)
+    present = {judge.judge for judge in coverage}
+    gone = [name for name in judges if name not in present]
     if gone:
         notes.append(f"No output of these judges counts, so they are left out: {listed(gone)}.")
-    return replace(
-        table,
-        frame=frame,
-        lines=lines,
-        coverage=Coverage(_by_judge(outputs, pair, len(first)), unread, tuple(notes)),
-        task=table.task or "pairwise",
-    )
+    unread = _unread(table, outputs, ids, judges, columns.text)
+    whole = Coverage(coverage, unread, tuple(notes))
+    return replace(result, coverage=whole, task=table.task or "pairwise")
 
 
 def _with_attributes(table: RawTable, items: Ints, n_items: int) -> pd.DataFrame:
@@ -646,16 +578,14 @@ def _with_attributes(table: RawTable, items: Ints, n_items: int) -> pd.DataFrame
     group = find_column(table.columns, GROUP_NAMES)
     named = {label, group, *(name for name in table.columns if name.startswith(FEATURE_PREFIX))}
     changed = {}
-    for column in filter(None, named):
-        codes, words = distinct(table.frame[column])
-        given = np.array([not is_missing(word) for word in words] or [False], dtype=bool)[codes]
-        values = verdicts_of(table.frame[column]) if column == label else codes
-        if column == label and (values != UNKNOWN).all():
-            rows = given_rows(table, "label", values, given & (values >= 0), items, n_items)
-        else:
-            rows, _ = first_given(codes, given, items, n_items)
-        places = np.where(given, np.arange(len(codes)), rows[items])
-        changed[column] = pd.Series(table.frame[column].array.take(places))
+    for name in filter(None, named):
+        column = Columns(table)[name]
+        rows, _ = first_given(column.codes, column.present, items, n_items)
+        if name == label and (values := verdicts_of(column.cells)).min() > UNKNOWN:
+            given = column.present & (values >= 0)
+            rows = given_rows(table, "label", values, given, items, n_items)
+        places = np.where(column.present, np.arange(table.n_rows), rows[items])
+        changed[name] = column.cells.array.take(places)
     return table.frame.assign(**changed)
 
 
@@ -663,157 +593,93 @@ def _readings(table: RawTable, columns: OutputColumns, rows: Ints) -> NDArray[np
     """Return the reading of each of these rows; each distinct text is parsed once, scores first."""
     readings = np.full(len(rows), None, dtype=object)
     if columns.text is not None:
-        # Imported here because its expressions take long to compile, and most files hold votes.
-        from judgepanel.votes.outputs import read_verdict  # noqa: PLC0415
-
         codes, texts = distinct(table.frame[columns.text])
         known = np.full(len(texts), None, dtype=object)
         for code in np.unique(codes[rows]):
             known[code] = read_verdict(texts[code])
         readings = known[codes[rows]]
-    if columns.scores is not None:
-        first, second = (_scores(table, name, rows) for name in columns.scores)
+    if columns.scores:
+        first, second = (_numbers(table, name, rows, "score") for name in columns.scores)
         for k in range(len(rows)):
             if columns.text is None or not (np.isnan(first[k]) and np.isnan(second[k])):
-                readings[k] = read_scores(float(first[k]), float(second[k]))
+                readings[k] = read_scores(first[k], second[k])
     if UNUSABLE in table.columns:
-        codes, words = distinct(table.frame[UNUSABLE])
-        known_reason = np.array([word in _UNUSABLE_REASONS for word in words], dtype=bool)
-        readings[known_reason[codes[rows]]] = Parsed(None, reason="unusable")
+        unusable = table.frame[UNUSABLE].isin(_UNUSABLE_REASONS).to_numpy()
+        readings[unusable[rows]] = Parsed(None, reason="unusable")
     return readings
 
 
-def _scores(table: RawTable, column: str, rows: Ints) -> NDArray[np.float64]:
-    """(n_rows,) numbers, NaN where a cell is blank."""
+def _numbers(
+    table: RawTable, column: str, rows: Ints, what: str, *, blank: float = math.nan
+) -> NDArray[np.float64]:
+    """Return the numbers in these rows of a column, ``blank`` where a cell is; refuse words."""
     codes, words = distinct(table.frame[column])
     plain = [word.strip().lower() for word in words]
-    known = np.array(
-        [float(word) if is_number(word) else np.nan for word in plain] or [np.nan], dtype=float
-    )
-    for row in rows:
-        word = plain[codes[row]]
-        if word not in MISSING_WORDS and np.isnan(known[codes[row]]):
-            raise InputError(
-                "not a score",
-                row=table.row(int(row)),
-                column=column,
-                value=words[codes[row]],
-                allowed="a number, or blank",
-                remedy=CORRECT_CELL,
-            )
-    return np.asarray(known[codes[rows]], dtype=float)
+    missing = np.array([word in MISSING_WORDS for word in plain])
+    numbers = np.array([float(word) if is_number(word) else math.nan for word in plain])
+    flags = np.zeros(table.n_rows, dtype=np.int8)
+    flags[rows] = np.where(np.isnan(numbers) & ~missing, UNKNOWN, 0)[codes[rows]]
+    refuse_unknown(table, column, flags, f"not a {what}", "a number, or blank", CORRECT_CELL)
+    return np.asarray(np.where(missing, blank, numbers)[codes[rows]], dtype=float)
 
 
-def _last_stage(table: RawTable, column: str | None, cells: Ints, rows: Ints) -> NDArray[np.bool_]:
-    """Return which rows belong to the last stage of their item and judge."""
-    if column is None:
-        return np.ones(len(rows), dtype=bool)
-    codes, words = distinct(table.frame[column])
-    known = np.array([_stage_of(word) for word in words] or [0.0])
-    stage = known[codes[rows]]
-    if np.isnan(stage).any():
-        bad = int(rows[int(np.argmax(np.isnan(stage)))])
-        raise InputError(
-            "not a stage",
-            row=table.row(bad),
-            column=column,
-            value=words[codes[bad]],
-            allowed="a number, or blank",
-            remedy=CORRECT_CELL,
-        )
-    last = pd.Series(stage).groupby(cells).transform("max").to_numpy()
-    return np.asarray(stage == last, dtype=bool)
-
-
-def _stage_of(word: str) -> float:
-    plain = word.strip().lower()
-    if plain in MISSING_WORDS:
-        return 0.0
-    return float(plain) if is_number(plain) else math.nan
-
-
-def _refuse_twice(table: RawTable, columns: OutputColumns, outputs: _Outputs) -> None:
-    key = outputs.cell * 2 + outputs.forward
-    twice = pd.Series(key).duplicated().to_numpy()
-    if not twice.any():
+def _refuse_twice(
+    table: RawTable, columns: OutputColumns, outputs: pd.DataFrame, judges: Sequence[str]
+) -> None:
+    cells = outputs["item"] * len(judges) + outputs["judge"]
+    again = repeated((2 * cells + outputs["forward"]).to_numpy())
+    if again is None:
         return
-    second = int(np.argmax(twice))
-    first = int(np.argmax(key == key[second]))
+    first, second = outputs["row"].iloc[list(again)].tolist()
+    judge = judges[outputs["judge"].iloc[again[1]]]
     raise InputError(
-        f"judge {quote_value(outputs.judges[outputs.judge[second]])} already has an output on this "
-        f"item in this order in row {table.row(int(outputs.row[first]))}",
-        row=table.row(int(outputs.row[second])),
+        f"judge {quote_value(judge)} already has an output on this item in this order in row "
+        f"{table.row(first)}",
+        row=table.row(second),
         column=columns.item,
-        value=table.frame[columns.item].iloc[int(outputs.row[second])],
+        value=table.frame[columns.item].iloc[second],
         allowed="one output for each item, judge and order",
         remedy=f"{REMOVE_ROW}, or number the two in a column stage, where the last counts",
     )
 
 
-def _merged(votes: NDArray[np.int8], pair: Ints, n_pairs: int) -> NDArray[np.int8]:
-    """Return the vote of each item and judge: the verdict its outputs agree on, or missing."""
-    ones = np.bincount(pair, votes == 1, n_pairs)
-    zeros = np.bincount(pair, votes == 0, n_pairs)
-    return np.where(
-        ones > 0, np.where(zeros > 0, MISSING, 1), np.where(zeros > 0, 0, MISSING)
-    ).astype(np.int8)
-
-
-def _by_judge(outputs: _Outputs, pair: Ints, n_pairs: int) -> tuple[JudgeCoverage, ...]:
-    n = len(outputs.judges)
-    given = np.array([verdict.side is not None for verdict in outputs.reading], dtype=bool)
-    says_first = np.array([verdict.side == "A" for verdict in outputs.reading], dtype=bool)
-    level = np.array(
-        [LEVELS.index(verdict.level) if verdict.side else 0 for verdict in outputs.reading]
+def _by_judge(
+    outputs: pd.DataFrame, pairs: pd.DataFrame, judges: Sequence[str]
+) -> tuple[JudgeCoverage, ...]:
+    both = pairs["read"] == 2
+    turned = pairs["one"] == 1
+    twice_first = both & turned & (pairs["first"] == 2)
+    counts = (
+        pairs.assign(both=both, same=both & ~turned, both_first=twice_first).groupby("judge").sum()
     )
-    reason = np.array(
-        [REASONS.index(verdict.reason) if verdict.reason else 0 for verdict in outputs.reading]
+    tables = (
+        pd.get_dummies(own[name]).groupby(own["judge"]).sum().reindex(counts.index, fill_value=0)
+        for own, name in ((outputs[outputs["side"].notna()], "level"), (outputs, "reason"))
     )
-    owner = np.zeros(n_pairs, dtype=np.intp)
-    owner[pair] = outputs.judge
-    both = np.bincount(pair, given, n_pairs) == 2
-    turned = np.bincount(pair, outputs.vote == 1, n_pairs) == 1
-    twice_first = np.bincount(pair, says_first, n_pairs) == 2
-    columns = (
-        _counts(outputs.judge, n),
-        _crossed(outputs.judge[given], level[given], n, len(LEVELS)),
-        _crossed(outputs.judge[~given], reason[~given], n, len(REASONS)),
-        _counts(outputs.judge[says_first], n),
-        _counts(owner[both], n),
-        _counts(owner[both & ~turned], n),
-        _counts(owner[both & turned & twice_first], n),
+    numbers = counts[["n", "first", "both", "same", "both_first"]].to_numpy(int).tolist()
+    rows = zip(counts.index, numbers, *(t.to_numpy().tolist() for t in tables), strict=True)
+    return tuple(
+        JudgeCoverage(judges[judge], total, tuple(levels), tuple(reasons), *own)
+        for judge, (total, *own), levels, reasons in rows
     )
-    rows = zip(outputs.judges, *columns, strict=True)
-    return tuple(JudgeCoverage(*row) for row in rows)
-
-
-def _counts(codes: Ints, n: int) -> list[int]:
-    return [int(count) for count in np.bincount(codes, minlength=n)]
-
-
-def _crossed(rows: Ints, columns: Ints, n_rows: int, n_columns: int) -> list[tuple[int, ...]]:
-    counts = _counts(rows * n_columns + columns, n_rows * n_columns)
-    return [tuple(counts[k : k + n_columns]) for k in range(0, len(counts), n_columns)]
 
 
 def _unread(
-    table: RawTable, outputs: _Outputs, ids: list[str], column: str | None
+    table: RawTable,
+    outputs: pd.DataFrame,
+    ids: Sequence[str],
+    judges: Sequence[str],
+    column: str | None,
 ) -> tuple[Unread, ...]:
     """Return examples of outputs without a verdict: the first few non-empty ones of each judge."""
-    n_examples = np.zeros(len(outputs.judges), dtype=int)
-    unreads: list[Unread] = []
-    for k in range(len(outputs.row)):
-        reading, j = outputs.reading[k], outputs.judge[k]
-        silent = reading.reason == "empty" or reading.level == "score"
-        if reading.side is not None or silent or n_examples[j] == EXAMPLES_A_JUDGE:
-            continue
-        n_examples[j] += 1
-        row = int(outputs.row[k])
+    silent = (outputs["reason"] == "empty") | (outputs["level"] == "score")
+    unread = outputs[outputs["side"].isna() & ~silent]
+    unread = unread[unread.groupby("judge").cumcount() < EXAMPLES_A_JUDGE].head(MAX_EXAMPLES)
+    examples: list[Unread] = []
+    for row, item, judge, reason in unread[["row", "item", "judge", "reason"]].to_numpy().tolist():
         text = "" if column is None else _excerpt(str(table.frame[column].iloc[row]))
-        unreads.append(
-            Unread(outputs.judges[j], ids[outputs.item[k]], table.row(row), reading.reason, text)
-        )
-    return tuple(unreads[:MAX_EXAMPLES])
+        examples.append(Unread(judges[judge], ids[item], table.row(row), reason, text))
+    return tuple(examples)
 
 
 def _excerpt(text: str) -> str:

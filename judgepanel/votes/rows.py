@@ -48,7 +48,7 @@ _MOST_RUNS = 100
 class Cast:
     """Votes by row (n_rows,): item, judge, meaning, and where known the grade, order and run.
 
-    ``thresholds`` (n_judges,) cut the grades; ``rows`` are the rows of the table.
+    ``thresholds`` (n_judges,) cut the grades.
     """
 
     items: Codes
@@ -57,17 +57,40 @@ class Cast:
     grades: NDArray[np.float64] | None = None
     thresholds: NDArray[np.float64] | None = None
     forward: NDArray[np.int8] | None = None
+    runs: Codes | None = None
 
-    def of(self, rows: Codes | NDArray[np.bool_]) -> Cast:
-        """Return some of the rows."""
-        return replace(
-            self,
-            items=self.items[rows],
-            raters=self.raters[rows],
-            codes=self.codes[rows],
-            grades=None if self.grades is None else self.grades[rows],
-            forward=None if self.forward is None else self.forward[rows],
-        )
+    @property
+    def cells(self) -> Codes:
+        """(n_rows,) one code for each combination of item and judge."""
+        return self.items * (int(self.raters.max(initial=0)) + 1) + self.raters
+
+    @property
+    def cells_by_run(self) -> Codes:
+        """(n_rows,) one code for each combination of item, judge and run."""
+        if self.runs is None:
+            return self.cells
+        return self.cells * (int(self.runs.max(initial=0)) + 1) + self.runs
+
+    def merged(self, first: Codes, group: Codes, codes: Codes, *, voted: bool) -> Cast:
+        """Return one vote per group, whose rows begin with ``first``: its code, and its mean grade.
+
+        ``voted`` leaves out the grade where the code is no vote. Judges with thresholds get the
+        vote that their mean grade makes.
+        """
+        items, raters, grades = self.items[first], self.raters[first], None
+        if self.grades is not None and self.thresholds is not None:
+            given = ~np.isnan(self.grades)
+            n = np.bincount(group, given)
+            total = np.bincount(group, np.where(given, self.grades, 0.0))
+            grades = np.where(n > 0, total / np.maximum(n, 1), np.nan)
+            if voted:
+                grades[codes < 0] = np.nan
+            cuts = self.thresholds[raters]
+            cut = np.where(grades == cuts, TIE, grades > cuts)
+            cut = np.where(np.isnan(grades), MISSING, cut)
+            codes = np.where(np.isnan(cuts), codes, cut)
+        runs = None if self.runs is None else self.runs[first]
+        return Cast(items, raters, codes.astype(np.int8), grades, self.thresholds, runs=runs)
 
 
 def settled(table: RawTable, roles: Roles) -> tuple[RawTable, Roles]:
@@ -169,31 +192,51 @@ def combined(
     judges: Sequence[str],
     roles: Roles,
     *,
-    runs: Codes | None = None,
     per_row: int = 1,
 ) -> tuple[Cast, list[str]]:
     """Return one vote per item and judge, and notes on orders and runs.
 
-    ``runs`` are codes of the run of each vote, ``per_row`` votes stand in each row of the table.
-    Raises InputError for two votes that nothing tells apart.
+    ``per_row`` votes stand in each row of the table. Raises InputError for two votes that nothing
+    tells apart.
     """
     notes: list[str] = []
     if cast.forward is not None:
         cuts = None if cast.thresholds is None else cast.thresholds[cast.raters]
         codes, grades = turned_back(cast.codes, cast.grades, cuts, cast.forward)
         cast = replace(cast, codes=codes, grades=grades)
-    cells = cast.items * len(judges) + cast.raters
-    if not pd.Series(cells).duplicated().any():
+    if repeated(cast.cells) is None:
         return cast, notes
-    _refuse_twice(table, cast, cells, runs, items, judges, roles, per_row)
+    again = repeated(cast.cells_by_run * 2 + (0 if cast.forward is None else cast.forward))
+    if again is not None:
+        first, second = (place // per_row for place in again)
+        also = "" if cast.forward is None else " in this order"
+        raise InputError(
+            f"judge {quote_value(judges[cast.raters[again[1]]])} already has a vote on this item"
+            f"{also} in row {table.row(first)}",
+            file=table.file(second),
+            row=table.row(second),
+            column=roles.id_column[0],
+            value=items[cast.items[again[1]]],
+            allowed="one row for each item and judge",
+            remedy=f"{REMOVE_ROW}, or name a column that tells the items apart "
+            f"{CHOICE_CONTROLS['id_column']}",
+        )
     if cast.forward is not None:
-        cast, note = _both_orders(cast, cells, runs)
+        cast, note = _both_orders(cast, cast.forward)
         notes.append(note)
-        cells = cast.items * len(judges) + cast.raters
-    if runs is not None and pd.Series(cells).duplicated().any():
-        cast, note = _over_runs(cast, cells)
+    if cast.runs is not None and repeated(cast.cells) is not None:
+        cast, note = _over_runs(cast)
         notes.append(note)
     return cast, notes
+
+
+def repeated(key: NDArray[np.integer]) -> tuple[int, int] | None:
+    """Return where a code stood that occurs again, and where it first does so."""
+    twice = pd.Series(key).duplicated().to_numpy()
+    if not twice.any():
+        return None
+    second = int(np.argmax(twice))
+    return int(np.argmax(key == key[second])), second
 
 
 def turned_back(
@@ -213,101 +256,38 @@ def turned_back(
     return turned, np.where(back, 2.0 * cuts - grades, grades)
 
 
-def _refuse_twice(
-    table: RawTable,
-    cast: Cast,
-    cells: Codes,
-    runs: Codes | None,
-    items: Sequence[str],
-    judges: Sequence[str],
-    roles: Roles,
-    per_row: int,
-) -> None:
-    key = cells * 2 + (0 if cast.forward is None else cast.forward)
-    if runs is not None:
-        key = key * (int(runs.max(initial=0)) + 1) + runs
-    twice = pd.Series(key).duplicated().to_numpy()
-    if not twice.any():
-        return
-    second = int(np.argmax(twice))
-    first = table.row(int(np.argmax(key == key[second])) // per_row)
-    also = "" if cast.forward is None else " in this order"
-    raise InputError(
-        f"judge {quote_value(judges[cast.raters[second]])} already has a vote on this item{also} "
-        f"in row {first}",
-        file=table.file(second // per_row),
-        row=table.row(second // per_row),
-        column=roles.id_column[0],
-        value=items[cast.items[second]],
-        allowed="one row for each item and judge",
-        remedy=f"{REMOVE_ROW}, or name a column that tells the items apart "
-        f"{CHOICE_CONTROLS['id_column']}",
-    )
+def _counted(cast: Cast, cells: Codes) -> tuple[Codes, Codes, list[Codes]]:
+    """Return the first row of each cell, the cell of each row, and its votes for 1, 0 and a tie."""
+    group, _ = pd.factorize(cells)
+    first = np.unique(group, return_index=True)[1]
+    votes = [np.bincount(group[cast.codes == vote], minlength=len(first)) for vote in (1, 0, TIE)]
+    return first, group, votes
 
 
-def _groups(cells: Codes) -> tuple[Codes, Codes]:
-    """Return the first row of each distinct cell, in order of rows, and the group of each row."""
-    groups, _ = pd.factorize(cells)
-    first = np.unique(groups, return_index=True)[1]
-    return first, np.asarray(groups)
-
-
-def _both_orders(cast: Cast, cells: Codes, runs: Codes | None) -> tuple[Cast, str]:
+def _both_orders(cast: Cast, forward: NDArray[np.int8]) -> tuple[Cast, str]:
     """Return what both orders say, or what one says beside none; a contradiction is no vote."""
-    first, group = _groups(cells if runs is None else cells * (int(runs.max()) + 1) + runs)
-    n = len(first)
-    votes = [np.bincount(group, cast.codes == vote, n) for vote in (1, 0)]
-    ties = np.bincount(group, cast.codes == TIE, n)
-    one = np.where(votes[0] > 0, 1, 0)
-    codes = np.where((votes[0] > 0) == (votes[1] > 0), MISSING, one)
-    codes = np.where((votes[0] + votes[1] == 0) & (ties > 0), TIE, codes).astype(np.int8)
-    contrary = (votes[0] > 0) & (votes[1] > 0)
-    both = votes[0] + votes[1] > 1
-    by_first = np.bincount(group, (cast.codes == cast.forward) & (cast.codes >= 0), n) == 2
+    first, group, (ones, zeros, ties) = _counted(cast, cast.cells_by_run)
+    contrary = (ones > 0) & (zeros > 0)
+    silent = np.where((ones + zeros == 0) & (ties > 0), TIE, MISSING)
+    codes = np.where((ones > 0) == (zeros > 0), silent, ones > 0)
+    by_first = np.bincount(group, (cast.codes == forward) & (cast.codes >= 0)) == 2
     note = (
-        f"{int(both.sum()):,} votes were given in both orders: {int(contrary.sum()):,} contradict "
-        f"each other and count as none, {int((contrary & by_first).sum()):,} of them twice for the "
-        "response shown first. A verdict beside a tie counts."
+        f"{int((ones + zeros > 1).sum()):,} votes were given in both orders: "
+        f"{int(contrary.sum()):,} contradict each other and count as none, "
+        f"{int((contrary & by_first).sum()):,} of them twice for the response shown first. A "
+        "verdict beside a tie counts."
     )
-    grades = None
-    if cast.grades is not None:
-        grades = _means(cast.grades, group, n)
-        grades[codes < 0] = np.nan
-        codes = _cut_again(replace(cast.of(first), grades=grades, codes=codes))
-    return replace(cast.of(first), codes=codes, grades=grades, forward=None), note
+    return cast.merged(first, group, codes, voted=True), note
 
 
-def _over_runs(cast: Cast, cells: Codes) -> tuple[Cast, str]:
+def _over_runs(cast: Cast) -> tuple[Cast, str]:
     """Return the majority of a judge's runs on an item, the mean where it gives grades."""
-    first, group = _groups(cells)
-    n = len(first)
-    ones, zeros = (np.bincount(group, cast.codes == vote, n) for vote in (1, 0))
-    codes = np.where(ones == zeros, np.where(ones > 0, TIE, MISSING), ones > zeros).astype(np.int8)
-    rare = np.minimum(ones, zeros).sum()
-    share = 100.0 * rare / max((ones + zeros).sum(), 1)
+    first, group, (ones, zeros, _) = _counted(cast, cast.cells)
+    codes = np.where(ones == zeros, np.where(ones > 0, TIE, MISSING), ones > zeros)
+    share = 100.0 * np.minimum(ones, zeros).sum() / max((ones + zeros).sum(), 1)
     note = (
         f"A vote is the majority of up to {int(np.bincount(group).max())} runs of a judge on an "
         f"item; {share:.1f} % of the runs differ from it, and {int((codes == TIE).sum()):,} votes "
         "are ties."
     )
-    grades = None
-    if cast.grades is not None:
-        grades = _means(cast.grades, group, n)
-        codes = _cut_again(replace(cast.of(first), grades=grades, codes=codes))
-    return replace(cast.of(first), codes=codes, grades=grades), note
-
-
-def _means(grades: NDArray[np.float64], group: Codes, n: int) -> NDArray[np.float64]:
-    given = ~np.isnan(grades)
-    counts = np.bincount(group, given, n)
-    total = np.bincount(group, np.where(given, grades, 0.0), n)
-    return np.where(counts > 0, total / np.maximum(counts, 1), np.nan)
-
-
-def _cut_again(cast: Cast) -> NDArray[np.int8]:
-    if cast.grades is None or cast.thresholds is None:
-        return cast.codes
-    cuts = cast.thresholds[cast.raters]
-    cut = np.where(cast.grades == cuts, TIE, cast.grades > cuts)
-    cut = np.where(np.isnan(cast.grades), MISSING, cut)
-    return np.where(np.isnan(cuts), cast.codes, cut).astype(np.int8)
+    return cast.merged(first, group, codes, voted=False), note

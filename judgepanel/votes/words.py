@@ -55,8 +55,8 @@ _MEANINGS: dict[str, int] = {
 }
 _NAMES = "output|solution|assistant|response|answer|model|option|candidate|completion|reply|system"
 _SIDES = re.compile(
-    rf"(?:the )?(?:(?P<named>(?:{_NAMES})[ _-]?\(?(?P<side>[ab12])\)?)|\[\[(?P<in>[ab])\]\]"
-    rf"|(?P<bare>[ab])|(?P<word>first|second)(?: (?:one|{_NAMES}))?)"
+    rf"(?:the )?(?:(?:{_NAMES})[ _-]?\(?([ab12])\)?|\[\[([ab])\]\]"
+    rf"|([ab])|(first|second)(?: (?:one|{_NAMES}))?)"
     r"(?: (?:is )?(?:slightly |much |clearly )?(?:better|wins|won|preferred))?"
 )
 _COMPARED = re.compile(r"(?:\[\[)?\s*(?:model_)?([ab])\s*(>|<)\2*\s*(?:model_)?([ab])\s*(?:\]\])?")
@@ -79,8 +79,7 @@ _LONGEST = 60
 
 def plain(word: str) -> str:
     """Return a word without case and surrounding blanks, with a decimal point for a comma."""
-    text = word.strip().lower()
-    return text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text
+    return decimal_of(word.strip().lower())
 
 
 def meaning_of(word: str) -> int:
@@ -106,10 +105,8 @@ def side_of(word: str) -> int | None:
     text = plain(word)
     if len(text) > _LONGEST:
         return None
-    match = _SIDES.fullmatch(text)
-    if match is not None:
-        found = match["side"] or match["in"] or match["bare"] or match["word"]
-        return int(found in ("a", "1", "first"))
+    if match := _SIDES.fullmatch(text):
+        return int(next(filter(None, match.groups())) in ("a", "1", "first"))
     match = _COMPARED.fullmatch(text)
     if match is None or match[1] == match[3]:
         return None
@@ -169,16 +166,14 @@ def parsed_words(text: str) -> dict[str, int]:
     meanings: dict[str, int] = {}
     for part in filter(str.strip, text.split(",")):
         word, equals, meant = part.rpartition("=")
-        try:
-            meanings[plain(word)] = MEANT[meant.strip().lower()]
-        except KeyError:
-            equals = ""
-        if not equals or not word.strip():
+        code = MEANT.get(meant.strip().lower())
+        if code is None or not equals or not word.strip():
             raise InputError(
                 "the meaning of a word cannot be read",
                 value=part,
                 allowed="WORD=1, WORD=0, WORD=tie or WORD= (no verdict), separated by commas",
             )
+        meanings[plain(word)] = code
     return meanings
 
 
