@@ -120,9 +120,9 @@ class VoteMatrix:
     @property
     def units(self) -> NDArray[np.int64]:
         """int (n_items,): code of an item's group, in order of appearance; else its position."""
-        codes: dict[str, int] = {}
-        groups = self.item_ids if self.groups is None else self.groups
-        return np.array([codes.setdefault(group, len(codes)) for group in groups], dtype=np.int64)
+        if self.groups is None:
+            return np.arange(self.n_items, dtype=np.int64)
+        return np.asarray(pd.factorize(np.array(self.groups, dtype=object))[0], dtype=np.int64)
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
@@ -272,8 +272,9 @@ def _check_shapes(matrix: VoteMatrix, sizes: dict[str, int]) -> None:
             shape = np.shape(values)
             raise InputError(f"{name} have shape {shape} where {needed} is needed")
         if len(values) != needed[0]:
-            words = f"{name.replace('_', ' ')} has {len(values)} entries"
-            raise InputError(f"{words} where {needed[0]} are needed")
+            what = {"item_ids": "list of item ids", "judges": "list of judge names"}.get(name, name)
+            problem = f"{what.replace('_', ' ')} has {len(values)} entries"
+            raise InputError(f"{problem} where {needed[0]} are needed")
 
 
 def check_judges(n_judges: int) -> None:
@@ -312,11 +313,12 @@ def _lengths(column: pd.Series) -> pd.Series:
 
 
 def _check_names(kind: str, names: tuple[str, ...]) -> None:
-    for name in names:
-        if not isinstance(name, str) or name == "":
-            raise InputError(f"every {kind} must be a non-empty text", value=name)
-    again = pd.Series(names, dtype="object").duplicated().to_numpy()
-    if again.any():
+    if not set(map(type, names)) <= {str} or "" in names:
+        for name in names:
+            if not isinstance(name, str) or name == "":
+                raise InputError(f"every {kind} must be a non-empty text", value=name)
+    if len(set(names)) < len(names):
+        again = pd.Series(names, dtype="object").duplicated().to_numpy()
         raise InputError(f"{kind} given twice", value=names[int(np.argmax(again))])
     check_texts(kind, map(len, names))
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.votes.errors import JUDGES, InputError, listed, quote_value
-from judgepanel.votes.matrix import MISSING, VoteMatrix
+from judgepanel.votes.matrix import MISSING, VoteMatrix, cached
 
 Policy = Literal["auto", "as_given", "randomized", "symmetric"]
 Resolved = Literal["as_given", "randomized", "symmetric"]
@@ -110,6 +110,7 @@ class Oriented:
         )
 
 
+@cached(1)
 def counts_on_labelled(votes: VoteMatrix) -> tuple[Counts, Counts, Counts]:
     """int (n_judges,) each: votes on labelled items, right ones, and those for label 1."""
     known, truth = votes.votes[votes.labelled], votes.labels[votes.labelled]

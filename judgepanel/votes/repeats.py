@@ -426,7 +426,7 @@ def _codes(rows: Votes) -> tuple[Codes, Codes]:
         for column in rows.T:
             whole = whole << np.uint64(2) | (column & np.int8(3)).astype(np.uint64)
     else:
-        blocks = (rows[block] for block in _blocks(*rows.shape))
+        blocks = (rows[block] for block in _blocks(max(1, len(rows)), rows.shape[1]))
         bits = [np.packbits(np.hstack([block == 1, block < 0]), axis=1) for block in blocks]
         content = np.concatenate(bits)
         whole = content.view(np.dtype((np.void, content.shape[1]))).ravel()
