@@ -184,7 +184,7 @@ def _repeating(repeats: Repeats) -> str:
 
 def _odd_judges(constant: list[str], right: list[str], wrong: list[str]) -> str:
     oddities = (
-        (constant, "gave one verdict on nearly every labelled item"),
+        (constant, "gave one verdict on nearly every labelled item {it} voted on"),
         (right, "{was} right on every labelled item {it} voted on"),
         (wrong, "{was} wrong on every labelled item {it} voted on"),
     )
