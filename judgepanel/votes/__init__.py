@@ -23,34 +23,15 @@ if TYPE_CHECKING:
     from judgepanel.votes.write import write_judges as write_judges
     from judgepanel.votes.write import write_votes as write_votes
 
-__all__ = [
-    "MAX_UPLOAD_MB",
-    "MISSING",
-    "TASKS",
-    "InputError",
-    "Loaded",
-    "RawTable",
-    "Task",
-    "VoteMatrix",
-    "build_votes",
-    "csv_safe",
-    "load_votes",
-    "open_table",
-    "read_table",
-    "write_judges",
-    "write_votes",
-]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "build": ("Loaded", "build_votes"),
-        "cells": ("csv_safe",),
-        "errors": ("InputError",),
-        "formats": ("RawTable", "read_table"),
-        "limits": ("MAX_UPLOAD_MB",),
-        "load": ("load_votes", "open_table"),
-        "matrix": ("MISSING", "TASKS", "Task", "VoteMatrix"),
-        "write": ("write_judges", "write_votes"),
-    },
-)
+_NAMES = {
+    "build": ("Loaded", "build_votes"),
+    "cells": ("csv_safe",),
+    "errors": ("InputError",),
+    "formats": ("RawTable", "read_table"),
+    "limits": ("MAX_UPLOAD_MB",),
+    "load": ("load_votes", "open_table"),
+    "matrix": ("MISSING", "TASKS", "Task", "VoteMatrix"),
+    "write": ("write_judges", "write_votes"),
+}
+__all__ = [name for names in _NAMES.values() for name in names]
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

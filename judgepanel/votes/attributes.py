@@ -32,7 +32,9 @@ _INFINITE = frozenset({"inf", "infinity"})
 def is_numeric_word(text: str) -> bool:
     """Whether a feature cell with this text would be read as a number or as missing."""
     plain = decimal_of(text)
-    return text != "" and (is_missing(text) or is_number(plain) or _is_infinite(text))
+    return text != "" and (
+        is_missing(text) or is_number(plain) or text.strip().lower().lstrip("+-") in _INFINITE
+    )
 
 
 def is_group_word(text: str) -> bool:
@@ -69,15 +71,9 @@ def names_in(
     target = np.array([place.setdefault(name, len(place)) for name in names], np.intp)
     codes = target[codes]
     if "" in place:
-        index = int(np.argmax(codes == place[""]))
         raise InputError(
-            f"the {kind} is empty",
-            file=table.file(index),
-            row=table.row(index),
-            column=column,
-            allowed="a name in every row",
-            remedy="fill it in, or remove the row",
-        )
+            f"the {kind} is empty", "a name in every row", "fill it in, or remove the row"
+        ).in_record(table, column, int(np.argmax(codes == place[""])))
     return codes, list(place)
 
 
@@ -92,16 +88,22 @@ def _refuse_long(
 
     ``rows`` are the rows of the table of ``codes``, all of them by default.
     """
-    lengths = np.array([len(word) for word in words] or [0])
-    long = lengths > limits.MAX_NAME
-    if long.any() and long[codes].any():
-        place = int(np.argmax(long[codes]))
-        word, row = words[codes[place]], place if rows is None else int(rows[place])
+    lengths = np.array([len(word) for word in words], dtype=np.int64)[codes]
+    long = np.flatnonzero(lengths > limits.MAX_NAME)
+    if len(long):
+        place = int(long[0])
         try:
-            check_length(word, limits.MAX_NAME, "the cell", row=table.row(row), column=column)
+            check_length(words[codes[place]], limits.MAX_NAME, "the cell")
         except InputError as error:
-            raise error.in_file(table.file(row)) from None
-    check_texts(f"cell of {quote_value(column)}", () if long.any() else lengths[codes].tolist())
+            row = place if rows is None else int(rows[place])
+            raise error.in_record(table, column, row) from None
+    check_texts(f"cell of {quote_value(column)}", lengths.tolist())
+
+
+def first_again(codes: NDArray[np.integer]) -> int | None:
+    """Return the first row whose code occurs before it, None if all differ."""
+    again = pd.Series(codes).duplicated().to_numpy()
+    return int(np.argmax(again)) if again.any() else None
 
 
 def unique_ids(table: RawTable, columns: Sequence[str]) -> tuple[str, ...]:
@@ -112,19 +114,16 @@ def unique_ids(table: RawTable, columns: Sequence[str]) -> tuple[str, ...]:
     if not columns:
         return tuple(str(number) for number in range(1, table.n_rows + 1))
     codes, names = names_in(table, columns, "item id")
-    if len(names) < table.n_rows:
-        second = int(np.argmax(pd.Series(codes).duplicated().to_numpy()))
+    second = first_again(codes)
+    if second is not None:
         first = int(np.argmax(codes == codes[second]))
         raise InputError(
             f"this item id is already in row {table.row(first)}",
-            file=table.file(second),
-            row=table.row(second),
-            column=columns[0],
-            value=names[codes[second]],
-            allowed="every item id once",
-            remedy=f"{correct_or_name('id')}; a file with one row per vote needs the columns item, "
+            "every item id once",
+            f"{correct_or_name('id')}; a file with one row per vote needs the columns item, "
             "judge and verdict",
-        )
+            value=names[codes[second]],
+        ).in_record(table, columns[0], second)
     return tuple(np.array(names, dtype=object)[codes])
 
 
@@ -147,13 +146,9 @@ def given_rows(
         first = table.row(int(rows[items[row]]))
         raise InputError(
             f"this item has another {column} in row {first}",
-            file=table.name,
-            row=table.row(row),
-            column=column,
-            value=table.frame[column].iloc[row],
-            allowed=f"one {column} an item",
-            remedy="give all rows of the item the same",
-        )
+            f"one {column} an item",
+            "give all rows of the item the same",
+        ).in_cell(table, column, row)
     return rows
 
 
@@ -180,16 +175,8 @@ def refuse_unknown(
     """Refuse the first cell whose code is ``UNKNOWN``."""
     unknown = codes == UNKNOWN
     if unknown.any():
-        index = int(np.argmax(unknown))
-        raise InputError(
-            problem,
-            file=table.file(index),
-            row=table.row(index),
-            column=column,
-            value=table.frame[column].iloc[index],
-            allowed=allowed,
-            remedy=remedy,
-        )
+        error = InputError(problem, allowed, remedy)
+        raise error.in_cell(table, column, int(np.argmax(unknown)))
 
 
 def groups_in(table: RawTable, column: str, rows: NDArray[np.intp]) -> tuple[str, ...]:
@@ -199,13 +186,8 @@ def groups_in(table: RawTable, column: str, rows: NDArray[np.intp]) -> tuple[str
     blank = np.array([word.strip() == "" for word in words], dtype=bool)[codes[rows]]
     if blank.any():
         raise InputError(
-            "the group is empty",
-            file=table.name,
-            row=table.row(int(rows[np.argmax(blank)])),
-            column=column,
-            allowed="a group for every item",
-            remedy=correct_or_name("group"),
-        )
+            "the group is empty", "a group for every item", correct_or_name("group")
+        ).in_record(table, column, int(rows[np.argmax(blank)]))
     names = np.array([unshield(word, is_group_word) for word in words], dtype=object)
     return tuple(names[codes[rows]])
 
@@ -214,14 +196,8 @@ def feature_name(table: RawTable, column: str) -> str:
     """Return the name of a feature: its column name without ``feat_``."""
     name = column.removeprefix(FEATURE_PREFIX)
     if name == "":
-        raise InputError(
-            "this feature has no name",
-            file=table.name,
-            row=table.header_row,
-            column=column,
-            allowed="a name after feat_",
-            remedy=RENAME_COLUMN,
-        )
+        error = InputError("this feature has no name", "a name after feat_", RENAME_COLUMN)
+        raise error.in_header(table, column)
     return name
 
 
@@ -243,19 +219,9 @@ def typed_column(table: RawTable, column: str, rows: NDArray[np.intp]) -> pd.Ser
     plain = (decimal_of(word.strip()) for word in words)
     numbers = np.array([np.nan if is_missing(word) else float(word) for word in plain])
     values = numbers[picked]
-    if np.isinf(values).any():
-        index = int(rows[np.argmax(np.isinf(values))])
+    infinite = np.isinf(values)
+    if infinite.any():
         raise InputError(
-            "an infinite number",
-            file=table.name,
-            row=table.row(index),
-            column=column,
-            value=table.frame[column].iloc[index],
-            allowed="finite numbers, or blank for a missing one",
-            remedy=CORRECT_CELL,
-        )
+            "an infinite number", "finite numbers, or blank for a missing one", CORRECT_CELL
+        ).in_cell(table, column, int(rows[np.argmax(infinite)]))
     return pd.Series(values)
-
-
-def _is_infinite(text: str) -> bool:
-    return text.strip().lower().lstrip("+-") in _INFINITE

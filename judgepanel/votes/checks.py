@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgepanel.votes.errors import CHOICE_CONTROLS, GROUP_DUPLICATES, TURN, listed
-from judgepanel.votes.matrix import MISSING, VoteMatrix
-from judgepanel.votes.orientation import BALANCED_SHARE, CONSTANT_VOTES, constant_judges
+from judgepanel.votes.matrix import VoteMatrix
+from judgepanel.votes.orientation import (
+    BALANCED_SHARE,
+    CONSTANT_VOTES,
+    constant_judges,
+    counts_on_labelled,
+    named,
+)
 from judgepanel.votes.repeats import Repeats, find_repeats
 
 Outcome = Literal["pass", "review", "fail", "not applicable"]
@@ -32,6 +37,7 @@ class Check:
     advice: str
 
 
+_NOTHING = "Nothing to do."
 _ADVICE_POSITION = (
     "Swapping cannot repair position bias: if the correct response was always shown first, a "
     "judge's accuracy and its preference for the first position are the same number. Collect both "
@@ -47,8 +53,11 @@ def check_orientation(votes: VoteMatrix) -> Check:
     or more labelled items.
     """
     share = votes.minority_share
-    constant = _names(votes, constant_judges(votes))
-    right, wrong = (_names(votes, flags) for flags in _unanimous(votes))
+    cast, n_right, _ = counts_on_labelled(votes)
+    enough = cast >= CONSTANT_VOTES
+    constant = named(votes, constant_judges(votes))
+    right = named(votes, enough & (n_right == cast))
+    wrong = named(votes, enough & (n_right == 0))
     odd = _odd_judges(constant, right, wrong)
     turned = reversal(votes)
     advice = "Look at these judges before you decide."
@@ -58,7 +67,7 @@ def check_orientation(votes: VoteMatrix) -> Check:
     elif votes.task == "pointwise":
         why = f"Pointwise items have no order, so label imbalance is legitimate. {odd}"
         if not odd:
-            outcome, advice = "not applicable", "Nothing to do."
+            outcome, advice = "not applicable", _NOTHING
     elif share == 0.0:
         outcome, advice = "fail", _ADVICE_POSITION
         why = (
@@ -74,7 +83,7 @@ def check_orientation(votes: VoteMatrix) -> Check:
     elif odd:
         why = odd
     else:
-        outcome, advice = "pass", "Nothing to do."
+        outcome, advice = "pass", _NOTHING
         why = (
             f"Both labels are common ({100 * share:.1f} % are of the rarer kind) and no judge "
             "gives nearly always the same verdict."
@@ -95,14 +104,13 @@ _FEWEST = 10
 
 def reversal(votes: VoteMatrix) -> str:
     """Return a sentence if most judges are below chance (by 4 sd), so votes may be reversed."""
-    known = votes.votes[votes.labelled]
-    cast = (known != MISSING).sum(axis=0)
-    right = (known == votes.labels[votes.labelled, None]).sum(axis=0)
+    cast, right, _ = counts_on_labelled(votes)
     below = (cast >= _FEWEST) & (right < cast / 2 - 2.0 * np.sqrt(np.maximum(cast, 1)))
-    if not cast.any() or 2 * below.sum() <= (cast > 0).sum():
+    n_below, n_judges = int(below.sum()), int((cast > 0).sum())
+    if 2 * n_below <= n_judges:
         return ""
     return (
-        f"{int(below.sum())} of {int((cast > 0).sum())} judges are right on clearly less than half "
+        f"{n_below} of {n_judges} judges are right on clearly less than half "
         f"of the labelled items: votes or labels may be reversed. Turn the votes {TURN}."
     )
 
@@ -134,36 +142,35 @@ def check_repeats(votes: VoteMatrix, *, group_duplicates: bool = False) -> Check
         "items in them": repeats.n_repeated,
         "largest set": repeats.largest,
     }
-    title = "P0 Repeated items"
+    outcome: Outcome = "pass"
+    advice = _NOTHING
     if repeats.apart and not group_duplicates:
         serious = repeats.n_repeated >= _SERIOUS_SHARE * repeats.n_items
-        why = f"{_repeating(repeats)} are counted as independent; the expected NLL is too good."
-        why += f" Shown by {' and '.join(_EVIDENCE[kind] for kind in repeats.evidence)}."
-        return Check("P0", title, "fail" if serious else "review", numbers, why, _GROUPING)
-    if repeats.n_sets:
+        outcome, advice = "fail" if serious else "review", _GROUPING
+        evidence = " and ".join(_EVIDENCE[kind] for kind in repeats.evidence)
+        why = f"{_apart(repeats)} Shown by {evidence}."
+    elif repeats.n_sets:
         why = f"{_repeating(repeats)} are kept together, in splits and in variances."
-        return Check("P0", title, "pass", numbers, why, "Nothing to do.")
-    if repeats.told:
+    elif repeats.told:
         why = "No more items have the same votes and label than chance allows."
-        return Check("P0", title, "pass", numbers, why, "Nothing to do.")
-    why = (
-        "Rows of so few votes repeat by chance, so copies of some items cannot be told from votes; "
-        "ids and features show none."
-    )
-    advice = (
-        f"If some items are copies, name the column that says so {CHOICE_CONTROLS['group_column']}."
-    )
-    return Check("P0", title, "not applicable", numbers, why, advice)
+    else:
+        outcome = "not applicable"
+        why = (
+            "Rows of so few votes repeat by chance, so copies of some items cannot be told from "
+            "votes; ids and features show none."
+        )
+        column = CHOICE_CONTROLS["group_column"]
+        advice = f"If some items are copies, name the column that says so {column}."
+    return Check("P0", "P0 Repeated items", outcome, numbers, why, advice)
 
 
 def repeats_sentence(repeats: Repeats) -> str:
     """Return how many items repeat, the effect and the remedy; empty if no copies are apart."""
-    if not repeats.apart:
-        return ""
-    return (
-        f"{_repeating(repeats)} are counted as independent; the expected NLL is too good. "
-        f"{_GROUPING}"
-    )
+    return f"{_apart(repeats)} {_GROUPING}" if repeats.apart else ""
+
+
+def _apart(repeats: Repeats) -> str:
+    return f"{_repeating(repeats)} are counted as independent; the expected NLL is too good."
 
 
 def _repeating(repeats: Repeats) -> str:
@@ -175,29 +182,15 @@ def _repeating(repeats: Repeats) -> str:
     return f"Items repeat: {sets} of {size} identical items{turned}"
 
 
-def _unanimous(votes: VoteMatrix) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    rows = votes.labelled
-    cast = votes.votes[rows] != MISSING
-    agree = (votes.votes[rows] == votes.labels[rows, None]) & cast
-    n, correct = cast.sum(axis=0), agree.sum(axis=0)
-    enough = n >= CONSTANT_VOTES
-    return enough & (correct == n), enough & (correct == 0)
-
-
-def _names(votes: VoteMatrix, flags: NDArray[np.bool_]) -> list[str]:
-    return [name for name, flag in zip(votes.judges, flags, strict=True) if flag]
-
-
 def _odd_judges(constant: list[str], right: list[str], wrong: list[str]) -> str:
-    oddities_by_kind = (
-        (constant, "gave one verdict on nearly every labelled item {}"),
-        (right, "{} right on every labelled item {}"),
-        (wrong, "{} wrong on every labelled item {}"),
+    oddities = (
+        (constant, "gave one verdict on nearly every labelled item {it} voted on"),
+        (right, "{was} right on every labelled item {it} voted on"),
+        (wrong, "{was} wrong on every labelled item {it} voted on"),
     )
     sentences = []
-    for names, what in oddities_by_kind:
+    for names, what in oddities:
+        was, it = ("was", "it") if len(names) == 1 else ("were", "they")
         if names:
-            words = ("was", "it voted on") if len(names) == 1 else ("were", "they voted on")
-            sentence = what.format(*words[2 - what.count("{}") :])
-            sentences.append(f"{listed(names, 3)} {sentence}.")
+            sentences.append(f"{listed(names, 3)} {what.format(was=was, it=it)}.")
     return " ".join(sentences)

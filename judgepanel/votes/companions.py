@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from judgepanel.votes.attributes import given_rows, names_in, typed_column
+from judgepanel.votes.attributes import first_again, given_rows, names_in, typed_column
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import Column, Columns
@@ -45,7 +46,6 @@ from judgepanel.votes.words import (
     verdict_of,
 )
 
-_OWN_COLUMN = f"leave it out {IGNORE}"
 JUDGE_COLUMN = "judge"
 
 
@@ -61,40 +61,28 @@ def label_columns(
     Raises InputError if a column cannot be determined or ``label_column`` does not exist.
     """
     if label_column is not None and label_column not in labels.columns:
-        raise no_column(
-            labels.columns,
-            label_column,
-            name_column("label"),
-            file=labels.name,
-            row=labels.header_row,
-        )
+        error = no_column(labels.columns, label_column, name_column("label"))
+        raise error.in_header(labels, label_column)
     rest = [name for name in labels.columns if name != label_column]
     item = find_column(rest, (id_column.lower(), *LONG_ITEM_NAMES))
     rest = [name for name in labels.columns if name != item]
     label = label_column or find_column(rest, LABEL_NAMES)
-    if len(labels.columns) == 2:
-        first, second = labels.columns
-        if item is None and label is not None:
-            item = second if label == first else first
-        elif label is None and item is not None:
-            label = second if item == first else first
+    if len(labels.columns) == 2 and (item is None) != (label is None):
+        other = next(name for name in labels.columns if name not in (item, label))
+        item, label = item or other, label or other
     if item is None:
+        same = f"a column named {quote_value(id_column)} as in the votes"
         raise InputError(
             "the label table has no column of item ids",
-            file=labels.name,
-            row=labels.header_row,
-            allowed=f"a column named {quote_value(id_column)} as in the votes, or "
-            + ", ".join(ID_NAMES[:3]),
-            remedy=RENAME_COLUMN,
-        )
+            f"{same}, or {', '.join(ID_NAMES[:3])}",
+            RENAME_COLUMN,
+        ).in_header(labels)
     if label is None:
         raise InputError(
             "there is no label column",
-            file=labels.name,
-            row=labels.header_row,
-            allowed="a column named label, gold, truth, target or y",
-            remedy=name_column("label"),
-        )
+            "a column named label, gold, truth, target or y",
+            name_column("label"),
+        ).in_header(labels)
     return item, label
 
 
@@ -121,27 +109,23 @@ def with_labels(
         Votes without an id column or with labels of their own, a word that is not a label, an item
         with two labels, and ids none of which is among the votes.
     """
-    id_column = roles.id_column[0] if roles.id_column else None
     if roles.label_column is not None:
         raise InputError(
             f"labels are here and in {quote_value(labels.name)}",
-            file=table.name,
-            row=table.header_row,
-            column=roles.label_column,
-            allowed="labels in one of the two files",
-            remedy=_OWN_COLUMN,
-        )
-    if id_column is None:
+            "labels in one of the two files",
+            f"leave it out {IGNORE}",
+        ).in_header(table, roles.label_column)
+    if not roles.id_column:
         raise InputError(
             f"there is no column of item ids to find labels by in {quote_value(labels.name)}",
-            file=table.name,
-            row=table.header_row,
-            allowed="a column with the same ids in both files",
-            remedy=name_column("id"),
-        )
-    own = label_columns(labels, id_column, choices.label_column)
-    source = LabelSource(labels.name, *own)
-    _refuse_words(table, labels, source.column, choices)
+            "a column with the same ids in both files",
+            name_column("id"),
+        ).in_header(table)
+    id_column = roles.id_column[0]
+    source = LabelSource(labels.name, *label_columns(labels, id_column, choices.label_column))
+    if choices.label_threshold is None:
+        models = Columns(table).models()
+        check_label_words(labels, source.column, models, Vocabulary(choices.words))
     items, ids = names_in(table, roles.id_column, "item id")
     rows_items, row_ids = names_in(labels, source.id_column, "item id")
     codes, words = distinct(labels.frame[source.column])
@@ -150,33 +134,39 @@ def with_labels(
     plain = [str(verdict_of(word)) if is_verdict(word) else word.strip() for word in words]
     meanings = np.asarray(pd.factorize(np.array(plain, dtype=object))[0])
     rows = given_rows(labels, source.column, meanings[codes], given, rows_items, len(row_ids))
-    row_of = dict(zip(row_ids, rows.tolist(), strict=True))
-    if not any(name in row_of for name in ids):
+    places, unused = _matched(row_ids, ids)
+    there = places >= 0
+    if not there.any():
         raise InputError(
             f"none of these item ids is in {quote_value(table.name)}",
+            f"ids as there in column {quote_value(id_column)}, such as "
+            f"{quote_value(next(iter(ids), ''))}",
+            f"write the same ids in both files, or {name_column('id')}",
             file=labels.name,
             column=source.id_column,
             value=next(iter(row_ids), ""),
-            allowed=f"ids as there in column {quote_value(id_column)}, such as "
-            f"{quote_value(next(iter(ids), ''))}",
-            remedy=f"write the same ids in both files, or {name_column('id')}",
         )
-    blank = len(words)
-    of_item = np.array([codes[row_of[name]] if name in row_of else blank for name in ids])
+    row_of_item = rows[places]
+    of_item = np.where(there, codes.astype(np.intp)[row_of_item], len(words))
     name = source.column
     if name in table.columns:
         name = f"{name} ({labels.name})"
     frame = table.frame.assign(**{name: text_column(of_item[items], [*words, ""])})
-    known = set(ids)
-    unused = [name for name in row_ids if name not in known]
-    labelled = sum(bool(given[row_of[name]]) for name in ids if name in row_of)
-    notes = (*table.notes, *_notes(source, labelled, len(ids), unused))
+    n_labelled = int((there & given[row_of_item]).sum())
+    notes = (*table.notes, *_notes(source, n_labelled, len(ids), unused))
     return replace(table, frame=frame, notes=notes, labels=source), name
 
 
-def _refuse_words(table: RawTable, labels: RawTable, name: str, choices: Choices) -> None:
-    if choices.label_threshold is None:
-        check_label_words(labels, name, Columns(table).models(), Vocabulary(choices.words))
+def _matched(names: Sequence[str], wanted: Sequence[str]) -> tuple[NDArray[np.intp], list[str]]:
+    """Return the place of each wanted name among the names, -1 if none, and the names not wanted.
+
+    Both are distinct.
+    """
+    places = pd.Index(list(names), dtype="object").get_indexer(
+        pd.Index(list(wanted), dtype="object")
+    )
+    known = set(wanted)
+    return places, [name for name in names if name not in known]
 
 
 def check_label_words(
@@ -200,28 +190,22 @@ def check_label_words(
     if column.is_numeric:
         raise refuse_label_scale(labels, column, row)
     words = counted_words(column.cells, (UNKNOWN,), vocabulary)
-    raise InputError(
-        f"not a label; unknown: {words}",
-        file=labels.name,
-        row=labels.row(row),
-        column=name,
-        value=column.cells.iloc[row],
-        allowed=ALLOWED_LABELS,
-        remedy=f"{MAP_WORDS}; {correct_or_name('label')}",
-    )
+    remedy = f"{MAP_WORDS}; {correct_or_name('label')}"
+    error = InputError(f"not a label; unknown: {words}", ALLOWED_LABELS, remedy)
+    raise error.in_cell(labels, name, row)
 
 
 def _notes(source: LabelSource, labelled: int, n_items: int, unused: list[str]) -> list[str]:
-    many = "items have" if labelled != 1 else "item has"
+    have = "items have" if labelled != 1 else "item has"
     notes = [
         f"Labels are read from {quote_value(source.file)}, column {quote_value(source.column)}, "
-        f"by the ids in {quote_value(source.id_column)}: {labelled:,} of {n_items:,} {many} one."
+        f"by the ids in {quote_value(source.id_column)}: {labelled:,} of {n_items:,} {have} one."
     ]
     if unused:
+        items = "items that are" if len(unused) > 1 else "item that is"
         notes.append(
-            f"{quote_value(source.file)} has labels for {len(unused):,} "
-            f"{'items' if len(unused) > 1 else 'item'} that {'are' if len(unused) > 1 else 'is'} "
-            f"not among the votes: {listed(unused)}."
+            f"{quote_value(source.file)} has labels for {len(unused):,} {items} not among the "
+            f"votes: {listed(unused)}."
         )
     return notes
 
@@ -242,56 +226,30 @@ def match_judges(table: RawTable, judges: tuple[str, ...]) -> MatchedJudges:
     if JUDGE_COLUMN not in table.columns:
         raise InputError(
             "there is no judge column",
-            file=table.name,
-            row=table.header_row,
-            allowed="a column named judge with the judges' names, and one row per judge",
-            remedy="rename the column that has their names to judge",
-        )
+            "a column named judge with the judges' names, and one row per judge",
+            "rename the column that has their names to judge",
+        ).in_header(table)
     codes, names = names_in(table, JUDGE_COLUMN, "judge name", is_role_name)
-    twice = pd.Series(codes).duplicated().to_numpy()
-    if twice.any():
-        second = int(np.argmax(twice))
+    named = [names[code] for code in codes]
+    second = first_again(codes)
+    if second is not None:
         raise InputError(
-            "this judge has two rows",
-            file=table.name,
-            row=table.row(second),
-            column=JUDGE_COLUMN,
-            value=names[codes[second]],
-            allowed="one row per judge",
-            remedy=REMOVE_ROW,
-        )
-    row_of = {names[code]: row for row, code in enumerate(codes)}
-    rows = np.array([row_of.get(judge, -1) for judge in judges], dtype=np.intp)
-    there = rows >= 0
-    columns = [column for column in table.columns if column != JUDGE_COLUMN]
-    frame = pd.DataFrame(
-        {
-            unshield(name): _placed(typed_column(table, name, rows[there]), there)
-            for name in columns
-        },
-        index=range(len(judges)),
-    )
-    without = [judge for judge, row in zip(judges, rows, strict=True) if row < 0]
-    known = set(judges)
-    unused = [name for name in row_of if name not in known]
-    return MatchedJudges(frame, tuple(_mismatches(table.name, without, unused)))
-
-
-def _placed(values: pd.Series, there: np.ndarray) -> pd.Series:
-    """Return the values of the judges that are there, and blanks for the others."""
-    number = values.dtype == np.float64
-    placed = np.full(len(there), np.nan if number else "", dtype=float if number else object)
-    placed[there] = values.to_numpy()
-    return pd.Series(placed, dtype=None if number else "str")
-
-
-def _mismatches(file: str, without: list[str], unused: list[str]) -> list[str]:
-    warnings = []
-    if without:
-        warnings.append(f"The judge table {quote_value(file)} has no row for {listed(without)}.")
+            "this judge has two rows", "one row per judge", REMOVE_ROW, value=named[second]
+        ).in_record(table, JUDGE_COLUMN, second)
+    rows, unused = _matched(named, judges)
+    there = np.flatnonzero(rows >= 0)
+    # A judge without a row gets nan where the index has no place.
+    columns = {
+        unshield(name): typed_column(table, name, rows[there]).set_axis(there)
+        for name in table.columns
+        if name != JUDGE_COLUMN
+    }
+    frame = pd.DataFrame(columns, index=range(len(judges)))
+    texts = [name for name, values in columns.items() if values.dtype != np.float64]
+    frame[texts] = frame[texts].fillna("")
+    file = f"The judge table {quote_value(table.name)}"
+    without = listed([judge for judge, row in zip(judges, rows, strict=True) if row < 0])
+    warnings = [f"{file} has no row for {without}."] if without else []
     if unused:
-        warnings.append(
-            f"The judge table {quote_value(file)} has rows for judges without a column of votes: "
-            f"{listed(unused)}."
-        )
-    return warnings
+        warnings.append(f"{file} has rows for judges without a column of votes: {listed(unused)}.")
+    return MatchedJudges(frame, tuple(warnings))

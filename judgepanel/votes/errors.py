@@ -11,9 +11,12 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from judgepanel.votes.table import RawTable
 
 Role = Literal["id", "label", "group"]
 
@@ -35,19 +38,14 @@ class Control:
 _COLUMNS = "on Start under Columns"
 _GRADES = "on Start under Grades"
 _WORDS = "on Start under Words"
+_COLUMN_CHOICES = (
+    *("id_column", "label_column", "group_column", "judge_columns", "judge_column"),
+    *("verdict_column", "order_column", "run_column", "system_column", "ignore"),
+)
 CHOICE_CONTROLS: Mapping[str, Control] = MappingProxyType(
-    {
-        "id_column": Control("with --id-column", _COLUMNS),
-        "label_column": Control("with --label-column", _COLUMNS),
-        "group_column": Control("with --group-column", _COLUMNS),
-        "judge_columns": Control("with --judge-columns", _COLUMNS),
-        "judge_column": Control("with --judge-column", _COLUMNS),
-        "verdict_column": Control("with --verdict-column", _COLUMNS),
-        "order_column": Control("with --order-column", _COLUMNS),
-        "run_column": Control("with --run-column", _COLUMNS),
-        "system_column": Control("with --system-column", _COLUMNS),
+    {name: Control(f"with --{name.replace('_', '-')}", _COLUMNS) for name in _COLUMN_CHOICES}
+    | {
         "features": Control("with --feature-column", _COLUMNS),
-        "ignore": Control("with --ignore", _COLUMNS),
         "thresholds": Control("with --threshold", _GRADES),
     }
 )
@@ -170,78 +168,71 @@ def first_repeated(names: Sequence[str]) -> str | None:
     return next(name for name in names if counts[name] > 1)
 
 
+@dataclass(eq=False, repr=False)
 class InputError(ValueError):
     """A user's input cannot be used.
 
-    The message is one sentence on one line. ``file``, ``row`` (1-based line of the file, header
-    included), ``column`` and ``value`` say where the problem is; ``allowed`` says what is accepted,
-    and ``remedy`` what to do; every error about columns has a remedy. ``choices`` are what the user
-    can choose from where something has to be named.
+    The message is one sentence on one line: the ``problem``, what is ``allowed`` and the
+    ``remedy``, which is what to do; every error about columns has a remedy. ``file``, ``row``
+    (1-based line of the file, header included), ``column`` and ``value`` say where the problem is.
+    ``choices`` are what the user can choose from where something has to be named.
     """
 
-    def __init__(
-        self,
-        problem: str,
-        *,
-        file: str | None = None,
-        row: int | None = None,
-        column: str | None = None,
-        value: object | None = None,
-        allowed: str | None = None,
-        remedy: str | None = None,
-        choices: tuple[str, ...] = (),
-    ) -> None:
-        self.problem = problem
-        self.file = file
-        self.row = row
-        self.column = column
-        self.value = value
-        self.allowed = allowed
-        self.remedy = remedy
-        self.choices = choices
+    problem: str
+    allowed: str | None = None
+    remedy: str | None = None
+    _: KW_ONLY
+    file: str | None = None
+    row: int | None = None
+    column: str | None = None
+    value: object | None = None
+    choices: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
         super().__init__(self._sentence())
 
     def _sentence(self) -> str:
-        where = []
-        if self.file is not None:
-            where.append(quote_value(self.file)[1:-1])
-        if self.row is not None:
-            where.append(f"row {self.row}")
-        if self.column is not None:
-            where.append(f"column {quote_value(self.column)}")
-        text = ", ".join(where)
-        text = f"{text}: {self.problem}" if text else self.problem
-        if self.value is not None:
-            text += f" (found {quote_value(self.value)})"
-        if self.allowed is not None:
-            text += f"; allowed: {self.allowed}"
-        if self.remedy is not None:
-            text += f"; {self.remedy}"
+        def part(form: str, value: object) -> str:
+            return "" if value is None else form.format(value)
+
+        file, column, value = (
+            None if text is None else quote_value(text)
+            for text in (self.file, self.column, self.value)
+        )
+        places = (file and file[1:-1], part("row {}", self.row), part("column {}", column))
+        where = ", ".join(filter(None, places))
+        text = f"{where}: {self.problem}" if where else self.problem
+        text += part(" (found {})", value)
+        text += part("; allowed: {}", self.allowed) + part("; {}", self.remedy)
         return " ".join(text.split()).rstrip(".") + "."
 
     def in_file(self, file: str) -> InputError:
         """Return the same error with the file's name filled in."""
-        return self._with(file=file)
+        return replace(self, file=file)
 
     def in_row(self, row: int) -> InputError:
         """Return the same error with its line filled in."""
-        return self._with(row=row)
+        return replace(self, row=row)
 
-    def _with(self, **changed: Any) -> InputError:
-        parts = ("file", "row", "column", "value", "allowed", "remedy", "choices")
-        given = {name: getattr(self, name) for name in parts}
-        return type(self)(self.problem, **(given | changed))
+    def in_header(self, table: RawTable, column: str | None = None) -> InputError:
+        """Return the same error about the columns of a table, or about one of them."""
+        return replace(self, file=table.name, row=table.header_row, column=column)
+
+    def in_record(self, table: RawTable, column: str, index: int) -> InputError:
+        """Return the same error about a column of record ``index`` (from 0) of a table."""
+        return replace(self, file=table.file(index), row=table.row(index), column=column)
+
+    def in_cell(self, table: RawTable, column: str, index: int) -> InputError:
+        """Return the same error about the text in a cell, which is quoted."""
+        return replace(self.in_record(table, column, index), value=table.frame[column].iloc[index])
 
 
 def unopened(error: OSError, file: str) -> InputError:
     """Return the refusal of a file that the operating system does not open."""
     if isinstance(error, FileNotFoundError):
         return InputError("there is no such file", file=file, remedy=CHECK_PATH)
-    return InputError(
-        f"cannot be read: {error.strerror}",
-        file=file,
-        remedy="make it readable, or choose a copy of it",
-    )
+    remedy = "make it readable, or choose a copy of it"
+    return InputError(f"cannot be read: {error.strerror}", file=file, remedy=remedy)
 
 
 class TooLarge(InputError):

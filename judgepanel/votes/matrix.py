@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Literal, ParamSpec, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -20,8 +20,24 @@ Task = Literal["pairwise", "pointwise"]
 TASKS: tuple[Task, ...] = ("pairwise", "pointwise")
 MISSING = -1
 
-Arguments = ParamSpec("Arguments")
-Returned = TypeVar("Returned")
+Function = TypeVar("Function", bound=Callable[..., Any])
+Rows = NDArray[np.intp] | list[int]
+
+_AXES = {
+    "votes": ("items", "judges"),
+    "labels": ("items",),
+    "item_ids": ("items",),
+    "judges": ("judges",),
+    "groups": ("items",),
+    "features": ("items",),
+    "judge_table": ("judges",),
+    "ties": ("items", "judges"),
+    "grades": ("items", "judges"),
+    "thresholds": ("judges",),
+}
+"""What the axes of each field are; the fields of an item or a judge are taken together."""
+_ARRAYS = ("ties", "grades", "thresholds")
+"""Fields whose shape is checked; that of the votes is the shape needed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,31 +84,23 @@ class VoteMatrix:
     sha256: str = field(init=False)
 
     def __post_init__(self) -> None:
-        votes = _frozen_int8(self.votes, "votes", 2)
-        labels = _frozen_int8(self.labels, "labels", 1)
-        object.__setattr__(self, "votes", votes)
-        object.__setattr__(self, "labels", labels)
-        n_items, n_judges = votes.shape
+        votes, labels = _verdicts("votes", self.votes), _verdicts("labels", self.labels)
         if self.task not in TASKS:
-            raise InputError("unknown task", value=self.task, allowed=", ".join(TASKS))
-        _check_length("labels", len(labels), n_items)
-        check_judges(n_judges)
-        _check_names("item id", self.item_ids, n_items)
-        _check_names("judge name", self.judges, n_judges)
-        if self.groups is not None:
-            _check_length("groups", len(self.groups), n_items)
-            check_texts("group", map(len, self.groups))
-        if self.ties is not None:
-            object.__setattr__(self, "ties", _frozen_ties(self.ties, votes))
-        grades, thresholds = _frozen_grades(self.grades, self.thresholds, votes, self.ties)
-        object.__setattr__(self, "grades", grades)
-        object.__setattr__(self, "thresholds", thresholds)
-        if self.features is not None:
-            _check_length("features", len(self.features), n_items)
-            _check_frame("feature", self.features)
-        if self.judge_table is not None:
-            _check_length("judge table", len(self.judge_table), n_judges)
-            _check_frame("entry of the judge table", self.judge_table)
+            raise InputError("unknown task", ", ".join(TASKS), value=self.task)
+        _check_shapes(self, dict(zip(("items", "judges"), votes.shape, strict=True)))
+        check_judges(len(self.judges))
+        _check_names("item id", self.item_ids)
+        _check_names("judge name", self.judges)
+        check_texts("group", map(len, self.groups or ()))
+        ties = _ties(self.ties, votes)
+        grades, thresholds = _grades(self.grades, self.thresholds, votes, ties)
+        _check_frame("feature", self.features)
+        _check_frame("entry of the judge table", self.judge_table)
+        arrays = {"votes": votes, "labels": labels, "ties": ties}
+        for name, array in {**arrays, "grades": grades, "thresholds": thresholds}.items():
+            if array is not None:
+                array.flags.writeable = False
+            object.__setattr__(self, name, array)
         object.__setattr__(self, "sha256", _fingerprint(self))
 
     def __hash__(self) -> int:
@@ -112,9 +120,9 @@ class VoteMatrix:
     @property
     def units(self) -> NDArray[np.int64]:
         """int (n_items,): code of an item's group, in order of appearance; else its position."""
-        codes: dict[str, int] = {}
-        groups = self.item_ids if self.groups is None else self.groups
-        return np.array([codes.setdefault(group, len(codes)) for group in groups], dtype=np.int64)
+        if self.groups is None:
+            return np.arange(self.n_items, dtype=np.int64)
+        return np.asarray(pd.factorize(np.array(self.groups, dtype=object))[0], dtype=np.int64)
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
@@ -160,82 +168,67 @@ class VoteMatrix:
         for name in judges:
             if name not in position:
                 raise InputError("no such judge among the votes", value=name)
-        columns = [position[name] for name in judges]
-        return replace(
-            self,
-            votes=self.votes[:, columns],
-            judges=tuple(judges),
-            judge_table=_selected(self.judge_table, columns),
-            ties=None if self.ties is None else self.ties[:, columns],
-            grades=None if self.grades is None else self.grades[:, columns],
-            thresholds=None if self.thresholds is None else self.thresholds[columns],
-        )
+        return self._taken("judges", [position[name] for name in judges])
 
     def with_items(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> VoteMatrix:
         """Return these items only (integer positions or a mask), in the order given."""
         index = np.arange(self.n_items)[rows]
         if np.array_equal(index, np.arange(self.n_items)):
             return self
-        return replace(
-            self,
-            votes=self.votes[index],
-            labels=self.labels[index],
-            item_ids=tuple(self.item_ids[i] for i in index),
-            groups=None if self.groups is None else tuple(self.groups[i] for i in index),
-            features=_selected(self.features, index),
-            ties=None if self.ties is None else self.ties[index],
-            grades=None if self.grades is None else self.grades[index],
-        )
+        return self._taken("items", index)
+
+    def _taken(self, axis: str, index: Rows) -> VoteMatrix:
+        """Return some items or judges: all fields are taken along this axis."""
+        taken = {
+            name: _take(getattr(self, name), index, axes.index(axis))
+            for name, axes in _AXES.items()
+            if axis in axes
+        }
+        return replace(self, **taken)
 
     def with_task(self, task: Task) -> VoteMatrix:
         """Return the same votes with another task."""
         return replace(self, task=task)
 
 
-def cached(
-    size: int,
-) -> Callable[[Callable[Arguments, Returned]], Callable[Arguments, Returned]]:
+def cached(size: int) -> Callable[[Function], Function]:
     """Cache the last ``size`` results of a function; votes are compared by content."""
-    return cast(
-        "Callable[[Callable[Arguments, Returned]], Callable[Arguments, Returned]]", lru_cache(size)
-    )
+    return cast("Callable[[Function], Function]", lru_cache(size))
 
 
-def _selected(
-    table: pd.DataFrame | None, rows: NDArray[np.int64] | list[int]
-) -> pd.DataFrame | None:
-    return None if table is None else table.iloc[rows].reset_index(drop=True)
+def _take(values: Any, index: Rows, axis: int) -> Any:
+    """Return some entries of a field: a tuple, a table by rows, or an array."""
+    if values is None:
+        return None
+    if isinstance(values, pd.DataFrame):
+        return values.iloc[index].reset_index(drop=True)
+    if isinstance(values, np.ndarray):
+        return values.take(index, axis)
+    return tuple(values[i] for i in index)
 
 
-def _frozen_int8(values: NDArray[np.int8], name: str, ndim: int) -> NDArray[np.int8]:
-    array = np.asarray(values)
+def _verdicts(name: str, values: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Return verdicts, a copy."""
+    array, ndim = np.asarray(values), len(_AXES[name])
     if array.ndim != ndim:
         raise InputError(f"{name} must have {ndim} dimension(s), not {array.ndim}")
     with np.errstate(invalid="ignore"):
         wrong = (array != 0) & (array != 1) & (array != MISSING)
-    if wrong.any():
-        place = tuple(int(i) for i in np.argwhere(wrong)[0])
-        raise InputError(
-            f"{name} hold something other than a verdict at position {place}",
-            value=array[place],
-            allowed="0, 1, -1 (missing)",
-        )
-    frozen = np.array(array, dtype=np.int8, order="C")
-    frozen.flags.writeable = False
-    return frozen
+    problem = f"{name} hold something other than a verdict"
+    _refuse_any(wrong, array, problem, "0, 1, -1 (missing)")
+    return np.array(array, dtype=np.int8, order="C")
 
 
-def _frozen_ties(values: NDArray[np.bool_], votes: NDArray[np.int8]) -> NDArray[np.bool_] | None:
+def _ties(values: NDArray[np.bool_] | None, votes: NDArray[np.int8]) -> NDArray[np.bool_] | None:
+    if values is None:
+        return None
     ties = np.array(values, dtype=bool, order="C")
-    if ties.shape != votes.shape:
-        raise InputError(f"ties have shape {ties.shape} where {votes.shape} is needed")
     if (ties & (votes != MISSING)).any():
-        raise InputError("a vote is given as a tie and as a verdict", allowed="one of the two")
-    ties.flags.writeable = False
+        raise InputError("a vote is given as a tie and as a verdict", "one of the two")
     return ties if ties.any() else None
 
 
-def _frozen_grades(
+def _grades(
     values: NDArray[np.float64] | None,
     thresholds: NDArray[np.float64] | None,
     votes: NDArray[np.int8],
@@ -245,40 +238,43 @@ def _frozen_grades(
     if values is None and thresholds is None:
         return None, None
     if values is None or thresholds is None:
-        raise InputError("grades and thresholds need each other", allowed="both or none of them")
+        raise InputError("grades and thresholds need each other", "both or none of them")
     # NaN has many bit patterns and 0 has two; a single one makes equal matrices compare equal.
     grades, cuts = (
         np.where(np.isnan(array), np.nan, array) + 0.0
         for array in (np.asarray(values, np.float64), np.asarray(thresholds, np.float64))
     )
-    if grades.shape != votes.shape or cuts.shape != votes.shape[1:]:
-        raise InputError(
-            f"grades and thresholds have shapes {grades.shape} and {cuts.shape} where "
-            f"{votes.shape} and {votes.shape[1:]} are needed"
-        )
     if np.isinf(grades).any() or np.isinf(cuts).any():
-        raise InputError("a grade or a threshold is infinite", allowed="finite numbers")
-    given, tied = ~np.isnan(grades), np.zeros(votes.shape, bool) if ties is None else ties
+        raise InputError("a grade or a threshold is infinite", "finite numbers")
+    given = ~np.isnan(grades)
     cut = np.where(given & (grades != cuts), grades > cuts, MISSING)
-    wrong = ~np.isnan(cuts) & ((cut != votes) | ((grades == cuts) & ~tied))
-    wrong |= np.isnan(cuts) & given
+    wrong = (cut != votes) | ((grades == cuts) & (True if ties is None else ~ties))
+    problem = "a vote is not its grade cut at the judge's threshold"
+    allowed = "1 above the threshold, 0 below, a tie on it"
+    _refuse_any(np.where(np.isnan(cuts), given, wrong), grades, problem, allowed)
+    return (np.ascontiguousarray(grades), cuts) if given.any() else (None, None)
+
+
+def _refuse_any(wrong: NDArray[np.bool_], values: np.ndarray, problem: str, allowed: str) -> None:
+    """Refuse the first value that is wrong."""
     if wrong.any():
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
-        raise InputError(
-            f"a vote is not its grade cut at the judge's threshold at position {place}",
-            value=grades[place],
-            allowed="1 above the threshold, 0 below, a tie on it",
-        )
-    if not given.any():
-        return None, None
-    for array in (grades, cuts):
-        array.flags.writeable = False
-    return np.ascontiguousarray(grades), cuts
+        raise InputError(f"{problem} at position {place}", allowed, value=values[place])
 
 
-def _check_length(name: str, length: int, expected: int) -> None:
-    if length != expected:
-        raise InputError(f"{name} has {length} entries where {expected} are needed")
+def _check_shapes(matrix: VoteMatrix, sizes: dict[str, int]) -> None:
+    """Refuse fields that do not fit the numbers of items and judges."""
+    for name, axes in _AXES.items():
+        values, needed = getattr(matrix, name), tuple(sizes[axis] for axis in axes)
+        if values is None:
+            continue
+        if name in _ARRAYS and np.shape(values) != needed:
+            shape = np.shape(values)
+            raise InputError(f"{name} have shape {shape} where {needed} is needed")
+        if len(values) != needed[0]:
+            what = {"item_ids": "list of item ids", "judges": "list of judge names"}.get(name, name)
+            problem = f"{what.replace('_', ' ')} has {len(values)} entries"
+            raise InputError(f"{problem} where {needed[0]} are needed")
 
 
 def check_judges(n_judges: int) -> None:
@@ -286,70 +282,69 @@ def check_judges(n_judges: int) -> None:
     if n_judges > limits.MAX_JUDGES:
         raise InputError(
             f"{n_judges:,} judges are too many",
-            allowed=f"at most {limits.MAX_JUDGES:,}",
-            remedy="leave out judges with few votes; or, if these are not judges, name the column "
-            "of the judges",
+            f"at most {limits.MAX_JUDGES:,}",
+            "leave out judges with few votes; or, if these are not judges, name the column of the "
+            "judges",
         )
 
 
 def check_texts(kind: str, lengths: Iterable[int]) -> None:
     """Refuse texts of these lengths: one beyond ``MAX_NAME``, or all beyond ``MAX_TEXT``."""
-    longest = total = 0
-    for length in lengths:
-        longest, total = max(longest, length), total + length
+    lengths = list(lengths)
+    longest, total = max(lengths, default=0), sum(lengths)
     if longest > limits.MAX_NAME:
-        raise InputError(
-            f"a {kind} has {longest:,} characters",
-            allowed=f"at most {limits.MAX_NAME:,}",
-            remedy="shorten it in the file",
-        )
+        problem, most = f"a {kind} has {longest:,} characters", f"at most {limits.MAX_NAME:,}"
+        raise InputError(problem, most, "shorten it in the file")
     if total > limits.MAX_TEXT:
-        raise InputError(
-            f"the {kind}s have {total:,} characters together",
-            allowed=f"at most {limits.MAX_TEXT:,}",
-            remedy="shorten them in the file",
-        )
+        problem, most = f"the {kind}s have {total:,} characters", f"at most {limits.MAX_TEXT:,}"
+        raise InputError(f"{problem} together", most, "shorten them in the file")
 
 
-def _check_frame(kind: str, frame: pd.DataFrame) -> None:
-    for name, column in frame.items():
+def _check_frame(kind: str, frame: pd.DataFrame | None) -> None:
+    for name, column in () if frame is None else frame.items():
         check_texts(f"name of a {kind}", [len(str(name))])
         if column.dtype != np.float64:
-            check_texts(kind, column.astype("str").str.len().fillna(0).astype(int).tolist())
+            check_texts(kind, _lengths(column).tolist())
 
 
-def _check_names(kind: str, names: tuple[str, ...], expected: int) -> None:
-    _check_length(f"list of {kind}s", len(names), expected)
-    if set(map(type, names)) == {str} and len(set(names)) == len(names) and "" not in names:
-        check_texts(kind, map(len, names))
-        return
-    seen: set[str] = set()
-    for name in names:
-        if not isinstance(name, str) or name == "":
-            raise InputError(f"every {kind} must be a non-empty text", value=name)
-        if name in seen:
-            raise InputError(f"{kind} given twice", value=name)
-        seen.add(name)
+def _lengths(column: pd.Series) -> pd.Series:
+    """Return the numbers of characters of texts, 0 if missing."""
+    return column.astype("str").str.len().fillna(0).astype(int)
+
+
+def _check_names(kind: str, names: tuple[str, ...]) -> None:
+    if not set(map(type, names)) <= {str} or "" in names:
+        for name in names:
+            if not isinstance(name, str) or name == "":
+                raise InputError(f"every {kind} must be a non-empty text", value=name)
+    if len(set(names)) < len(names):
+        again = pd.Series(names, dtype="object").duplicated().to_numpy()
+        raise InputError(f"{kind} given twice", value=names[int(np.argmax(again))])
+    check_texts(kind, map(len, names))
 
 
 def _fingerprint(matrix: VoteMatrix) -> str:
     digest = hashlib.sha256()
-    for piece in _described(matrix):
-        digest.update(piece.encode())
-    digest.update(matrix.votes.tobytes())
-    digest.update(matrix.labels.tobytes())
+    for piece in _content(matrix):
+        digest.update(piece.encode() if isinstance(piece, str) else piece)
+    return digest.hexdigest()
+
+
+def _content(matrix: VoteMatrix) -> Iterator[str | bytes]:
+    """Yield all that a matrix holds, in pieces."""
+    yield from _described(matrix)
+    yield matrix.votes.tobytes()
+    yield matrix.labels.tobytes()
     for table in (matrix.features, matrix.judge_table):
-        for piece in _table_text(table):
-            digest.update(piece.encode())
+        yield from _table_text(table)
     # Votes without ties or grades keep the hash that they had before these were stored.
     if matrix.ties is not None:
-        digest.update(b"ties")
-        digest.update(matrix.ties.tobytes())
+        yield "ties"
+        yield matrix.ties.tobytes()
     if matrix.grades is not None and matrix.thresholds is not None:
-        digest.update(b"grades")
-        digest.update(matrix.grades.tobytes())
-        digest.update(matrix.thresholds.tobytes())
-    return digest.hexdigest()
+        yield "grades"
+        yield matrix.grades.tobytes()
+        yield matrix.thresholds.tobytes()
 
 
 _HASHED_AT_ONCE = 20_000
@@ -360,21 +355,14 @@ _TEXT_AT_ONCE, _NUMBER = 20_000_000, 20
 
 def _described(matrix: VoteMatrix) -> Iterator[str]:
     """Yield shape, task and names as one JSON object, in pieces."""
-    shape, task = list(matrix.votes.shape), matrix.task
-    yield _compact({"shape": shape, "task": task})[:-1]
-    for key, names in (
-        ("items", matrix.item_ids),
-        ("judges", matrix.judges),
-        ("groups", matrix.groups),
-    ):
-        yield f',"{key}":'
-        if names is None:
-            yield "null"
-            continue
-        yield "["
-        for start in range(0, len(names), _HASHED_AT_ONCE):
-            yield ("," if start else "") + _compact(names[start : start + _HASHED_AT_ONCE])[1:-1]
-        yield "]"
+    yield _compact({"shape": list(matrix.votes.shape), "task": matrix.task})[:-1]
+    lists = {"items": matrix.item_ids, "judges": matrix.judges, "groups": matrix.groups}
+    for key, names in lists.items():
+        yield f',"{key}":' + ("null" if names is None else "[")
+        for start in range(0, len(names or ()), _HASHED_AT_ONCE):
+            piece = (names or ())[start : start + _HASHED_AT_ONCE]
+            yield ("," if start else "") + _compact(piece)[1:-1]
+        yield "" if names is None else "]"
     yield "}"
 
 
@@ -387,19 +375,17 @@ def _table_text(table: pd.DataFrame | None) -> Iterator[str]:
         yield str(table.to_json(orient="split", index=False))
         return
     yield str(table.iloc[:0].to_json(orient="split", index=False))[:-2]
-    row = sum(_NUMBER + _longest(column) for _, column in table.items())
+    row = sum(
+        _NUMBER + (0 if column.dtype == np.float64 else int(_lengths(column).max()))
+        for _, column in table.items()
+        if len(table)
+    )
     step = max(1, _TEXT_AT_ONCE // max(1, row))
     for start in range(0, len(table), step):
         # This writes the same as by rows, many times faster.
         rows = str(table.iloc[start : start + step].to_json(orient="values"))
         yield ("," if start else "") + rows[1:-1]
     yield "]}"
-
-
-def _longest(column: pd.Series) -> int:
-    if column.dtype == np.float64 or not len(column):
-        return 0
-    return int(column.astype("str").str.len().fillna(0).max())
 
 
 def _compact(value: object) -> str:

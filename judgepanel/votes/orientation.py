@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.votes.errors import JUDGES, InputError, listed, quote_value
-from judgepanel.votes.matrix import MISSING, VoteMatrix
+from judgepanel.votes.matrix import MISSING, VoteMatrix, cached
 
 Policy = Literal["auto", "as_given", "randomized", "symmetric"]
 Resolved = Literal["as_given", "randomized", "symmetric"]
@@ -44,6 +44,7 @@ _NOTICES = {
     f"knows the labels would be. If it is a judge after all, name all judges {JUDGES}.",
 }
 _REDRAWS = 100
+Counts = NDArray[np.int64]
 _LEAST_CLASS = 2
 _NEARLY_ALL = 0.9
 
@@ -109,6 +110,20 @@ class Oriented:
         )
 
 
+@cached(1)
+def counts_on_labelled(votes: VoteMatrix) -> tuple[Counts, Counts, Counts]:
+    """int (n_judges,) each: votes on labelled items, right ones, and those for label 1."""
+    known, truth = votes.votes[votes.labelled], votes.labels[votes.labelled]
+    cells = (known != MISSING, known == truth[:, None], known == 1)
+    cast, right, ones = (cell.sum(axis=0) for cell in cells)
+    return cast, right, ones
+
+
+def named(votes: VoteMatrix, flags: NDArray[np.bool_]) -> list[str]:
+    """Return the names of the judges that are flagged."""
+    return [name for name, flag in zip(votes.judges, flags, strict=True) if flag]
+
+
 def constant_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
     """bool (n_judges,): one verdict on (nearly) all of ``CONSTANT_VOTES`` or more labelled items.
 
@@ -117,9 +132,7 @@ def constant_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
     judge broken. Unlabelled items are not counted: they must not change any figure, and only
     labelled items can leak their order.
     """
-    known = votes.votes[votes.labelled]
-    cast = (known != MISSING).sum(axis=0)
-    ones = (known == 1).sum(axis=0)
+    cast, _, ones = counts_on_labelled(votes)
     rare = np.minimum(ones, cast - ones)
     return np.asarray((cast >= CONSTANT_VOTES) & (rare <= CONSTANT_SLIP * cast))
 
@@ -130,10 +143,8 @@ def contrary_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
     No real judge is wrong that often. If labels are lopsided, such a judge (a run broken on all but
     a few items) only encodes how the file was coded: reversed, it would be an oracle.
     """
-    known = votes.votes[votes.labelled]
-    cast = (known != MISSING).sum(axis=0)
-    wrong = ((known != MISSING) & (known != votes.labels[votes.labelled, None])).sum(axis=0)
-    return np.asarray((cast >= CONSTANT_VOTES) & (wrong >= CONTRARY * cast))
+    cast, right, _ = counts_on_labelled(votes)
+    return np.asarray((cast >= CONSTANT_VOTES) & (cast - right >= CONTRARY * cast))
 
 
 def perfect_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
@@ -142,12 +153,10 @@ def perfect_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
     They vote on ``PERFECT_VOTES`` or more labelled items and on nearly all there are, and both
     labels occur at least twice: a judge may well be right on a few items.
     """
-    known = votes.votes[votes.labelled]
-    truth = votes.labels[votes.labelled]
-    cast = (known != MISSING).sum(axis=0)
-    right = (known == truth[:, None]).sum(axis=0)
-    both = min(int((truth == 1).sum()), int((truth == 0).sum())) >= _LEAST_CLASS
-    whole = (cast >= PERFECT_VOTES) & (cast >= _NEARLY_ALL * len(truth))
+    cast, right, _ = counts_on_labelled(votes)
+    n_zeros, n_ones = np.bincount(votes.labels[votes.labelled], minlength=2)
+    both = min(n_zeros, n_ones) >= _LEAST_CLASS
+    whole = (cast >= PERFECT_VOTES) & (cast >= _NEARLY_ALL * (n_zeros + n_ones))
     return np.asarray(both & whole & ((right == cast) | (right == 0)))
 
 
@@ -161,23 +170,18 @@ def resolve(votes: VoteMatrix, policy: Policy, protocol: Protocol) -> Resolved:
         (pointwise); one-class labels under which no honest estimate exists.
     """
     if policy not in POLICIES:
-        raise InputError("unknown orientation", value=policy, allowed=", ".join(POLICIES))
+        raise InputError("unknown orientation", ", ".join(POLICIES), value=policy)
     if protocol not in PROTOCOLS:
-        raise InputError("unknown protocol", value=protocol, allowed=", ".join(PROTOCOLS))
+        raise InputError("unknown protocol", ", ".join(PROTOCOLS), value=protocol)
     if not votes.labelled.any():
-        raise InputError("no item has a label", allowed="labels 0 or 1 on at least some items")
+        raise InputError("no item has a label", "labels 0 or 1 on at least some items")
     if votes.task == "pointwise":
         if policy in ("randomized", "symmetric"):
-            raise InputError(
-                f"orientation {policy} swaps the two responses of a pair, and a pointwise item "
-                "has only one",
-                allowed="auto, as_given",
-            )
+            why = "swaps the two responses of a pair, and a pointwise item has only one"
+            raise InputError(f"orientation {policy} {why}", "auto, as_given")
         if votes.minority_share == 0.0:
-            raise InputError(
-                "every label is the same, so nothing can be learned about a pointwise task",
-                allowed="items of both classes",
-            )
+            why = "every label is the same, so nothing can be learned about a pointwise task"
+            raise InputError(why, "items of both classes")
         return "as_given"
     if policy == "auto":
         lopsided = votes.minority_share < BALANCED_SHARE
@@ -185,7 +189,7 @@ def resolve(votes: VoteMatrix, policy: Policy, protocol: Protocol) -> Resolved:
     if policy == "as_given" and votes.minority_share == 0.0 and protocol == "honest":
         raise InputError(
             "every label is the same: taken as given, a constant prediction would look perfect",
-            allowed="orientation auto, symmetric or randomized",
+            "orientation auto, symmetric or randomized",
         )
     return policy
 
@@ -222,27 +226,26 @@ def orient(
 def _reasons(votes: VoteMatrix, *, swapped: bool, suspected: bool) -> dict[str, str]:
     """Return the reason for every judge that is to be set aside."""
     lopsided = votes.minority_share < BALANCED_SHARE
-    silent = (votes.votes[votes.labelled] == MISSING).all(axis=0)
-    no_judge = np.zeros(votes.n_judges, dtype=bool)
-    constant = constant_judges(votes) if swapped else no_judge
-    contrary = contrary_judges(votes) if swapped and lopsided else no_judge
-    knows = perfect_judges(votes) if suspected else no_judge
-    reasons = np.select(
-        [silent, constant, knows, contrary], [SILENT, ONE_VERDICT, KNOWS, AGAINST], ""
-    )
-    return {judge: str(why) for judge, why in zip(votes.judges, reasons, strict=True) if why}
+    flags = {SILENT: counts_on_labelled(votes)[0] == 0}
+    if swapped:
+        flags[ONE_VERDICT] = constant_judges(votes)
+    if suspected:
+        flags[KNOWS] = perfect_judges(votes)
+    if swapped and lopsided:
+        flags[AGAINST] = contrary_judges(votes)
+    # The first reason counts.
+    return {judge: why for why in reversed(flags) for judge in named(votes, flags[why])}
 
 
 def _no_judge_left(aside: dict[str, str]) -> InputError:
     if set(aside.values()) == {SILENT}:
-        return InputError(
-            "no judge has voted on a labelled item", allowed="votes on at least some labelled items"
-        )
+        allowed = "votes on at least some labelled items"
+        return InputError("no judge has voted on a labelled item", allowed)
     return InputError(
         "every judge would be set aside, so none can be used",
+        "one judge or more that votes on labelled items, and not always the same",
+        f"if these are judges, name them {JUDGES}" if KNOWS in aside.values() else None,
         value="; ".join(f"{quote_value(name)} gave {why}" for name, why in list(aside.items())[:3]),
-        allowed="one judge or more that votes on labelled items, and not always the same",
-        remedy=f"if these are judges, name them {JUDGES}" if KNOWS in aside.values() else None,
     )
 
 
@@ -255,11 +258,9 @@ def _why_lopsided(votes: VoteMatrix, policy: Resolved) -> str:
     text += ", and which response of a pair comes first is arbitrary."
     if policy == "as_given":
         return f"{text} Taken as given, these figures measure the coding, not the judges."
-    treatment = (
-        "used together with its swap" if policy == "symmetric" else "turned around by a coin"
-    )
+    swap = "used together with its swap" if policy == "symmetric" else "turned around by a coin"
     return (
-        f"{text} Each item is therefore {treatment}, so that no calibrator can learn the order. A "
+        f"{text} Each item is therefore {swap}, so that no calibrator can learn the order. A "
         "judge that prefers one position still cannot be told from a good one (or a bad one): only "
         "both orders, or a random order, can show that."
     )

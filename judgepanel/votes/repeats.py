@@ -67,7 +67,7 @@ MOST_FITTED, MOST_JUDGES = 20_000, 1_000
 """Rows, spread evenly over the file, to which the probabilities are fitted, and judges."""
 
 
-def keyed_copies(votes: VoteMatrix, rows: Codes, units: Codes) -> Iterator[tuple[str, Codes]]:
+def keyed_copies(votes: VoteMatrix, rows: Codes) -> Iterator[tuple[str, Codes]]:
     """Yield kinds of evidence (``ids``, ``features``) and sets (n,) of labelled items, -1 if none.
 
     Two items are copies if their votes, missing votes and labels are the same (``rows``) and
@@ -86,16 +86,18 @@ def keyed_copies(votes: VoteMatrix, rows: Codes, units: Codes) -> Iterator[tuple
     if stems != names:
         stem_codes = _text_codes(stems)
         if _nearly_always(stem_codes, rows):
-            yield "ids", _repeated(_pairs_of(stem_codes, rows))
+            yield "ids", _numbered(_pairs_of(stem_codes, rows))
     else:
-        bare = [_NUMBER.sub("", name) for name in names]
-        sets = _alike(_text_codes(bare), rows, units)
-        if sets is not None:
-            yield "ids", sets
+        bare = _text_codes([_NUMBER.sub("", name) for name in names])
+        if _alike(bare, rows):
+            yield "ids", _numbered(_pairs_of(bare, rows))
     if votes.features is not None and len(votes.features.columns):
-        sets = _alike(_feature_codes(votes.features), rows, units)
-        if sets is not None:
-            yield "features", sets
+        equal = np.zeros(len(rows), dtype=np.int64)
+        for _, feature in votes.features.items():
+            own = pd.factorize(feature, use_na_sentinel=False)[0].astype(np.int64)
+            equal = _pairs_of(equal, own)
+        if _alike(equal, rows):
+            yield "features", _numbered(_pairs_of(equal, rows))
 
 
 def _nearly_always(keys: Codes, rows: Codes) -> bool:
@@ -104,21 +106,18 @@ def _nearly_always(keys: Codes, rows: Codes) -> bool:
     return n_same_key >= _FEWEST_ALIKE and _n_pairs(_pairs_of(keys, rows)) >= _ALIKE * n_same_key
 
 
-def _alike(keys: Codes, rows: Codes, units: Codes) -> Codes | None:
-    """Return sets of equal key and row; None unless equal keys nearly always share a row."""
+def _alike(keys: Codes, rows: Codes) -> bool:
+    """Whether equal keys nearly always share a row, and random pairs far less often."""
     if not _nearly_always(keys, rows):
-        return None
+        return False
     both = _pairs_of(keys, rows)
     chance = _n_pairs(rows) / (len(rows) * (len(rows) - 1) / 2.0)
     if 1.0 - _n_pairs(both) / _n_pairs(keys) > (1.0 - chance) / _RARER:
-        return None
+        return False
     # Pairs within a key are not independent, so each key counts its items minus one.
-    n_keys = len(np.unique(keys))
-    trials = len(keys) - n_keys
+    trials = len(keys) - len(np.unique(keys))
     hits = len(keys) - len(np.unique(both))
-    if float(distributions.binom_sf(hits - 1, trials, chance)) >= LEVEL:
-        return None
-    return _repeated(both)
+    return float(distributions.binom_sf(hits - 1, trials, chance)) < LEVEL
 
 
 def _n_pairs(codes: Codes) -> float:
@@ -134,21 +133,6 @@ def _pairs_of(left: Codes, right: Codes) -> Codes:
 
 def _text_codes(texts: list[str]) -> Codes:
     return np.asarray(pd.factorize(np.array(texts, dtype=object))[0], dtype=np.int64)
-
-
-def _feature_codes(features: pd.DataFrame) -> Codes:
-    codes = np.zeros(len(features), dtype=np.int64)
-    for name in features.columns:
-        own = pd.factorize(features[name], use_na_sentinel=False)[0].astype(np.int64)
-        codes = _pairs_of(codes, own)
-    return codes
-
-
-def _repeated(codes: Codes) -> Codes:
-    """Return codes that occur twice or more renumbered from 0; -1 for the others."""
-    kinds, place, count = np.unique(codes, return_inverse=True, return_counts=True)
-    live = (count >= 2) & (kinds >= 0)
-    return np.asarray(np.where(live, np.cumsum(live) - 1, -1)[place], dtype=np.int64)
 
 
 def log_chance(votes: Votes, labels: Votes, rows: NDArray[np.int64]) -> Floats:
@@ -172,53 +156,32 @@ def log_chance(votes: Votes, labels: Votes, rows: NDArray[np.int64]) -> Floats:
     judges_with_most = np.argsort(-n_votes, kind="stable")[: min(MOST_JUDGES, (n_votes > 0).sum())]
     votes = votes[:, np.sort(judges_with_most)]
     n_judges = votes.shape[1]
-    means = _class_means(votes[sample], labels[sample])
-    learnt = _Centred.of(votes[sample], labels[sample], means)
-    slopes = _slopes_of_the_others(learnt.values, votes[sample] != MISSING)
+    fitted, fitted_labels = votes[sample], labels[sample]
+    means = _class_means(fitted, fitted_labels)
+    centred = _centred(fitted, fitted_labels, means)
+    slopes = _slopes_of_the_others(centred, fitted != MISSING)
     laws: list[tuple[Floats, Floats]] = []
-    step = max(1, _CELLS // max(1, len(sample)))
-    for start in range(0, n_judges, step):
-        judges = slice(start, min(start + step, n_judges))
-        for j, expected in enumerate(learnt.expected(slopes, judges), start):
-            own = np.flatnonzero(learnt.votes[:, j] != MISSING)
-            laws.append(_log_shares(expected[own], learnt.votes[own, j]))
+    for judges in _blocks(n_judges, len(sample)):
+        of_judges = _expected(centred, slopes[:, judges], means[:, judges], fitted_labels)
+        for expected, own in zip(of_judges, fitted.T[judges], strict=True):
+            laws.append(_log_shares(expected[own != MISSING], own[own != MISSING]))
     total = np.zeros(len(rows))
-    step = max(1, _CELLS // max(1, n_judges))
-    for start in range(0, len(rows), step):
-        block = rows[start : start + step]
-        asked = _Centred.of(votes[block], labels[block], means)
-        for j, expected in enumerate(asked.expected(slopes, slice(0, n_judges))):
-            cast = np.flatnonzero(asked.votes[:, j] != MISSING)
-            edges, log_share = laws[j]
+    for block in _blocks(len(rows), n_judges):
+        asked, asked_labels = votes[rows[block]], labels[rows[block]]
+        centred = _centred(asked, asked_labels, means)
+        of_judges = _expected(centred, slopes, means, asked_labels)
+        for expected, own, (edges, log_share) in zip(of_judges, asked.T, laws, strict=True):
+            cast = np.flatnonzero(own != MISSING)
             place = np.searchsorted(edges, expected[cast], side="right")
-            total[start + cast] += log_share[asked.votes[cast, j], place]
+            total[block.start + cast] += log_share[own[cast], place]
     return total
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Centred:
-    """Votes (n, n_judges), labels (n,), the mean signed vote (2, n_judges) by label, and signed
-    votes minus this mean, 0 if missing: ``values`` (n, n_judges), sparse if few are cast.
-    """
-
-    votes: Votes
-    labels: Votes
-    means: Floats
-    values: Any
-
-    @classmethod
-    def of(cls, votes: Votes, labels: Votes, means: Floats) -> _Centred:
-        """Centre votes."""
-        return cls(votes, labels, means, _centred(votes, votes != MISSING, labels, means))
-
-    def expected(self, slopes: Floats, judges: slice) -> Floats:
-        """Expected votes (n_judges, n) of some judges given the others on the same row."""
-        # One judge's expected votes are then neighbours in memory.
-        expected = np.ascontiguousarray((self.values @ slopes[:, judges]).T)
-        expected += self.means.T[judges][:, self.labels]
-        # Rounded so that floating-point noise from the order of items and judges moves no value to
-        # another bin.
-        return np.asarray(np.round(expected, 9, out=expected))
+def _blocks(n: int, width: int) -> Iterator[slice]:
+    """Yield slices of ``n`` rows, of as many as are held at once."""
+    step = max(1, _CELLS // max(1, width))
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
 
 
 def _class_means(votes: Votes, labels: Votes) -> Floats:
@@ -230,13 +193,26 @@ def _class_means(votes: Votes, labels: Votes) -> Floats:
     return means
 
 
-def _centred(votes: Votes, cast: NDArray[np.bool_], labels: Votes, means: Floats) -> Any:
+def _centred(votes: Votes, labels: Votes, means: Floats) -> Any:
     """Signed votes minus their mean, 0 if missing, (n_items, n_judges); sparse if few are cast."""
+    cast = votes != MISSING
     if np.count_nonzero(cast) >= _FEW * cast.size:
         return np.where(cast, 2.0 * votes - 1.0 - means[labels], 0.0)
     row, judge = np.nonzero(cast)
     values = 2.0 * votes[row, judge] - 1.0 - means[labels[row], judge]
     return scipy.sparse.csr_matrix((values, (row, judge)), shape=votes.shape)
+
+
+def _expected(centred: Any, slopes: Floats, means: Floats, labels: Votes) -> Floats:
+    """Expected votes (n_judges, n) given the others on the same row; ``slopes`` and ``means`` are
+    of these judges.
+    """
+    # One judge's expected votes are then neighbours in memory.
+    expected = np.ascontiguousarray((centred @ slopes).T)
+    expected += means.T[:, labels]
+    # Rounded so that floating-point noise from the order of items and judges moves no value to
+    # another bin.
+    return np.asarray(np.round(expected, 9, out=expected))
 
 
 def _slopes_of_the_others(centred: Any, cast: NDArray[np.bool_]) -> Floats:
@@ -323,8 +299,14 @@ class _Rows:
 
     code: Codes
     count: Codes
-    chance: NDArray[np.float64]
-    twins: NDArray[np.float64]
+    chance: Floats
+    twins: Floats
+
+    def repeated(self, limit: float) -> Bools:
+        """bool (n_rows,): rows that occur twice, with fewer twins expected than ``limit``."""
+        largest = np.zeros(len(self.count))
+        np.maximum.at(largest, self.code, self.twins)
+        return (self.count >= 2) & (largest < limit)
 
 
 @cached(8)
@@ -334,11 +316,12 @@ def find_repeats(votes: VoteMatrix) -> RepeatSets:
     Items of one group are not counted against each other: copies within it are known to be alike.
     """
     labelled = np.flatnonzero(votes.labelled)
-    verdicts, labels = votes.votes[labelled], votes.labels[labelled]
-    units = _unit_codes(votes, labelled)
-    rows = _codes(np.column_stack([verdicts, labels]))[0]
-    tested = votes if len(labelled) == votes.n_items else votes.with_items(labelled)
-    keyed_sets = dict(keyed_copies(tested, rows, units))
+    tested = votes.with_items(labelled)
+    verdicts, labels = tested.votes, tested.labels
+    units = np.arange(len(labelled))
+    if tested.groups is not None:
+        units = np.unique(tested.groups, return_inverse=True)[1]
+    keyed_sets = dict(keyed_copies(tested, _codes(np.column_stack([verdicts, labels]))[0]))
     hints = tuple(keyed_sets.values())
     sets, conclusive, whole_file = _by_votes(verdicts, labels, units, hints)
     swapped = False
@@ -354,7 +337,21 @@ def find_repeats(votes: VoteMatrix) -> RepeatSets:
             sets = _joined(sets, copies)
     whole = np.full(votes.n_items, -1, dtype=np.int64)
     whole[labelled] = sets
-    return RepeatSets(whole, _numbers(sets, units, evidence, swapped, conclusive))
+    inside = sets >= 0
+    sizes = np.bincount(sets[inside])
+    n_apart = len(np.unique(_pairs_of(sets[inside], units[inside]))) - len(sizes)
+    repeats = Repeats(
+        n_items=len(sets),
+        n_sets=len(sizes),
+        n_repeated=int(sizes.sum()),
+        smallest=int(min(sizes, default=0)),
+        largest=int(max(sizes, default=0)),
+        evidence=evidence,
+        swapped=swapped,
+        told=conclusive,
+        apart=n_apart > 0,
+    )
+    return RepeatSets(whole, repeats)
 
 
 @cached(4)
@@ -379,14 +376,8 @@ def group_copies(votes: VoteMatrix) -> VoteMatrix:
     return replace(votes, groups=tuple(root(name) for name in names))
 
 
-def _unit_codes(votes: VoteMatrix, labelled: Codes) -> Codes:
-    if votes.groups is None:
-        return np.arange(len(labelled))
-    return np.unique([votes.groups[i] for i in labelled], return_inverse=True)[1]
-
-
 def _by_votes(
-    verdicts: NDArray[np.int8], labels: NDArray[np.int8], units: Codes, hints: tuple[Codes, ...]
+    verdicts: Votes, labels: Votes, units: Codes, hints: tuple[Codes, ...]
 ) -> tuple[Codes, bool, bool]:
     """Return sets revealed by votes, whether votes could reveal any, and whether the file repeats.
 
@@ -401,17 +392,18 @@ def _by_votes(
     if factor > 1:
         return _sets_of(rows, units, factor, hints), conclusive, True
     if _too_many_pairs(rows.count) or any(_too_many_rare(rows, limit) for limit in RARE):
-        return _repeated_sets(rows), conclusive, False
+        # All items of repeated rows that are expected to occur less than twice by chance.
+        rare = rows.repeated(1.0)[rows.code]
+        return _numbered(np.where(rare, rows.code, -1)), conclusive, False
     return nothing, conclusive, False
 
 
-def _rows(verdicts: NDArray[np.int8], labels: NDArray[np.int8], units: Codes) -> _Rows:
+def _rows(verdicts: Votes, labels: Votes, units: Codes) -> _Rows:
     code = _codes(np.column_stack([verdicts, labels]))[0]
     count = np.bincount(code)
     if np.bincount(units).max() > 1:
         # Items of one group count once: they are known to be alike.
-        pairs = np.unique(np.column_stack([code, units]), axis=0)
-        count = np.bincount(pairs[:, 0])
+        count = np.bincount(np.unique(np.column_stack([code, units]), axis=0)[:, 0])
     present, alike = _codes(np.column_stack([verdicts != MISSING, labels]))
     # Equal rows are equally improbable: one of each kind is looked at. If none repeats, some rows
     # spread over the file tell whether copies could be known.
@@ -423,7 +415,7 @@ def _rows(verdicts: NDArray[np.int8], labels: NDArray[np.int8], units: Codes) ->
     return _Rows(code, count, chance, twins)
 
 
-def _codes(rows: NDArray[np.int8]) -> tuple[Codes, Codes]:
+def _codes(rows: Votes) -> tuple[Codes, Codes]:
     """Return the code of every row among the distinct rows, and the distinct rows' counts.
 
     Rows hold -1, 0 and 1. Up to 32 of these are one number, which is sorted several times faster.
@@ -434,8 +426,7 @@ def _codes(rows: NDArray[np.int8]) -> tuple[Codes, Codes]:
         for column in rows.T:
             whole = whole << np.uint64(2) | (column & np.int8(3)).astype(np.uint64)
     else:
-        step = max(1, _CELLS // rows.shape[1])
-        blocks = (rows[start : start + step] for start in range(0, len(rows), step))
+        blocks = (rows[block] for block in _blocks(max(1, len(rows)), rows.shape[1]))
         bits = [np.packbits(np.hstack([block == 1, block < 0]), axis=1) for block in blocks]
         content = np.concatenate(bits)
         whole = content.view(np.dtype((np.void, content.shape[1]))).ravel()
@@ -465,16 +456,10 @@ def _too_many_pairs(count: Codes) -> bool:
 
 def _too_many_rare(rows: _Rows, limit: float) -> bool:
     expected = float(rows.twins[rows.twins < limit].sum()) / 2.0
-    seen = int(((rows.count >= 2) & (_largest(rows) < limit)).sum())
-    if seen < _FEWEST:
-        return False
-    return distributions.poisson_sf(seen - 1, _DOUBTED * expected + 0.01) < LEVEL
-
-
-def _largest(rows: _Rows) -> NDArray[np.float64]:
-    largest = np.zeros(len(rows.count))
-    np.maximum.at(largest, rows.code, rows.twins)
-    return largest
+    seen = int(rows.repeated(limit).sum())
+    return (
+        seen >= _FEWEST and distributions.poisson_sf(seen - 1, _DOUBTED * expected + 0.01) < LEVEL
+    )
 
 
 def _sets_of(rows: _Rows, units: Codes, factor: int, hints: tuple[Codes, ...]) -> Codes:
@@ -492,58 +477,19 @@ def _sets_of(rows: _Rows, units: Codes, factor: int, hints: tuple[Codes, ...]) -
     return _numbered(rows.code * (len(order) + 1) + place)
 
 
-def _repeated_sets(rows: _Rows) -> Codes:
-    """Return all items of repeated rows that are expected to occur less than twice by chance."""
-    repeated = (rows.count >= 2) & (_largest(rows) < 1.0)
-    return _numbered(np.where(repeated[rows.code], rows.code, -1))
-
-
 def _joined(left: Codes, right: Codes) -> Codes:
     """Return the union of two partitions: items that share a set in either are in one set."""
     n = len(left)
-    links = []
-    for sets in (left, right):
-        rows = np.flatnonzero(sets >= 0)
-        if len(rows):
-            order = rows[np.argsort(sets[rows], kind="stable")]
-            same = sets[order[1:]] == sets[order[:-1]]
-            links.append(np.column_stack([order[:-1][same], order[1:][same]]))
-    pairs = np.concatenate(links) if links else np.zeros((0, 2), np.int64)
-    if not len(pairs):
-        return np.full(n, -1, dtype=np.int64)
-    graph = scipy.sparse.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
-    code = scipy.sparse.csgraph.connected_components(graph, directed=False)[1].astype(np.int64)
-    return _numbered(np.where((left >= 0) | (right >= 0), code, -1))
+    # Sets are nodes after the items, linked to their items.
+    item, number = np.nonzero(np.column_stack([left, right]) >= 0)
+    node = n + np.where(number == 0, left[item], n + right[item])
+    links = scipy.sparse.coo_matrix((np.ones(len(item)), (item, node)), shape=(3 * n, 3 * n))
+    code = scipy.sparse.csgraph.connected_components(links, directed=False)[1][:n]
+    return _numbered(np.where((left >= 0) | (right >= 0), code.astype(np.int64), -1))
 
 
 def _numbered(codes: Codes) -> Codes:
     """Return sets of at least two items, numbered from 0; -1 for the other items."""
     kinds, place, count = np.unique(codes, return_inverse=True, return_counts=True)
     live = (count >= 2) & (kinds >= 0)
-    number = np.where(live, np.cumsum(live) - 1, -1)
-    return np.asarray(number[place], dtype=np.int64)
-
-
-def _numbers(
-    sets: Codes, units: Codes, evidence: tuple[str, ...], swapped: bool, conclusive: bool
-) -> Repeats:
-    sizes = np.bincount(sets[sets >= 0])
-    apart = False
-    if len(sizes):
-        lowest = np.full(len(sizes), len(units))
-        highest = np.full(len(sizes), -1)
-        inside = sets >= 0
-        np.minimum.at(lowest, sets[inside], units[inside])
-        np.maximum.at(highest, sets[inside], units[inside])
-        apart = bool((lowest != highest).any())
-    return Repeats(
-        n_items=len(sets),
-        n_sets=len(sizes),
-        n_repeated=int(sizes.sum()),
-        smallest=int(sizes.min(initial=len(sets))) if len(sizes) else 0,
-        largest=int(sizes.max(initial=0)),
-        evidence=evidence,
-        swapped=swapped,
-        told=conclusive,
-        apart=apart,
-    )
+    return np.asarray(np.where(live, np.cumsum(live) - 1, -1)[place], dtype=np.int64)

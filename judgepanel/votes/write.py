@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,16 +21,15 @@ from judgepanel.votes.matrix import MISSING, VoteMatrix
 from judgepanel.votes.names import FEATURE_PREFIX, is_role_name
 
 Value = str | float | int | None
-_TIE = 2
-_WORDS = {0: "0", 1: "1", MISSING: "", _TIE: "tie"}
+_TIE = "tie"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Column:
-    """A column before the votes (texts or floats), with its name in the file."""
+    """A column of texts or numbers, None if blank, with its name in the file and its type."""
 
     name: str
-    values: list[str] | list[float | None] | list[int | None]
+    values: Sequence[Value]
     kind: pa.DataType
 
 
@@ -50,18 +49,26 @@ def write_votes(votes: VoteMatrix, path: str | Path) -> None:
         An unsupported extension, or a text or number that no file can hold (NUL, infinity).
     """
     names = [_checked(shield(judge, is_role_name)) for judge in votes.judges]
-    cells = votes.votes if votes.ties is None else np.where(votes.ties, _TIE, votes.votes)
-    _write(_item_columns(votes), names, _with_grades(cells, votes), Path(path))
+    judges = [_judge_column(votes, position, name) for position, name in enumerate(names)]
+    _write([*_item_columns(votes), *judges], Path(path))
 
 
-def _with_grades(cells: np.ndarray, votes: VoteMatrix) -> np.ndarray:
-    """Return the cells with grades instead of the votes and ties that were cut from them."""
-    if votes.grades is None:
-        return cells
-    graded = ~np.isnan(votes.grades)
-    mixed = cells.astype(object)
-    mixed[graded] = votes.grades[graded]
-    return mixed
+def _judge_column(votes: VoteMatrix, position: int, name: str) -> _Column:
+    """Return a judge's grades, and its votes and ties where it has none.
+
+    They are texts in typed files if there are ties among the votes, or if other judges have grades.
+    """
+    cells = votes.votes[:, position].astype(object)
+    cells[cells == MISSING] = None
+    if votes.ties is not None:
+        cells[votes.ties[:, position]] = _TIE
+    kind = pa.int8() if votes.grades is None else pa.string()
+    if votes.grades is not None:
+        grades = votes.grades[:, position]
+        graded = ~np.isnan(grades)
+        cells[graded] = grades[graded]
+        kind = pa.float64() if graded.any() else kind
+    return _Column(name, cells.tolist(), pa.string() if (cells == _TIE).any() else kind)
 
 
 def write_judges(votes: VoteMatrix, path: str | Path) -> None:
@@ -75,7 +82,7 @@ def write_judges(votes: VoteMatrix, path: str | Path) -> None:
         for name, values in votes.judge_table.items()
         if name != JUDGE_COLUMN
     ]
-    _write(columns, [], np.zeros((votes.n_judges, 0), np.int8), Path(path))
+    _write(columns, Path(path))
 
 
 def _item_columns(votes: VoteMatrix) -> list[_Column]:
@@ -99,12 +106,8 @@ def _typed(name: str, values: pd.Series) -> _Column:
     if pd.api.types.is_numeric_dtype(values.dtype):
         numbers = [float(value) for value in values]
         if any(np.isinf(number) for number in numbers):
-            raise InputError(
-                "an infinite number",
-                column=name,
-                allowed="finite numbers",
-                remedy="set it to a finite number, or to nan",
-            )
+            remedy = "set it to a finite number, or to nan"
+            raise InputError("an infinite number", "finite numbers", remedy, column=name)
         return _Column(name, [None if np.isnan(x) else x for x in numbers], pa.float64())
     texts = ["" if pd.isna(value) else str(value) for value in values]
     return _Column(name, [_checked(shield(text, is_numeric_word)) for text in texts], pa.string())
@@ -120,84 +123,53 @@ def _checked(text: str) -> str:
     return text
 
 
-Writer = Callable[[list[_Column], list[str], np.ndarray], bytes]
-
-
-def _write(columns: list[_Column], names: list[str], votes: np.ndarray, path: Path) -> None:
+def _write(columns: list[_Column], path: Path) -> None:
     name = path.name.lower()
     for extension, writer in _WRITERS.items():
         if name.endswith(extension):
-            path.write_bytes(writer(columns, names, votes))
+            path.write_bytes(writer(columns))
             return
-    raise InputError("cannot write this kind of file", file=path.name, allowed=", ".join(_WRITERS))
+    raise InputError("cannot write this kind of file", ", ".join(_WRITERS), file=path.name)
 
 
-def _csv(columns: list[_Column], names: list[str], votes: np.ndarray) -> bytes:
-    head = ",".join(_quoted(name) for name in (*(column.name for column in columns), *names))
-    return "\n".join((head, *_csv_rows(columns, votes), "")).encode()
-
-
-def _csv_rows(columns: list[_Column], votes: np.ndarray) -> Iterator[str]:
-    fronts = zip(*(column.values for column in columns), strict=True)
-    for front, row in zip(fronts, votes, strict=True):
-        yield ",".join((*map(_quoted, front), *map(_word, row.tolist())))
-
-
-def _word(cell: float) -> str:
-    """Return the text of a vote, a tie or a grade; grades are floats, even if equal to a vote."""
-    return repr(cell) if isinstance(cell, float) else _WORDS[cell]
-
-
-def _quoted(value: Value) -> str:
+def _text(value: Value) -> str:
+    """Return the text of a value; grades are floats, even if equal to a vote."""
     if value is None:
         return ""
-    return csv_quoted(value if isinstance(value, str) else repr(value))
+    return value if isinstance(value, str) else repr(value)
 
 
-def _zipped_csv(columns: list[_Column], names: list[str], votes: np.ndarray) -> bytes:
-    return gzip.compress(_csv(columns, names, votes), mtime=0)
+def _csv(columns: list[_Column]) -> bytes:
+    rows = zip(*(column.values for column in columns), strict=True)
+    lines = ([column.name for column in columns], *rows)
+    return "".join(",".join(csv_quoted(_text(v)) for v in line) + "\n" for line in lines).encode()
 
 
-def _parquet(columns: list[_Column], names: list[str], votes: np.ndarray) -> bytes:
-    arrays = [pa.array(column.values, column.kind) for column in columns]
-    for position in range(len(names)):
-        cells = np.ascontiguousarray(votes[:, position])
-        if cells.dtype == object or (cells == _TIE).any():
-            arrays.append(_texts_or_numbers(cells.tolist()))
-        else:
-            arrays.append(pa.array(cells, pa.int8(), mask=cells == MISSING))
-    table = pa.Table.from_arrays(arrays, names=[*(column.name for column in columns), *names])
+def _zipped_csv(columns: list[_Column]) -> bytes:
+    return gzip.compress(_csv(columns), mtime=0)
+
+
+def _parquet(columns: list[_Column]) -> bytes:
+    arrays = [
+        pa.array(
+            map(_text, column.values) if column.kind == pa.string() else column.values, column.kind
+        )
+        for column in columns
+    ]
     sink = pa.BufferOutputStream()
-    pa.parquet.write_table(table, sink)
+    names = [column.name for column in columns]
+    pa.parquet.write_table(pa.Table.from_arrays(arrays, names=names), sink)
     return bytes(sink.getvalue())
 
 
-def _texts_or_numbers(cells: list[int | float]) -> pa.Array:
-    """Return a judge's column: numbers if it has grades and no tie without one, else texts."""
-    if any(isinstance(cell, float) for cell in cells) and _TIE not in cells:
-        numbers = [cell if isinstance(cell, float) else None for cell in cells]
-        return pa.array(numbers, pa.float64())
-    return pa.array([_word(cell) for cell in cells], pa.string())
+def _jsonl(columns: list[_Column]) -> bytes:
+    names = [column.name for column in columns]
+    rows = zip(*(column.values for column in columns), strict=True)
+    records = (dict(zip(names, row, strict=True)) for row in rows)
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
 
 
-def _jsonl(columns: list[_Column], names: list[str], votes: np.ndarray) -> bytes:
-    keys = [*(column.name for column in columns), *names]
-    words = {0: 0, 1: 1, MISSING: None, _TIE: _WORDS[_TIE]}
-
-    def word(cell: float) -> float | str | None:
-        return cell if isinstance(cell, float) else words[cell]
-
-    fronts = zip(*(column.values for column in columns), strict=True)
-    lines = (
-        json.dumps(
-            dict(zip(keys, (*front, *map(word, row.tolist())), strict=True)), ensure_ascii=False
-        )
-        for front, row in zip(fronts, votes, strict=True)
-    )
-    return "\n".join((*lines, "")).encode()
-
-
-_WRITERS: dict[str, Writer] = {
+_WRITERS: dict[str, Callable[[list[_Column]], bytes]] = {
     ".csv": _csv,
     ".csv.gz": _zipped_csv,
     ".parquet": _parquet,

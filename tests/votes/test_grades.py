@@ -302,7 +302,7 @@ def test_a_swapped_pair_has_its_grade_on_the_other_side() -> None:
     ("change", "problem"),
     [
         ({"thresholds": None}, "grades and thresholds need each other"),
-        ({"grades": np.zeros((2, 2))}, "have shapes"),
+        ({"grades": np.zeros((2, 2))}, "have shape"),
         ({"grades": np.full((6, 2), np.inf)}, "infinite"),
         ({"grades": np.full((6, 2), 0.7)}, "not its grade cut at the judge's threshold"),
         ({"thresholds": np.array([0.5, np.nan])}, "not its grade cut"),

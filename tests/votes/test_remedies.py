@@ -14,6 +14,9 @@ from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.errors import CONTROLS, Control, in_terminal, on_page
 
 PACKAGE = Path(judgepanel.__file__).parent
+PARTS = ("problem", "allowed", "remedy")
+"""What a refusal is given without names, in this order."""
+IN_A_COLUMN = ("in_record", "in_cell")
 KEYS_OF_A_PANEL_FILE = ("panel_file.py", "panel_blocks.py")
 READERS = (
     *("columnar.py", "delimited.py", "excel.py", "formats.py", "records.py"),
@@ -127,10 +130,14 @@ def test_the_remedy_outlives_the_name_of_the_file_and_a_copy() -> None:
 
 def errors_in(path: Path) -> Iterator[tuple[str, set[str | None]]]:
     """Every refusal of a module with its place, and what is given of it."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    tree = ast.parse(path.read_text("utf-8"))
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    about_columns = {id(node.value) for node in attributes if node.attr in IN_A_COLUMN}
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "InputError":
             place = f"{path.relative_to(PACKAGE)}:{node.lineno}"
-            yield place, {keyword.arg for keyword in node.keywords}
+            given = {*PARTS[: len(node.args)], *(keyword.arg for keyword in node.keywords)}
+            yield place, given | ({"column"} if id(node) in about_columns else set())
 
 
 def test_no_error_about_a_column_is_without_a_remedy() -> None:
