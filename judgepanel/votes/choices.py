@@ -377,13 +377,12 @@ def roles_text(loaded: Loaded) -> str:
         value = getattr(choices, option.choice)
         if option.choice in ("thresholds", "words") or value in (None, False, ()):
             continue
-        if isinstance(value, tuple) and len(value) == 1 and option.choice.endswith("_column"):
-            scalars.append(f"{option.name} = {_quoted(value[0])}")
-        elif isinstance(value, tuple):
+        if isinstance(value, tuple) and (len(value) > 1 or not option.choice.endswith("_column")):
             lists += [f"{option.name} = [", *(f"    {_quoted(name)}," for name in value), "]"]
-        else:
-            written = _quoted(value) if isinstance(value, str) else str(value).lower()
-            scalars.append(f"{option.name} = {written}")
+            continue
+        text = value[0] if isinstance(value, tuple) else value
+        written = _quoted(text) if isinstance(text, str) else str(text).lower()
+        scalars.append(f"{option.name} = {written}")
     tables = [*_threshold_lines(choices.thresholds), *_word_lines(choices.words)]
     return "\n".join((*scalars, *lists, *tables, ""))
 

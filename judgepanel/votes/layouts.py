@@ -97,7 +97,7 @@ class Reader:
         """Return meanings (n_rows,) of the cells of a column; names of models are sides."""
         column = self.columns[name]
         codes = self.vocabulary.meanings(column.words, halves=halves)[column.codes]
-        pair = self.columns.pair()
+        pair = self.columns.pair
         if pair is not None and (codes == UNKNOWN).any():
             cells, first, second = (
                 self.columns[n].cells.astype("str").str.strip().to_numpy() for n in (name, *pair)
@@ -113,7 +113,7 @@ class Reader:
 
     def named_models(self) -> list[str]:
         """Return columns of verdicts in which names of models are read as sides."""
-        if self.columns.pair() is None:
+        if self.columns.pair is None:
             return []
         models = self.columns.models()
         return [name for name in self.named if models & set(self.columns[name].given)]
