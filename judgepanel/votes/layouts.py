@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -77,8 +77,7 @@ class Reader:
     def of(cls, table: RawTable, roles: Roles, choices: Choices) -> Reader:
         """Return the reader of a table; refuse words of two kinds."""
         reader = cls(table, roles, Columns(table), Vocabulary(choices.words)).for_task("pointwise")
-        named = {name: reader.columns[name].given for name in reader.named}
-        _refuse_mixed(table, named, reader.vocabulary)
+        reader._refuse_mixed()
         return reader
 
     @property
@@ -131,27 +130,25 @@ class Reader:
         allowed = "0, 1, yes, no, pass, fail, A, B, A>B, B>A, tie, ..., or blank for no verdict"
         refuse_unknown(self.table, name, codes, problem, allowed, f"{MAP_WORDS}; {remedy}")
 
-
-def _refuse_mixed(
-    table: RawTable, columns: Mapping[str, Iterable[str]], vocabulary: Vocabulary
-) -> None:
-    """Refuse words of two kinds, in a column of the kind that is in fewer columns."""
-    words = {
-        name: {word for word in own if word.strip().lower() not in vocabulary.given}
-        for name, own in columns.items()
-    }
-    mixed = mixed_words(chain.from_iterable(words.values()))
-    if mixed is None:
-        return
-    better = [name for name, own in words.items() if any(side_of(w) is not None for w in own)]
-    good = [name for name, own in words.items() if any(map(is_good_or_bad, own))]
-    raise InputError(
-        f"{mixed[0]!r} says which response is better and {mixed[1]!r} whether one is good",
-        file=table.name,
-        column=min(better, good, key=len)[0],
-        allowed="one kind of words in the label and in all judges",
-        remedy=f"{MAP_WORDS}, or leave this column out {IGNORE}",
-    )
+    def _refuse_mixed(self) -> None:
+        """Refuse words of two kinds, in a column of the kind that is in fewer columns."""
+        said = self.vocabulary.given
+        words = {
+            name: {word for word in self.columns[name].given if word.lower() not in said}
+            for name in self.named
+        }
+        mixed = mixed_words(chain.from_iterable(words.values()))
+        if mixed is None:
+            return
+        better = [name for name, own in words.items() if any(side_of(w) is not None for w in own)]
+        good = [name for name, own in words.items() if any(map(is_good_or_bad, own))]
+        raise InputError(
+            f"{mixed[0]!r} says which response is better and {mixed[1]!r} whether one is good",
+            file=self.table.name,
+            column=min(better, good, key=len)[0],
+            allowed="one kind of words in the label and in all judges",
+            remedy=f"{MAP_WORDS}, or leave this column out {IGNORE}",
+        )
 
 
 def read_verdicts(reader: Reader, scales: Scales) -> Verdicts:
@@ -182,9 +179,7 @@ def read_verdicts(reader: Reader, scales: Scales) -> Verdicts:
             cut = thresholds[[place] if raters is None else raters]
             codes[:, place], grades[:, place] = _cut(reader.columns[name], cut, codes[:, place])
         reader.refuse_unknown(name, codes[:, place], wide=wide)
-        is_failed, note = failed(
-            reader.columns, name, roles.beside.get(name, ()), codes[:, place].copy()
-        )
+        is_failed, note = failed(reader.columns, name, roles.beside.get(name, ()), codes[:, place])
         if note or not wide:
             codes[is_failed, place] = MISSING
             if grades is not None:
