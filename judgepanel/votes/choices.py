@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -85,9 +85,17 @@ GivenThresholds = float | Mapping[str, float] | Thresholds | None
 """Thresholds as callers may give them, see :meth:`Thresholds.of`; None guesses all of them."""
 
 
+def _said(default: Any, *words: str | None) -> Any:
+    """Return a field of :class:`Choices`: its default, and the words of its :class:`Option`."""
+    return field(default_factory=lambda: default, metadata={"words": words})
+
+
 @dataclass(frozen=True, slots=True)
 class Choices:
     """What a user says about a file; what is not said is guessed.
+
+    Each choice is declared here once, with its name in Python and in files of roles, its option in
+    the terminal, the help of the option and the word for its value (see :class:`Option`).
 
     Attributes
     ----------
@@ -110,24 +118,72 @@ class Choices:
         for a judge that gave none.
     """
 
-    task: Task | None = None
-    records: str | None = None
-    id_column: tuple[str, ...] = ()
-    label_column: str | None = None
-    group_column: str | None = None
-    judge_columns: tuple[str, ...] = ()
-    judge_column: tuple[str, ...] = ()
-    verdict_column: str | None = None
-    order_column: str | None = None
-    run_column: str | None = None
-    system_column: tuple[str, ...] = ()
-    features: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    transpose: bool = False
-    turn: bool = False
-    thresholds: Thresholds = Thresholds()
-    label_threshold: float | None = None
-    words: Mapping[str, int] = field(default_factory=dict)
+    task: Task | None = _said(
+        *(None, "task", "--task", "what an item is: a pair of responses or a single one")
+    )
+    records: str | None = _said(
+        *(None, "records", "--records"),
+        *("the keys that lead to the list of votes in JSON, such as results.items", "PATH"),
+    )
+    id_column: tuple[str, ...] = _said(
+        *((), "item_id", "--id-column"),
+        "the column with the items' ids; repeat it for an id of several columns",
+    )
+    label_column: str | None = _said(None, "label", "--label-column", "the column with the labels")
+    group_column: str | None = _said(
+        *(None, "groups", "--group-column", "the column of what keeps items together")
+    )
+    judge_columns: tuple[str, ...] = _said(
+        *((), "judges", "--judge-columns"),
+        *("the columns of the judges; no other column is a judge", "A,B"),
+    )
+    judge_column: tuple[str, ...] = _said(
+        *((), "judge", "--judge-column"),
+        "with one row per vote, the column that names the judge; repeat it for a name of several",
+    )
+    verdict_column: str | None = _said(
+        *(None, "verdict", "--verdict-column"),
+        "with one row per vote, the column with the verdict",
+    )
+    order_column: str | None = _said(
+        *(None, "order", "--order-column"),
+        "the column that says which response was shown first; verdicts are turned back by it",
+    )
+    run_column: str | None = _said(
+        *(None, "run", "--run-column"),
+        "the column of repeated runs of a judge; the majority of its runs is its vote",
+    )
+    system_column: tuple[str, ...] = _said(
+        *((), "system", "--system-column"),
+        "a column with the system whose output was judged; can be given repeatedly",
+    )
+    features: tuple[str, ...] = _said(
+        *((), "features", "--feature-column"),
+        "a column that describes the items; can be given repeatedly",
+    )
+    ignore: tuple[str, ...] = _said(
+        *((), "ignore", "--ignore", "a column to leave out; can be given repeatedly")
+    )
+    transpose: bool = _said(
+        *(False, "transpose", "--transpose", "the rows are judges and the columns items", None)
+    )
+    turn: bool = _said(*(False, "turn", "--turn-votes", "turn all votes around: 1 becomes 0", None))
+    thresholds: Thresholds = _said(
+        *(Thresholds(), "thresholds", "--threshold"),
+        "where scores (higher means label 1) are cut into votes, for all judges with scores or for "
+        "one; can be given repeatedly",
+        "[JUDGE=]NUMBER",
+    )
+    label_threshold: float | None = _said(
+        *(None, "label_threshold", "--label-threshold"),
+        "where labels on a scale are cut: above it a label is 1, below it 0, on it none",
+        "NUMBER",
+    )
+    words: Mapping[str, int] = _said(
+        *(NO_WORDS, "words", "--words"),
+        "what words mean, in labels and votes, such as 'good=1,bad=0,partial='",
+        "WORD=MEANING,...",
+    )
     known: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
@@ -166,10 +222,31 @@ class Choices:
             if value
         }
 
+    @property
+    def columns(self) -> set[str]:
+        """All columns that are given by name."""
+        return {name for names in self.named.values() for name in names}
 
-SINGLE = ("label_column", "group_column", "verdict_column", "order_column", "run_column")
-SEVERAL = ("id_column", "judge_columns", "judge_column", "system_column", "features", "ignore")
-"""Choices of one column, and of several."""
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """How a choice is given: ``name`` in Python and in roles files, ``flag`` in the terminal."""
+
+    choice: str
+    name: str
+    flag: str
+    help: str
+    metavar: str | None = "NAME"
+
+
+OPTIONS = tuple(Option(own.name, *own.metadata["words"]) for own in fields(Choices) if own.metadata)
+_UNSAID = {option.choice: getattr(Choices(), option.choice) for option in OPTIONS}
+SEVERAL = tuple(choice for choice, unsaid in _UNSAID.items() if unsaid == ())
+SINGLE = tuple(name for name in _UNSAID if name.endswith("_column") and name not in SEVERAL)
+"""Choices of several columns, and of one."""
+ROLES_FILE = "roles.toml"
+_BY_NAME = {option.name: option.choice for option in OPTIONS}
+_LARGEST = 1 << 20
 
 
 def _names(names: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -186,89 +263,6 @@ def _meanings(words: Mapping[str, Any] | None) -> Mapping[str, int]:
     coded = {plain(word): code for word, code in words.items() if isinstance(code, int)}
     text = ",".join(f"{word}={words[word] or ''}" for word in words if plain(word) not in coded)
     return MappingProxyType(coded | parsed_words(text))
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """How a choice is given: ``name`` in Python and in roles files, ``flag`` in the terminal."""
-
-    choice: str
-    name: str
-    flag: str
-    help: str
-    metavar: str | None = "NAME"
-
-
-OPTIONS = (
-    Option("task", "task", "--task", "what an item is: a pair of responses or a single one"),
-    Option(
-        *("records", "records", "--records"),
-        "the keys that lead to the list of votes in JSON, such as results.items",
-        "PATH",
-    ),
-    Option(
-        *("id_column", "item_id", "--id-column"),
-        "the column with the items' ids; repeat it for an id of several columns",
-    ),
-    Option("label_column", "label", "--label-column", "the column with the labels"),
-    Option("group_column", "groups", "--group-column", "the column of what keeps items together"),
-    Option(
-        *("judge_columns", "judges", "--judge-columns"),
-        "the columns of the judges; no other column is a judge",
-        "A,B",
-    ),
-    Option(
-        *("judge_column", "judge", "--judge-column"),
-        "with one row per vote, the column that names the judge; repeat it for a name of several",
-    ),
-    Option(
-        *("verdict_column", "verdict", "--verdict-column"),
-        "with one row per vote, the column with the verdict",
-    ),
-    Option(
-        *("order_column", "order", "--order-column"),
-        "the column that says which response was shown first; verdicts are turned back by it",
-    ),
-    Option(
-        *("run_column", "run", "--run-column"),
-        "the column of repeated runs of a judge; the majority of its runs is its vote",
-    ),
-    Option(
-        *("system_column", "system", "--system-column"),
-        "a column with the system whose output was judged; can be given repeatedly",
-    ),
-    Option(
-        *("features", "features", "--feature-column"),
-        "a column that describes the items; can be given repeatedly",
-    ),
-    Option("ignore", "ignore", "--ignore", "a column to leave out; can be given repeatedly"),
-    Option(
-        "transpose", "transpose", "--transpose", "the rows are judges and the columns items", None
-    ),
-    Option("turn", "turn", "--turn-votes", "turn all votes around: 1 becomes 0", None),
-    Option(
-        *("thresholds", "thresholds", "--threshold"),
-        "where scores (higher means label 1) are cut into votes, for all judges with scores or for "
-        "one; can be given repeatedly",
-        "[JUDGE=]NUMBER",
-    ),
-    Option(
-        *("label_threshold", "label_threshold", "--label-threshold"),
-        "where labels on a scale are cut: above it a label is 1, below it 0, on it none",
-        "NUMBER",
-    ),
-    Option(
-        *("words", "words", "--words"),
-        "what words mean, in labels and votes, such as 'good=1,bad=0,partial='",
-        "WORD=MEANING,...",
-    ),
-)
-
-
-ROLES_FILE = "roles.toml"
-_BY_NAME = {option.name: option.choice for option in OPTIONS}
-_FLAGS = ("transpose", "turn")
-_LARGEST = 1 << 20
 
 
 def read_roles(path: str | Path) -> dict[str, Any]:
@@ -317,31 +311,24 @@ def _choice(key: str) -> str:
 
 def _checked(key: str, value: Any) -> Any:
     choice = _BY_NAME[key]
-    if choice in SEVERAL and not (choice.endswith("_column") and isinstance(value, str)):
-        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-            raise InputError(
-                f"{key} is not a list of column names",
-                value=value,
-                allowed=f'{key} = ["a", "b"]',
-            )
-        return tuple(value)
     if choice == "thresholds":
         return _checked_thresholds(value)
-    if choice in _FLAGS:
-        if not isinstance(value, bool):
-            raise InputError(f"{key} is not true or false", value=value, allowed=f"{key} = true")
-        return value
-    if choice == "label_threshold":
-        if not _is_number(value):
-            raise InputError(f"{key} is not a number", value=value, allowed=f"{key} = 3")
-        return value
     if choice == "words" and isinstance(value, dict):
         return value
-    if not isinstance(value, str):
-        raise InputError(f"{key} is not a text", value=value, allowed=f'{key} = "..."')
+    if choice in SEVERAL and not (choice.endswith("_column") and isinstance(value, str)):
+        fits = isinstance(value, list) and all(isinstance(name, str) for name in value)
+        what, example = "a list of column names", '["a", "b"]'
+    elif _UNSAID[choice] is False:
+        fits, what, example = isinstance(value, bool), "true or false", "true"
+    elif choice == "label_threshold":
+        fits, what, example = _is_number(value), "a number", "3"
+    else:
+        fits, what, example = isinstance(value, str), "a text", '"..."'
+    if not fits:
+        raise InputError(f"{key} is not {what}", value=value, allowed=f"{key} = {example}")
     if key == "task" and value not in TASKS:
         raise InputError("there is no such task", value=value, allowed=", ".join(TASKS))
-    return value
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _checked_thresholds(value: Any) -> Thresholds:
@@ -371,28 +358,16 @@ def _is_number(value: object) -> bool:
 def used_choices(loaded: Loaded) -> Choices:
     """Return choices that make a file like this one load in the same way, without a guess."""
     roles, given = loaded.roles, loaded.choices
-    label = roles.label_column if loaded.labels is None else loaded.labels.column
-    wide = roles.layout == "wide"
-    return Choices(
-        task=loaded.votes.task,
-        records=given.records,
-        id_column=roles.id_column,
-        label_column=label,
-        group_column=roles.group_column,
-        judge_columns=roles.judge_columns if wide else (),
-        judge_column=() if wide else roles.judge_column,
-        verdict_column=None if wide else roles.verdict_column,
-        order_column=roles.order_column,
-        run_column=roles.run_column,
-        system_column=roles.system_column,
-        features=roles.feature_columns,
-        ignore=tuple(role.column for role in roles.columns if role.role == "ignore"),
-        transpose=given.transpose,
-        turn=given.turn,
-        thresholds=given.thresholds,
-        label_threshold=given.label_threshold,
-        words=given.words,
-    )
+    own = {name: getattr(roles, name) for name in (*SINGLE, *SEVERAL) if hasattr(roles, name)}
+    own["features"] = roles.feature_columns
+    own["ignore"] = tuple(role.column for role in roles.columns if role.role == "ignore")
+    if loaded.labels is not None:
+        own["label_column"] = loaded.labels.column
+    if roles.layout == "wide":
+        own |= {"judge_column": (), "verdict_column": None}
+    else:
+        own["judge_columns"] = ()
+    return replace(given, task=loaded.votes.task, known={}, **own)
 
 
 def roles_text(loaded: Loaded) -> str:
@@ -402,13 +377,12 @@ def roles_text(loaded: Loaded) -> str:
         value = getattr(choices, option.choice)
         if option.choice in ("thresholds", "words") or value in (None, False, ()):
             continue
-        if isinstance(value, tuple) and len(value) == 1 and option.choice.endswith("_column"):
-            scalars.append(f"{option.name} = {_quoted(value[0])}")
-        elif isinstance(value, tuple):
+        if isinstance(value, tuple) and (len(value) > 1 or not option.choice.endswith("_column")):
             lists += [f"{option.name} = [", *(f"    {_quoted(name)}," for name in value), "]"]
-        else:
-            written = _quoted(value) if isinstance(value, str) else str(value).lower()
-            scalars.append(f"{option.name} = {written}")
+            continue
+        text = value[0] if isinstance(value, tuple) else value
+        written = _quoted(text) if isinstance(text, str) else str(text).lower()
+        scalars.append(f"{option.name} = {written}")
     tables = [*_threshold_lines(choices.thresholds), *_word_lines(choices.words)]
     return "\n".join((*scalars, *lists, *tables, ""))
 

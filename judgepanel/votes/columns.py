@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Literal
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import quote_value
 from judgepanel.votes.matrix import MISSING
-from judgepanel.votes.names import PAIR_NAMES, tokens_of
+from judgepanel.votes.names import PAIR_NAMES, tokens_of, words_in
 from judgepanel.votes.table import RawTable, text_column
 from judgepanel.votes.words import (
     UNKNOWN,
@@ -50,26 +50,16 @@ _MAY_BE_WORDS = ("2", "2.0", "left", "right", "y", "n")
 _HEADER_ROWS, _HEADERS = 3, 60
 """Rows that may belong to the header, and columns that tell it."""
 _FACETS = {
-    **dict.fromkeys(
-        ("verdict", "vote", "label", "choice", "winner", "answer", "preference", "decision"), "word"
-    ),
-    **dict.fromkeys(
-        ("value", "score", "rating", "grade", "result", "pass", "passed", "success", "probability"),
-        "number",
-    ),
-    **dict.fromkeys(
-        ("error", "errors", "status", "failed", "exception", "failure", "state"), "failure"
-    ),
-    **dict.fromkeys(("ok", "parsed", "parseable"), "failure"),
-    **dict.fromkeys(
-        ("explanation", "reason", "reasoning", "rationale", "notes", "note", "comment", "comments"),
-        "text",
-    ),
-    **dict.fromkeys(
-        ("feedback", "critique", "justification", "analysis", "raw", "by", "at", "confidence"),
-        "text",
-    ),
-    **dict.fromkeys(("metadata", "model", "agent", "cost", "tokens", "latency", "time"), "text"),
+    word: facet
+    for facet, words in {
+        "word": "verdict|vote|label|choice|winner|answer|preference|decision",
+        "number": "value|score|rating|grade|result|pass|passed|success|probability",
+        "failure": "error|errors|status|failed|exception|failure|state|ok|parsed|parseable",
+        "text": "explanation|reason|reasoning|rationale|notes|note|comment|comments|feedback|"
+        "critique|justification|analysis|raw|by|at|confidence|metadata|model|agent|cost|tokens|"
+        "latency|time",
+    }.items()
+    for word in words_in(words)
 }
 """What a column of an evaluator holds, by the last word of its name."""
 _LAST = re.compile(r"(.+?)(?: - |::|__|[./:_ ])([A-Za-z]+(?:[_ ]?(?:by|at))?)")
@@ -175,40 +165,32 @@ class Column:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class Columns(dict[str, Column]):
     """The columns of a table by name, each looked at when it is asked for."""
 
-    table: RawTable
-    _known: dict[str, Column] = field(default_factory=dict)
-    _pairs: list[tuple[str, str] | None] = field(default_factory=list)
+    def __init__(self, table: RawTable) -> None:
+        super().__init__()
+        self.table = table
 
-    def __getitem__(self, name: str) -> Column:
-        column = self._known.get(name)
-        if column is None:
-            column = self._known[name] = Column(name, self.table.frame[name])
+    def __missing__(self, name: str) -> Column:
+        column = self[name] = Column(name, self.table.frame[name])
         return column
 
+    @cached_property
     def pair(self) -> tuple[str, str] | None:
-        """Return the columns with the names of the two models, None if there are none."""
-        if not self._pairs:
-            self._pairs.append(self._pair())
-        return self._pairs[0]
-
-    def _pair(self) -> tuple[str, str] | None:
+        """The columns with the names of the two models, None if there are none."""
         names = {name.lower(): name for name in reversed(self.table.columns)}
-        for first, second in PAIR_NAMES:
-            if first in names and second in names:
-                pair = (names[first], names[second])
-                words = [word for name in pair for word in self[name].given]
-                votes = [word for word in words if is_verdict(word)]
-                if 2 * len(votes) <= len(words):
-                    return pair
+        for pair in PAIR_NAMES:
+            if names.keys() >= {*pair}:
+                first, second = (names[name] for name in pair)
+                words = [*self[first].given, *self[second].given]
+                if 2 * sum(map(is_verdict, words)) <= len(words):
+                    return first, second
         return None
 
     def models(self) -> set[str]:
-        """Return the names of the models in the columns of :meth:`pair`."""
-        return {word for name in self.pair() or () for word in self[name].given}
+        """Return the names of the models in the columns of ``pair``."""
+        return {word for name in self.pair or () for word in self[name].given}
 
 
 def evaluators(names: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -245,23 +227,17 @@ def with_choices_joined(table: RawTable) -> tuple[RawTable, dict[str, tuple[str,
             rest = name[cut:].lstrip("._-/: ")
             if name[cut] in "._-/: " and (is_verdict(rest) and not is_number(rest)):
                 stems.setdefault(name[:cut].rstrip("._-/: "), {})[rest] = name
-    columns = Columns(table)
+    columns, frame = Columns(table), table.frame
     joined: dict[str, tuple[str, ...]] = {}
-    frame = table.frame
     for stem, flags in stems.items():
-        if (
-            len(flags) < 2
-            or stem in table.columns
-            or not any(side_of(w) is not None for w in flags)
-        ):
+        names_a_side = any(side_of(word) is not None for word in flags)
+        if len(flags) < 2 or stem in table.columns or not names_a_side:
             continue
-        votes = [columns[name].means(Vocabulary()) for name in flags.values()]
-        given = [columns[name].present for name in flags.values()]
-        chosen = np.array([vote == 1 for vote in votes])
-        blank = ~np.array(given).any(axis=0)
-        if any((vote == UNKNOWN).any() for vote in votes) or not chosen.any():
-            continue
-        if not ((chosen.sum(axis=0) == 1) | blank).all():
+        votes = np.array([columns[name].means(Vocabulary()) for name in flags.values()])
+        blank = ~np.array([columns[name].present for name in flags.values()]).any(axis=0)
+        chosen = votes == 1
+        one_each = (chosen.sum(axis=0) == 1) | blank
+        if (votes == UNKNOWN).any() or not chosen.any() or not one_each.all():
             continue
         codes = np.where(blank, len(flags), chosen.argmax(axis=0))
         frame = frame.assign(**{stem: text_column(codes, [*flags, ""])})
@@ -279,13 +255,11 @@ def without_header_rows(table: RawTable) -> tuple[RawTable, list[str]]:
         return table, []
     n_rows = 0
     names = table.columns[:_HEADERS]
-    start = {name: table.frame[name].iloc[:_HEADER_ROWS].astype(str) for name in names}
+    start = {n: table.frame[n].iloc[:_HEADER_ROWS].astype(str).tolist() for n in names}
     rest = {name: set(map(str, table.frame[name].iloc[_HEADER_ROWS:].unique())) for name in names}
     few = [n for n, w in rest.items() if len(w) <= _MANY_WORDS and 2 * len(w) < table.n_rows]
     for row in range(_HEADER_ROWS):
-        own = [
-            n for n in few if start[n].iloc[row] not in rest[n] and _is_title(start[n].iloc[row])
-        ]
+        own = [n for n in few if start[n][row] not in rest[n] and _is_title(start[n][row])]
         if len(own) < max(2, 0.8 * len(few)):
             break
         n_rows = row + 1
@@ -314,16 +288,14 @@ def spread(codes: Codes, within: Codes) -> float:
     return float(differs[several].mean()) if several.any() else 0.0
 
 
-_NO_ERROR = frozenset(("false", "0", "0.0", "no", "ok", "success", "passed", "pass", "completed"))
-_BAD_STATES = frozenset(
-    (
-        *("rejected", "discarded", "draft", "error", "errored", "failed", "failure", "skipped"),
-        *("cancelled", "canceled", "timeout", "timed out", "invalid", "expired", "returned"),
-    )
+_NO_ERROR = words_in("false|0|0.0|no|ok|success|passed|pass|completed")
+_BAD_STATES = words_in(
+    "rejected|discarded|draft|error|errored|failed|failure|skipped|cancelled|canceled|timeout|"
+    "timed out|invalid|expired|returned"
 )
 _STATES_OF = {
     **dict.fromkeys(("status", "state"), _BAD_STATES),
-    **dict.fromkeys(("ok", "parsed", "parseable"), frozenset(("false", "0", "0.0", "no"))),
+    **dict.fromkeys(("ok", "parsed", "parseable"), words_in("false|0|0.0|no")),
 }
 """Which words say that there is no verdict, in columns that do not name an error."""
 _VERDICT = r"(?:grade|verdict|score|rating|label|choice|judg\w+)"
@@ -396,18 +368,13 @@ def _failures(column: Column) -> NDArray[np.bool_]:
     """Return the rows (n_rows,) in which a column beside a verdict says that there is none."""
     last = tokens_of(column.name)[-1:]
     facet = facet_of(last[0]) if last else "text"
+    hits: list[bool] = []
     if facet == "text":
-        hits = [says_failure(word) for word in column.words]
+        hits = list(map(says_failure, column.words))
+    elif last and last[0] in _STATES_OF:
+        hits = [plain(word) in _STATES_OF[last[0]] for word in column.words]
     elif facet == "failure":
-        bad = _STATES_OF.get(last[0])
-        hits = [
-            plain(word) in bad
-            if bad is not None
-            else not is_missing(word) and plain(word) not in _NO_ERROR
-            for word in column.words
-        ]
-    else:
-        hits = []
+        hits = [not is_missing(w) and plain(w) not in _NO_ERROR for w in column.words]
     return np.array(hits or [False] * max(len(column.words), 1), dtype=bool)[column.codes]
 
 

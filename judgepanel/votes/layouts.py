@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -77,8 +77,7 @@ class Reader:
     def of(cls, table: RawTable, roles: Roles, choices: Choices) -> Reader:
         """Return the reader of a table; refuse words of two kinds."""
         reader = cls(table, roles, Columns(table), Vocabulary(choices.words)).for_task("pointwise")
-        named = {name: reader.columns[name].given for name in reader.named}
-        _refuse_mixed(table, named, reader.vocabulary)
+        reader._refuse_mixed()
         return reader
 
     @property
@@ -97,7 +96,7 @@ class Reader:
         """Return meanings (n_rows,) of the cells of a column; names of models are sides."""
         column = self.columns[name]
         codes = self.vocabulary.meanings(column.words, halves=halves)[column.codes]
-        pair = self.columns.pair()
+        pair = self.columns.pair
         if pair is not None and (codes == UNKNOWN).any():
             cells, first, second = (
                 self.columns[n].cells.astype("str").str.strip().to_numpy() for n in (name, *pair)
@@ -113,55 +112,43 @@ class Reader:
 
     def named_models(self) -> list[str]:
         """Return columns of verdicts in which names of models are read as sides."""
-        if self.columns.pair() is None:
+        if self.columns.pair is None:
             return []
         models = self.columns.models()
         return [name for name in self.named if models & set(self.columns[name].given)]
 
     def refuse_unknown(self, name: str, codes: NDArray[np.int8], *, wide: bool) -> None:
         """Refuse the first cell of a column of verdicts whose word is not known."""
-        unknown = codes == UNKNOWN
-        if not unknown.any():
+        if not (codes == UNKNOWN).any():
             return
-        column = self.columns[name]
-        numbers = column.numbers[column.codes]
-        problem = "not a verdict"
+        column, first = self.columns[name], int(np.argmax(codes == UNKNOWN))
         remedy = JUDGE_OR_NOT if wide else CORRECT_CELL
-        scores = numbers[unknown]
-        if not np.isnan(scores[0]):
-            raise refuse_scores(self.table, column, int(np.argmax(unknown)), remedy)
+        if not np.isnan(column.numbers[column.codes[first]]):
+            raise refuse_scores(self.table, column, first, remedy)
         words = counted_words(column.cells, (UNKNOWN,), self.vocabulary)
+        problem = f"not a verdict; unknown: {words}"
         allowed = "0, 1, yes, no, pass, fail, A, B, A>B, B>A, tie, ..., or blank for no verdict"
-        refuse_unknown(
-            self.table,
-            name,
-            codes,
-            f"{problem}; unknown: {words}",
-            allowed,
-            f"{MAP_WORDS}; {remedy}",
+        refuse_unknown(self.table, name, codes, problem, allowed, f"{MAP_WORDS}; {remedy}")
+
+    def _refuse_mixed(self) -> None:
+        """Refuse words of two kinds, in a column of the kind that is in fewer columns."""
+        said = self.vocabulary.given
+        words = {
+            name: {word for word in self.columns[name].given if word.lower() not in said}
+            for name in self.named
+        }
+        mixed = mixed_words(chain.from_iterable(words.values()))
+        if mixed is None:
+            return
+        better = [name for name, own in words.items() if any(side_of(w) is not None for w in own)]
+        good = [name for name, own in words.items() if any(map(is_good_or_bad, own))]
+        raise InputError(
+            f"{mixed[0]!r} says which response is better and {mixed[1]!r} whether one is good",
+            file=self.table.name,
+            column=min(better, good, key=len)[0],
+            allowed="one kind of words in the label and in all judges",
+            remedy=f"{MAP_WORDS}, or leave this column out {IGNORE}",
         )
-
-
-def _refuse_mixed(
-    table: RawTable, columns: Mapping[str, Iterable[str]], vocabulary: Vocabulary
-) -> None:
-    """Refuse words of two kinds, in a column of the kind that is in fewer columns."""
-    words = {
-        name: {word for word in own if word.strip().lower() not in vocabulary.given}
-        for name, own in columns.items()
-    }
-    mixed = mixed_words(chain.from_iterable(words.values()))
-    if mixed is None:
-        return
-    better = [name for name, own in words.items() if any(side_of(w) is not None for w in own)]
-    good = [name for name, own in words.items() if any(map(is_good_or_bad, own))]
-    raise InputError(
-        f"{mixed[0]!r} says which response is better and {mixed[1]!r} whether one is good",
-        file=table.name,
-        column=min(better, good, key=len)[0],
-        allowed="one kind of words in the label and in all judges",
-        remedy=f"{MAP_WORDS}, or leave this column out {IGNORE}",
-    )
 
 
 def read_verdicts(reader: Reader, scales: Scales) -> Verdicts:
@@ -170,115 +157,101 @@ def read_verdicts(reader: Reader, scales: Scales) -> Verdicts:
     Raises InputError for an unknown verdict word, an empty or repeated item id, an empty or
     repeated judge name, and two votes of one judge on one item that nothing tells apart.
     """
-    return (_wide if reader.roles.layout == "wide" else _long)(reader, scales)
-
-
-def _wide(reader: Reader, scales: Scales) -> Verdicts:
     table, roles = reader.table, reader.roles
-    judges = _judge_names(table, roles.judge_columns)
-    repeated = roles.run_column is not None or roles.order_column is not None
-    items, item_ids = None, tuple[str, ...]()
-    if repeated and roles.id_column and table.frame.duplicated(list(roles.id_column)).any():
-        items, item_ids = in_order(*names_in(table, roles.id_column, "item id"))
+    wide, raters = roles.layout == "wide", None
+    if wide:
+        judges = _judge_names(table, roles.judge_columns)
+        items, item_ids = _items_of_rows(table, roles)
     else:
-        item_ids = unique_ids(table, roles.id_column)
-    shape = (table.n_rows, len(judges))
-    votes = np.empty(shape, dtype=np.int8)
-    grades = np.full(shape, np.nan) if scales else None
-    notes: list[str] = []
-    for position, (name, judge) in enumerate(zip(roles.judge_columns, judges, strict=True)):
-        codes = reader.meanings(name)
-        scale = scales.get(judge)
-        if scale is not None and grades is not None:
-            column = reader.columns[name]
-            values = column.numbers.copy()
-            values[missing_codes(column)] = np.nan
-            values = values[column.codes]
-            codes = _cut(values, scale.threshold, codes, column)
-            grades[:, position] = values
-        reader.refuse_unknown(name, codes, wide=True)
-        is_failed, note = failed(reader.columns, name, roles.beside.get(name, ()), codes)
-        if note:
-            notes.append(note)
-            codes = np.where(is_failed, MISSING, codes).astype(np.int8)
+        items, item_ids = in_order(*names_in(table, roles.id_column, "item id"))
+        raters, judges = in_order(*names_in(table, roles.judge_column, "judge name", is_role_name))
+        check_judges(len(judges))
+        check_size(len(item_ids), len(judges))
+    shape = (table.n_rows, len(roles.verdicts))
+    codes = np.empty(shape, dtype=np.int8)
+    thresholds, grades, notes = None, None, []
+    if scales:
+        cuts = [scales[judge].threshold if judge in scales else np.nan for judge in judges]
+        thresholds, grades = np.array(cuts), np.full(shape, np.nan)
+    for place, name in enumerate(roles.verdicts):
+        codes[:, place] = reader.meanings(name, halves=wide or not scales)
+        if thresholds is not None and grades is not None:
+            cut = thresholds[[place] if raters is None else raters]
+            codes[:, place], grades[:, place] = _cut(reader.columns[name], cut, codes[:, place])
+        reader.refuse_unknown(name, codes[:, place], wide=wide)
+        is_failed, note = failed(reader.columns, name, roles.beside.get(name, ()), codes[:, place])
+        if note or not wide:
+            codes[is_failed, place] = MISSING
             if grades is not None:
-                grades[is_failed, position] = np.nan
-        votes[:, position] = codes
-    thresholds = _thresholds(judges, scales)
+                grades[is_failed, place] = np.nan
+        notes.append(note)
     forward = None
     if roles.order_column is not None:
-        forward, note = _forward(reader, votes)
-        notes += [note] if note else []
-    if items is None:
-        if forward is not None:
-            votes, grades = turned_back(votes, grades, thresholds, forward[:, None])
-        return _verdicts(votes, grades, thresholds, item_ids, judges, None, notes)
-    runs = None if roles.run_column is None else reader.columns[roles.run_column].codes
-    cast = Cast(
-        np.repeat(items, len(judges)),
-        np.tile(np.arange(len(judges)), table.n_rows),
-        votes.ravel(),
-        None if grades is None else grades.ravel(),
-        thresholds,
-        None if forward is None else np.repeat(forward, len(judges)),
-        None if runs is None else np.repeat(runs, len(judges)),
+        forward, note = _forward(reader, codes, None if wide else items)
+        notes.append(note)
+    if items is None and forward is not None:
+        codes, grades = turned_back(codes, grades, thresholds, forward[:, None])
+    elif items is not None:
+        run = None if roles.run_column is None else reader.columns[roles.run_column].codes
+        cast = Cast(
+            np.repeat(items, shape[1]),
+            np.tile(np.arange(len(judges)), table.n_rows) if raters is None else raters,
+            codes.ravel(),
+            None if grades is None else grades.ravel(),
+            thresholds,
+            None if forward is None else np.repeat(forward, shape[1]),
+            None if run is None else np.repeat(run, shape[1]),
+        )
+        cast, more = combined(table, cast, item_ids, judges, roles, per_row=shape[1])
+        codes, grades = _placed(cast, (len(item_ids), len(judges)))
+        notes += more
+    return Verdicts(
+        *(np.maximum(codes, MISSING), codes == TIE, item_ids, judges),
+        *(items, grades, thresholds, tuple(filter(None, notes))),
     )
-    cast, more = combined(table, cast, item_ids, judges, roles, per_row=len(judges))
-    return _placed(cast, item_ids, judges, items, [*notes, *more])
+
+
+def _items_of_rows(
+    table: RawTable, roles: Roles
+) -> tuple[NDArray[np.intp] | None, tuple[str, ...]]:
+    """Return the item of each row of a wide file, None if no item has several rows; and all ids."""
+    repeated = roles.run_column is not None or roles.order_column is not None
+    if repeated and roles.id_column and table.frame.duplicated(list(roles.id_column)).any():
+        return in_order(*names_in(table, roles.id_column, "item id"))
+    return None, unique_ids(table, roles.id_column)
 
 
 def _placed(
-    cast: Cast,
-    item_ids: tuple[str, ...],
-    judges: tuple[str, ...],
-    items: NDArray[np.intp],
-    notes: Sequence[str],
-) -> Verdicts:
-    """Return one vote per item and judge as an array; a cell without one is missing."""
-    cells = cast.items * len(judges) + cast.raters
-    codes = np.full((len(item_ids), len(judges)), MISSING, dtype=np.int8)
+    cast: Cast, shape: tuple[int, int]
+) -> tuple[NDArray[np.int8], NDArray[np.float64] | None]:
+    """Return meanings and grades (n_items, n_judges); a cell without a vote is missing."""
+    cells = cast.items * shape[1] + cast.raters
+    codes = np.full(shape, MISSING, dtype=np.int8)
     codes.ravel()[cells] = cast.codes
-    grades = None
-    if cast.grades is not None:
-        grades = np.full(codes.shape, np.nan)
-        grades.ravel()[cells] = cast.grades
-    return _verdicts(codes, grades, cast.thresholds, item_ids, judges, items, notes)
-
-
-def _verdicts(
-    codes: NDArray[np.int8],
-    grades: NDArray[np.float64] | None,
-    thresholds: NDArray[np.float64] | None,
-    item_ids: tuple[str, ...],
-    judges: tuple[str, ...],
-    items: NDArray[np.intp] | None,
-    notes: Sequence[str],
-) -> Verdicts:
-    """Return votes and ties from meanings (n_items, n_judges)."""
-    votes = np.maximum(codes, MISSING)
-    return Verdicts(votes, codes == TIE, item_ids, judges, items, grades, thresholds, tuple(notes))
+    if cast.grades is None:
+        return codes, None
+    grades = np.full(shape, np.nan)
+    grades.ravel()[cells] = cast.grades
+    return codes, grades
 
 
 def _cut(
-    values: NDArray[np.float64],
-    threshold: float | NDArray[np.float64],
-    codes: NDArray[np.int8],
-    column: Column,
-) -> NDArray[np.int8]:
-    """Return meanings (n_rows,) of grades, which are NaN where a cell holds none.
+    column: Column, threshold: NDArray[np.float64], codes: NDArray[np.int8]
+) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+    """Return meanings and grades (n_rows,) in a column, NaN where a cell holds no grade.
 
-    A word among them may say that there is no vote; other verdicts are unknown.
+    ``codes`` are meanings as words, which stay where a judge has no threshold. Elsewhere a word may
+    say that there is no vote; other verdicts are unknown.
     """
-    word = np.isnan(column.numbers)[column.codes]
+    numbers = column.numbers.copy()
+    numbers[missing_codes(column)] = np.nan
+    ungraded = np.isnan(threshold)
+    values = np.where(ungraded, np.nan, numbers[column.codes])
     cut = np.where(values == threshold, TIE, values > threshold)
     cut = np.where(np.isnan(values), MISSING, cut)
-    return np.where(word, np.where(codes < 0, codes, UNKNOWN), cut).astype(np.int8)
-
-
-def _thresholds(judges: tuple[str, ...], scales: Scales) -> NDArray[np.float64] | None:
-    if not scales:
-        return None
-    return np.array([scales[judge].threshold if judge in scales else np.nan for judge in judges])
+    word = np.isnan(column.numbers)[column.codes]
+    cut = np.where(word, np.where(codes < 0, codes, UNKNOWN), cut)
+    return np.where(ungraded, codes, cut).astype(np.int8), values
 
 
 def _judge_names(table: RawTable, columns: tuple[str, ...]) -> tuple[str, ...]:
@@ -298,39 +271,6 @@ def _judge_names(table: RawTable, columns: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(names)
 
 
-# --- one row per vote ------------------------------------------------------------------------
-
-
-def _long(reader: Reader, scales: Scales) -> Verdicts:
-    table, roles = reader.table, reader.roles
-    name = str(roles.verdict_column)
-    items, item_ids = in_order(*names_in(table, roles.id_column, "item id"))
-    raters, judges = in_order(*names_in(table, roles.judge_column, "judge name", is_role_name))
-    check_judges(len(judges))
-    check_size(len(item_ids), len(judges))
-    codes, column = reader.meanings(name, halves=not scales), reader.columns[name]
-    thresholds, values = _thresholds(judges, scales), None
-    if thresholds is not None:
-        cuts, values = thresholds[raters], column.numbers.copy()
-        values[missing_codes(column)] = np.nan
-        values = np.where(np.isnan(cuts), np.nan, values[column.codes])
-        codes = np.where(np.isnan(cuts), codes, _cut(values, cuts, codes, column)).astype(np.int8)
-    reader.refuse_unknown(name, codes, wide=False)
-    is_failed, note = failed(reader.columns, name, roles.beside.get(name, ()), codes)
-    notes = [note] if note else []
-    codes = np.where(is_failed, MISSING, codes).astype(np.int8)
-    if values is not None:
-        values = np.where(is_failed, np.nan, values)
-    forward = None
-    if roles.order_column is not None:
-        forward, note = _forward(reader, codes, items)
-        notes += [note] if note else []
-    runs = None if roles.run_column is None else reader.columns[roles.run_column].codes
-    cast = Cast(items, raters, codes, values, thresholds, forward, runs)
-    cast, more = combined(table, cast, item_ids, judges, roles)
-    return _placed(cast, item_ids, judges, items, [*notes, *more])
-
-
 def in_order(codes: NDArray[np.intp], names: list[str]) -> tuple[NDArray[np.intp], tuple[str, ...]]:
     """Return the names renumbered in order of first occurrence."""
     ordered, first = pd.factorize(codes)
@@ -345,7 +285,7 @@ def _forward(
 ) -> tuple[NDArray[np.int8] | None, str]:
     """Return the order (n_rows,) by which verdicts are to be turned back, None if by none; a note.
 
-    ``codes`` are (n_rows,) or (n_rows, n_judges), ``items`` (n_rows,) those of a long file. Raises
+    ``codes`` are (n_rows, n_columns), ``items`` (n_rows,) those of a long file. Raises
     InputError if it cannot be told whether verdicts are by place.
     """
     name = str(reader.roles.order_column)
@@ -353,10 +293,8 @@ def _forward(
     labels = _labels_of_rows(reader, items)
     shown = None
     if labels is not None:
-        several = codes.ndim > 1
-        shape = (len(forward), codes.shape[1] if several else 1)
-        spread_out = (np.broadcast_to(own[:, None], shape).ravel() for own in (labels, forward))
-        shown = are_by_place(codes.ravel(), *spread_out)
+        repeated = (np.repeat(own, codes.shape[1]) for own in (labels, forward))
+        shown = are_by_place(codes.ravel(), *repeated)
     words = {word for verdict in reader.roles.verdicts for word in reader.columns[verdict].given}
     sides = any(side_of(word) is not None for word in words) or reader.vocabulary.places
     if shown is None and sides and not reader.named_models():

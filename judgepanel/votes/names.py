@@ -7,36 +7,39 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 
+def ordered(text: str) -> tuple[str, ...]:
+    """Return the names in a text in their order; bars separate them."""
+    return tuple(text.split("|"))
+
+
 def words_in(text: str) -> frozenset[str]:
     """Return the words in a text, which are separated by bars."""
-    return frozenset(text.split("|"))
+    return frozenset(ordered(text))
 
 
 _BETWEEN_WORDS = re.compile(r"[\s_-]+")
 _TOKENS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 
 FEATURE_PREFIX = "feat_"
-ID_NAMES = (
-    *("item_id", "id", "item", "itemid", "example_id", "example", "question_id", "question"),
-    *("sample_id", "sample", "instance_id", "instance", "task_id", "pair_id", "row_id"),
-    *("qid", "uid", "uuid", "index", "idx", "key", "__index_level_0__"),
+ID_NAMES = ordered(
+    "item_id|id|item|itemid|example_id|example|question_id|question|sample_id|sample|instance_id|"
+    "instance|task_id|pair_id|row_id|qid|uid|uuid|index|idx|key|__index_level_0__"
 )
-LABEL_NAMES = (
-    *("label", "labels", "gold", "gold_label", "gold_standard", "truth", "true_label"),
-    *("ground_truth", "groundtruth", "target", "y", "y_true", "z"),
+LABEL_NAMES = ordered(
+    "label|labels|gold|gold_label|gold_standard|truth|true_label|ground_truth|groundtruth|target|"
+    "y|y_true|z"
 )
 GROUP_NAMES = ("group_id", "group", "prompt_id")
 LONG_ITEM_NAMES = (*ID_NAMES, "prompt_id", "task", "unit", "document", "prompt")
-LONG_JUDGE_NAMES = (
-    *("judge", "judge_id", "judge_name", "rater", "rater_id", "annotator", "annotator_id"),
-    *("model", "model_name", "worker", "worker_id", "labeler", "labeller", "labeler_id"),
-    *("evaluator", "grader", "reviewer", "coder", "performer"),
+LONG_JUDGE_NAMES = ordered(
+    "judge|judge_id|judge_name|rater|rater_id|annotator|annotator_id|model|model_name|worker|"
+    "worker_id|labeler|labeller|labeler_id|evaluator|grader|reviewer|coder|performer"
 )
-LONG_VERDICT_NAMES = (
-    *("verdict", "vote", "answer", "rating", "judgment", "judgement", "decision"),
-    *("preference", "choice", "winner", "response", "prediction", "score"),
+LONG_VERDICT_NAMES = ordered(
+    "verdict|vote|answer|rating|judgment|judgement|decision|preference|choice|winner|response|"
+    "prediction|score"
 )
-TEXT_NAMES = ("text", "raw_text", "output", "raw_output", "transcript", "completion", "content")
+TEXT_NAMES = ordered("text|raw_text|output|raw_output|transcript|completion|content")
 """Columns that hold what judges wrote, see ``judgepanel.votes.outputs``."""
 FEATURE_NAMES = words_in(
     "difficulty|hard|is_hard|is_easy|is_adversarial|category|categories|subset|domain|topic|"
@@ -106,20 +109,15 @@ def plain_name(name: str) -> str:
     return _BETWEEN_WORDS.sub("", name).lower()
 
 
+_DESCRIPTIONS = FEATURE_NAMES | AGGREGATE_NAMES
 _ROLE_NAMES = frozenset(map(plain_name, (*ID_NAMES, *LABEL_NAMES, *GROUP_NAMES)))
 
 
 def is_role_name(name: str) -> bool:
     """Whether a column of this name would be read as an id, a label, a group or a feature."""
     text = name.strip()
-    lower = text.lower()
-    return (
-        plain_name(text) in _ROLE_NAMES
-        or text.startswith(FEATURE_PREFIX)
-        or lower in FEATURE_NAMES
-        or lower in AGGREGATE_NAMES
-        or names_order(text)
-    )
+    described = text.startswith(FEATURE_PREFIX) or text.lower() in _DESCRIPTIONS
+    return described or plain_name(text) in _ROLE_NAMES or names_order(text)
 
 
 def find_column(

@@ -24,17 +24,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from collections.abc import Mapping as Named
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.votes.attributes import first_given
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.checks import reversal
 from judgepanel.votes.choices import Choices
+from judgepanel.votes.columns import Column
 from judgepanel.votes.errors import (
     CHOICE_CONTROLS,
     IGNORE,
@@ -49,17 +48,15 @@ from judgepanel.votes.errors import (
 from judgepanel.votes.layouts import Reader
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
 from judgepanel.votes.names import AGGREGATE_NAMES, LABEL_NAMES, is_role_name, plain_name, tokens_of
-from judgepanel.votes.roles import CHOSEN, ColumnRole, Roles
+from judgepanel.votes.roles import CHOSEN, PLACES, ColumnRole, Roles
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import (
     ABSTAINED,
     TIE,
     TWOS,
-    decimal_of,
     distinct,
     form_of,
     is_good_or_bad,
-    is_missing,
     plain,
     side_of,
 )
@@ -78,6 +75,7 @@ TASK_NOT_SAID = (
     f"responses, say so {POINTWISE}."
 )
 _SHOWN = 5
+_SAID_AS_GUESSES = ("id", "label", "judge name", "verdict", "order", "run")
 _MOST_WORDS, _MOST_LEVELS = 40, 100
 _PLAINLY_NONE = ("dates", "long texts", "named as a text", "an index", "the same", "the name of")
 """Starts of reasons for which nobody would take a column for a judge."""
@@ -109,7 +107,7 @@ def task_of(reader: Reader, choices: Choices) -> tuple[Task, str]:
     words -= choices.words.keys()
     if any(map(is_good_or_bad, words)):
         return "pointwise", READ_AS_POINTWISE
-    pairs = reader.columns.pair() is not None or reader.roles.order_column is not None
+    pairs = reader.columns.pair is not None or reader.roles.order_column is not None
     if pairs or any(side_of(word) is not None for word in words) or reader.vocabulary.places:
         return "pairwise", ""
     responses = [n for n in reader.table.columns if _RESPONSES & set(tokens_of(n))]
@@ -181,27 +179,21 @@ def reading_of(reader: Reader, votes: VoteMatrix, one: str, guesses: Sequence[st
         parts.append(f"runs from {quote_value(roles.run_column)}")
     out = [role for role in doubtful(roles) if not role.reason.startswith(_PLAINLY_NONE)]
     if out:
-        named = ", ".join(f"{quote_value(r.column)} ({r.reason})" for r in out[:3])
-        more = f" and {len(out) - 3} more" if len(out) > 3 else ""
-        parts.append(f"left out as no judges: {named}{more}")
-    named_by = [
+        parts.append(f"left out as no judges: {_with_reasons(out, 3)}")
+    guessed = [
         f"{quote_value(role.column)} is guessed to be the {role.role}; say otherwise "
-        f"{_CONTROL_OF.get(role.role, CHOICE_CONTROLS['ignore'])}."
+        f"{CHOICE_CONTROLS[PLACES[role.role]]}."
         for role in roles.columns
-        if role.role in _CONTROL_OF and role.reason != CHOSEN and not _is_usual(role)
+        if role.role in _SAID_AS_GUESSES and role.reason != CHOSEN and not _is_usual(role)
     ]
-    named_by += [f"{quote_value(role.column)} is left out ({role.reason})." for role in out]
-    return Reading(f"{'; '.join(parts)}.", one, (*guesses, *named_by))
+    guessed += [f"{quote_value(role.column)} is left out ({role.reason})." for role in out]
+    return Reading(f"{'; '.join(parts)}.", one, (*guesses, *guessed))
 
 
-_CONTROL_OF = {
-    "id": CHOICE_CONTROLS["id_column"],
-    "label": CHOICE_CONTROLS["label_column"],
-    "judge name": CHOICE_CONTROLS["judge_column"],
-    "verdict": CHOICE_CONTROLS["verdict_column"],
-    "order": CHOICE_CONTROLS["order_column"],
-    "run": CHOICE_CONTROLS["run_column"],
-}
+def _with_reasons(roles: Sequence[ColumnRole], limit: int) -> str:
+    """Return the first few columns with their reasons, and how many more there are."""
+    named = ", ".join(f"{quote_value(role.column)} ({role.reason})" for role in roles[:limit])
+    return named if len(roles) <= limit else f"{named} and {len(roles) - limit} more"
 
 
 def _is_usual(role: ColumnRole) -> bool:
@@ -213,14 +205,11 @@ def _is_usual(role: ColumnRole) -> bool:
 
 def doubtful(roles: Roles) -> list[ColumnRole]:
     """Return columns of a wide file that might have been judges and are left out for a reason."""
+    if roles.layout != "wide":
+        return []
+    plain = (CHOSEN, "no other role", "named as in a file", "not a judge that")
     unused = [role for role in roles.columns if role.role in ("ignore", "text")]
-    return [
-        role
-        for role in unused
-        if roles.layout == "wide"
-        and role.reason != CHOSEN
-        and not role.reason.startswith(("no other role", "named as in a file", "not a judge that"))
-    ]
+    return [role for role in unused if not role.reason.startswith(plain)]
 
 
 # --- what is odd -----------------------------------------------------------------------------
@@ -344,20 +333,18 @@ def label_levels(reader: Reader) -> tuple[tuple[float, int], ...]:
 
 def role_warnings(roles: Roles) -> list[str]:
     """Return sentences on columns left out or read as features."""
-    unused = [role for role in roles.columns if role.role in ("ignore", "text", "beside")]
-    unused = [role for role in unused if role.reason != CHOSEN]
     out = doubtful(roles)
+    unused = [role for role in roles.columns if role.role in ("ignore", "text", "beside")]
     doubted = {role.column for role in out}
-    plain = [role.column for role in unused if role.column not in doubted]
+    unused = [role for role in unused if role.reason != CHOSEN and role.column not in doubted]
+    plain = [role.column for role in unused]
     warnings = []
     if plain:
         warnings.append(f"Columns that are not used: {listed(plain)}.")
     if out:
-        named = ", ".join(f"{quote_value(role.column)} ({role.reason})" for role in out[:_SHOWN])
-        more = f" and {len(out) - _SHOWN} more" if len(out) > _SHOWN else ""
         warnings.append(
-            f"Not read as judges: {named}{more}. If one of them is a judge, name all judges "
-            f"{JUDGE_COLUMNS}."
+            f"Not read as judges: {_with_reasons(out, _SHOWN)}. If one of them is a judge, name "
+            f"all judges {JUDGE_COLUMNS}."
         )
     features = [
         role.column
@@ -400,26 +387,22 @@ def group_hint(
     if roles.group_column is not None:
         return [""]
     exclusions = {*roles.used} - {*roles.feature_columns}
-    for column in table.columns:
-        if (
-            column in exclusions
-            or plain_name(column.strip().lower().removeprefix("feat_")) not in _NAMES
-        ):
+    for name in table.columns:
+        plain = plain_name(name.strip().lower().removeprefix("feat_"))
+        if name in exclusions or plain not in _NAMES:
             continue
-        cells = _cells_of_items(table, column, items, votes.n_items)
-        repeats = None if cells is None else repeats_across_items(cells)
-        if cells is not None and repeats is not None:
+        column = _of_items(table, name, items, votes.n_items)
+        if column is not None and (repeats := repeats_across_items(column)):
             return [
-                column,
-                f"{repeats[1]} items share {repeats[0]} values of {quote_value(column)}: intervals "
+                name,
+                f"{repeats[1]} items share {repeats[0]} values of {quote_value(name)}: intervals "
                 "are too narrow unless such items stay together"
-                f"{_wider(times_as_wide(votes, _values(cells)))}. Name {_REMEDY}",
+                f"{_wider(times_as_wide(votes, _values(column)))}. Name {_REMEDY}",
             ]
-    described = {
-        column: _cells_of_items(table, column, items, votes.n_items)
-        for column in _descriptions(roles, items)
-    }
-    return _by_errors({name: own for name, own in described.items() if own is not None}, votes)
+    described = [
+        _of_items(table, name, items, votes.n_items) for name in _descriptions(roles, items)
+    ]
+    return _by_errors([column for column in described if column is not None], votes)
 
 
 def _descriptions(roles: Roles, items: NDArray[np.intp] | None) -> list[str]:
@@ -437,45 +420,44 @@ def _descriptions(roles: Roles, items: NDArray[np.intp] | None) -> list[str]:
     return columns + [column for column, name in plain.items() if name not in AGGREGATE_NAMES]
 
 
-def _cells_of_items(
-    table: RawTable, column: str, items: NDArray[np.intp] | None, n_items: int
-) -> pd.Series | None:
-    """Return the cell of each item in a column; None if the rows of an item differ."""
-    cells = table.frame[column]
+def _of_items(
+    table: RawTable, name: str, items: NDArray[np.intp] | None, n_items: int
+) -> Column | None:
+    """Return a column with one row per item; None if the rows of an item differ."""
+    cells = table.frame[name]
     if items is None:
-        return cells
+        return Column(name, cells)
     codes, words = distinct(cells)
     given = np.array([word.strip() != "" for word in words], dtype=bool)[codes]
     rows, differing = first_given(codes, given, items, n_items)
     if len(differing):
         return None
-    return cells.iloc[rows].cat.remove_unused_categories().reset_index(drop=True)
+    own = cells.iloc[rows].cat.remove_unused_categories().reset_index(drop=True)
+    return Column(name, own)
 
 
-def _by_errors(described: Named[str, pd.Series], votes: VoteMatrix) -> list[str]:
+def _by_errors(described: Sequence[Column], votes: VoteMatrix) -> list[str]:
     """Offer the column whose values explain the judges' errors best, if any does."""
-    repeating, strata = {}, []
-    for column, cells in described.items():
-        if repeats_across_items(cells) is not None:
-            repeating[column] = cells
-        elif len(distinct(cells)[1]) <= _MOST_STRATA:
-            strata.append(_values(cells))
-    numbers = {column: _numbers(cells) for column, cells in repeating.items()}
+    repeating = [column for column in described if repeats_across_items(column) is not None]
+    strata = [
+        _values(column)
+        for column in described
+        if column not in repeating and len(column.words) <= _MOST_STRATA
+    ]
+    numbers = {column.name: _numbers(column) for column in repeating}
     # Fractions are measurements; what they have in common is no origin.
-    tested = [c for c, own in numbers.items() if own is None or not np.any(own % 1.0 > 0.0)]
+    fractions = {name for name, own in numbers.items() if own is not None and np.any(own % 1.0 > 0)}
+    tested = [column for column in repeating if column.name not in fractions]
     if not tested:
         return [""]
     errors = item_errors(votes, strata)
-    p = [alike_p(errors, _values(repeating[c]), numbers[c]) for c in tested]
-    if min(p) * len(tested) > LEVEL:
-        return [""]
-    column = tested[int(np.argmin(p))]
-    times = times_as_wide(votes, _values(repeating[column]))
-    if times < _HARDLY:
+    p = [alike_p(errors, _values(column), numbers[column.name]) for column in tested]
+    best = tested[int(np.argmin(p))]
+    if min(p) * len(tested) > LEVEL or (times := times_as_wide(votes, _values(best))) < _HARDLY:
         return [""]
     return [
-        column,
-        f"Judges err alike on items that share a value of {quote_value(column)}: if such items "
+        best.name,
+        f"Judges err alike on items that share a value of {quote_value(best.name)}: if such items "
         f"have one origin, intervals are too narrow unless they stay together{_wider(times)}. In "
         f"that case name {_REMEDY}",
     ]
@@ -488,20 +470,14 @@ def _wider(times: float) -> str:
     return f" (by the errors of the judges they should be about {times:.1f} times as wide)"
 
 
-def _values(cells: pd.Series) -> Codes:
+def _values(column: Column) -> Codes:
     """Return codes (n_items,) of the values in a column, -1 if missing."""
-    codes, words = distinct(cells)
-    missing = np.array([is_missing(word.strip()) for word in words], dtype=bool)
-    return np.where(missing[codes], -1, codes).astype(np.intp)
+    return np.where(column.present, column.codes, -1).astype(np.intp)
 
 
-def _numbers(cells: pd.Series) -> Floats | None:
+def _numbers(column: Column) -> Floats | None:
     """Return the numbers in a column (n_items,), NaN if missing; None if a cell is no number."""
-    codes, words = distinct(cells)
-    texts = ["nan" if is_missing(word) else decimal_of(word.strip()) for word in words]
-    if not all(text == "nan" or is_number(text) for text in texts):
-        return None
-    return np.array([float(text) for text in texts])[codes]
+    return column.numbers[column.codes] if column.is_numeric else None
 
 
 def item_errors(votes: VoteMatrix, strata: Sequence[Codes] = ()) -> Floats:
@@ -581,10 +557,9 @@ def _without_trend(errors: Floats, numbers: Floats) -> Floats:
     return np.asarray(errors - basis @ np.linalg.lstsq(basis, errors, rcond=None)[0])
 
 
-def repeats_across_items(values: pd.Series) -> tuple[int, int] | None:
+def repeats_across_items(column: Column) -> tuple[int, int] | None:
     """Return the numbers of distinct values and rows if a column's values recur, but not often."""
-    codes, _ = distinct(values)
-    counts = np.bincount(codes[codes >= 0])
+    counts = np.bincount(column.codes)
     counts = counts[counts > 0]
     n_values, n_rows = len(counts), int(counts.sum())
     often = n_values * 10 < n_rows and n_values < FEWEST_SHARED

@@ -7,13 +7,15 @@ answer, see ``judgepanel.votes.columns``. What cannot be told is refused, with t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
+from judgepanel.votes import names as naming
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.choices import SINGLE, Choices
 from judgepanel.votes.columns import (
@@ -35,77 +37,56 @@ from judgepanel.votes.errors import (
     name_column,
     quote_value,
 )
-from judgepanel.votes.names import (
-    AGGREGATE_NAMES,
-    COMPUTED_WORDS,
-    FEATURE_NAMES,
-    FEATURE_PREFIX,
-    GROUP_NAMES,
-    ID_NAMES,
-    JUDGE_WORDS,
-    LABEL_NAMES,
-    LABEL_WORDS,
-    LONG_ITEM_NAMES,
-    LONG_JUDGE_NAMES,
-    LONG_VERDICT_NAMES,
-    MEASURE_WORDS,
-    PERSON_WORDS,
-    TEXT_NAMES,
-    VERDICT_WORDS,
-    find_column,
-    is_role_name,
-    names_order,
-    plain_name,
-    tokens_of,
-)
+from judgepanel.votes.names import FEATURE_PREFIX, find_column, plain_name, tokens_of, words_in
 from judgepanel.votes.orders import says_orders
 from judgepanel.votes.records import RECORD
 from judgepanel.votes.table import RawTable, no_column
 from judgepanel.votes.words import UNKNOWN, Vocabulary, is_good_or_bad, side_of
 
 Layout = Literal["wide", "long"]
-RoleName = Literal[
-    "id",
-    "label",
-    "group",
-    "feature",
-    "system",
-    "judge",
-    "judge name",
-    "verdict",
-    "order",
-    "run",
-    "beside",
-    "text",
-    "ignore",
+Place = Literal[
+    "id", "label", "group", "verdict", "judge name", "judge", "feature", "system", "order", "run"
 ]
+RoleName = Literal[Place, "beside", "text", "ignore"]
 CHOSEN = "chosen by name"
+PLACES: dict[RoleName, str] = {role: f"{role}_column" for role in get_args(Place)} | {
+    "judge name": "judge_column",
+    "judge": "judge_columns",
+    "feature": "feature_columns",
+}
+"""The field of ``Roles`` with the columns of a role."""
 _LONG_NAMES = frozenset(
-    map(plain_name, (*LONG_ITEM_NAMES, *LONG_JUDGE_NAMES, *LONG_VERDICT_NAMES, *TEXT_NAMES))
+    plain_name(name)
+    for names in (naming.LONG_ITEM_NAMES, naming.LONG_JUDGE_NAMES, naming.LONG_VERDICT_NAMES)
+    for name in (*names, *naming.TEXT_NAMES)
 )
-_LABEL_NAMES_ONLY = frozenset(map(plain_name, LABEL_NAMES)) - {"target", "y", "z"}
+_LABEL_NAMES_ONLY = frozenset(map(plain_name, naming.LABEL_NAMES)) - {"target", "y", "z"}
 """Names of labels that no judge is likely to have."""
-_TEXTS = frozenset(
-    (
-        *("prompt", "instruction", "input", "question", "query", "response", "response_a"),
-        *("response_b", "response_1", "response_2", "output_1", "output_2", "comment", "comments"),
-        *("note", "notes", "reason", "reasoning", "rationale", "explanation", "text", "output"),
-    )
+_LABELS = words_in("label|labels")
+_TRUTHS, _PERSONS = naming.LABEL_WORDS - _LABELS, naming.PERSON_WORDS
+_BY_PERSON = _PERSONS | words_in("annotation|annotated|true|reference|final")
+_LABEL_TIERS = ((_TRUTHS,), (_LABELS, _BY_PERSON), (_PERSONS,), (_LABELS,))
+"""Sets of words of which the name of a label has one each, the plainest names first."""
+_TEXTS = words_in(
+    "prompt|instruction|input|question|query|response|response_a|response_b|response_1|response_2|"
+    "output_1|output_2|comment|comments|note|notes|reason|reasoning|rationale|explanation|text|"
+    "output"
 )
-_DATES = frozenset(("timestamp", "date", "datetime", "time", "created", "created_at"))
+_DATES = words_in("timestamp|date|datetime|time|created|created_at")
 _INDEX = ("unnamed:", "__index_level_")
-_ITEM_WORDS = frozenset(
-    (
-        *("item", "example", "question", "sample", "instance", "task", "pair", "prompt", "case"),
-        *("query", "conversation", "trace", "span", "record", "hit", "unit", "document", "call"),
-        *("ticket", "answer", "source", "request", "doc", "row", "rec", "entry", "dialog"),
-    )
+_ITEM_WORDS = words_in(
+    "item|example|question|sample|instance|task|pair|prompt|case|query|conversation|trace|span|"
+    "record|hit|unit|document|call|ticket|answer|source|request|doc|row|rec|entry|dialog"
 )
-_ID_WORDS = frozenset(("id", "uid", "uuid", "key", "idx", "index"))
-_NO_ITEMS = frozenset(("assignment", "annotation", "assessment", "score", "run", "event", "vote"))
+_ID_WORDS = words_in("id|uid|uuid|key|idx|index")
+_NO_ITEMS = words_in("assignment|annotation|assessment|score|run|event|vote")
 """Words of ids that are of a vote, not of an item."""
 _FEW_VALUES, _LABEL_VALUES, _FEW_ROWS, _FEW_STATES = 12, 11, 5, 9
 _STATES = ("status", "state")
+_COMPUTED = "named as something computed from the judges"
+_DESCRIBES = "named as something that describes the items"
+_WRITER = "the name of the model that wrote a response"
+_SCALES = ((1.0, "0 to 1"), (10.0, "0 to 10"), (100.0, "0 to 100"), (np.inf, "large"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +107,8 @@ class Roles:
     together may name the judge) and ``verdict_column``. ``order_column`` says which response was
     shown first, ``run_column`` which of several votes of a judge on an item this is. ``beside`` are
     columns about the same verdict (its error, score, explanation), by the column of the verdict.
-    ``columns`` gives each column's role and the reason; ``chosen`` are the names of the choices
-    that the user made; ``notes`` are sentences on what was decided.
+    ``columns`` gives each column's role and the reason; ``notes`` are sentences on what was
+    decided.
     """
 
     layout: Layout
@@ -145,30 +126,23 @@ class Roles:
     columns: tuple[ColumnRole, ...] = field(default=(), compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
 
+    def of(self, role: RoleName) -> tuple[str, ...]:
+        """Return the columns of a role."""
+        columns = getattr(self, PLACES[role])
+        return (columns,) if isinstance(columns, str) else columns or ()
+
     @property
     def used(self) -> tuple[str, ...]:
-        """All columns with a role, repeated for each role they have."""
-        single = (self.label_column, self.group_column, self.verdict_column)
-        named = tuple(column for column in single if column is not None)
-        several = (self.judge_column, self.judge_columns, self.feature_columns, self.system_column)
-        return (*self.id_column, *named, *(column for own in several for column in own))
+        """All columns with a role but order and run, repeated for each role they have."""
+        roles = (role for role in PLACES if role not in ("order", "run"))
+        return tuple(column for role in roles for column in self.of(role))
 
     @property
     def verdicts(self) -> tuple[str, ...]:
         """The columns whose cells are votes."""
         if self.layout == "long":
-            return () if self.verdict_column is None else (self.verdict_column,)
+            return self.of("verdict")
         return self.judge_columns
-
-    @property
-    def left_out(self) -> tuple[ColumnRole, ...]:
-        """Columns that might have been judges and are not read as such, with the reason."""
-        return tuple(r for r in self.columns if r.role == "ignore" and r.reason in self._reasons)
-
-    @property
-    def _reasons(self) -> set[str]:
-        plain = ("no other role fits", CHOSEN, "named as in a file with one row per vote")
-        return {role.reason for role in self.columns if role.reason not in plain}
 
 
 def guess_roles(table: RawTable, choices: Choices, *, need_label: bool = True) -> Roles:
@@ -188,7 +162,7 @@ def guess_roles(table: RawTable, choices: Choices, *, need_label: bool = True) -
     """
     _check_choices(table, choices)
     if table.judges and not choices.judge_columns and not choices.judge_column:
-        named = {name for names in choices.named.values() for name in names}
+        named = choices.columns
         judges = tuple(name for name in table.judges if name not in named)
         choices = replace(choices, judge_columns=judges)
     guess = _Guess(table, choices)
@@ -203,9 +177,9 @@ def _check_choices(table: RawTable, choices: Choices) -> None:
     """Refuse columns that are chosen and do not exist, or are chosen twice."""
     seen: set[str] = set()
     for choice, names in choices.named.items():
+        one_each = choice in SINGLE or choice == "id_column"
+        twice = ONE_ROLE_EACH if one_each else f"name it once, {CHOICE_CONTROLS[choice]}"
         for name in names:
-            one_each = choice in SINGLE or choice == "id_column"
-            twice = ONE_ROLE_EACH if one_each else f"name it once, {CHOICE_CONTROLS[choice]}"
             _claim(table, name, seen, choose_column(choice), twice)
 
 
@@ -232,22 +206,25 @@ def check_roles(
     for column in roles.used:
         _claim(table, column, seen, "name a column that is in the file", ONE_ROLE_EACH)
     if need_label and roles.label_column is None:
-        raise InputError(
+        raise _refusal(
+            table,
             "there is no label column",
-            file=table.name,
-            row=table.header_row,
             allowed="a column named label, gold, truth, target or y",
             remedy=name_column("label", () if guess is None else guess.label_candidates()),
         )
     if roles.layout == "wide" and not roles.judge_columns:
-        raise InputError(
+        raise _refusal(
+            table,
             "there are no judge columns",
-            file=table.name,
-            row=table.header_row,
             allowed="one column of verdicts per judge, beside the id, the label and feat_ columns",
             remedy="add the judges' columns; or, if one of them was taken for another role, "
             + ONE_ROLE_EACH,
         )
+
+
+def _refusal(table: RawTable, problem: str, **parts: Any) -> InputError:
+    """Return the refusal of a table for its header."""
+    return InputError(problem, file=table.name, row=table.header_row, **parts)
 
 
 def judges_beside(table: RawTable, item: str, others: set[str]) -> tuple[str, ...]:
@@ -266,6 +243,22 @@ def _usual(free: Sequence[str], names: Sequence[str]) -> list[str]:
     return [column for column in columns if column is not None]
 
 
+def _plainest(names: Iterable[str], *tests: Callable[[str], bool]) -> list[str]:
+    """Return the columns that pass the first of the tests that any of them passes."""
+    passing = ([name for name in names if test(name)] for test in tests)
+    return next(filter(None, passing), [])
+
+
+def _ends_as_id(name: str) -> bool:
+    """Whether the last word of a name is one for an id."""
+    return not _ID_WORDS.isdisjoint(tokens_of(name)[-1:])
+
+
+def _says(name: str, words: Set[str]) -> bool:
+    """Whether one of the words is in a name."""
+    return not words.isdisjoint(tokens_of(name))
+
+
 def _is_written(column: Column) -> bool:
     """Whether a column holds sentences, and no ids."""
     return column.kind == "texts" or any(" " in word for word in column.given[:_FEW_VALUES])
@@ -279,15 +272,17 @@ class _Guess:
         self.columns = Columns(table)
         self.models = self.columns.models()
         self.vocabulary = Vocabulary(choices.words)
-        self.chosen = {name for names in choices.named.values() for name in names}
+        self.chosen = choices.columns
         self.free = [name for name in table.columns if name not in self.chosen]
         self.why: dict[str, ColumnRole] = {}
         self.notes: list[str] = []
 
     # --- what columns say ---
 
-    def find(self, *names: str, fits: Callable[[str], bool] = lambda column: True) -> str | None:
-        return find_column(self.free, names, fits)
+    def without(self, taken: Iterable[str | None]) -> list[str]:
+        """Return the free columns without those that are taken."""
+        taken = set(taken)
+        return [name for name in self.free if name not in taken]
 
     def readable(self, name: str) -> bool:
         """Whether a column holds verdicts in any form: words, 1 and 2, or model names."""
@@ -302,7 +297,8 @@ class _Guess:
 
     def is_known(self, name: str) -> bool:
         """Whether a column has the votes of a judge of the panel that is to score them."""
-        return bool(self.choices.known) and unshield(name, is_role_name) in self.choices.known
+        known = self.choices.known
+        return bool(known) and unshield(name, naming.is_role_name) in known
 
     def give(self, name: str, role: RoleName, reason: str) -> None:
         self.why[name] = ColumnRole(name, role, reason)
@@ -313,21 +309,13 @@ class _Guess:
 
     # --- labels ---
 
-    def label_candidates(self) -> tuple[str, ...]:
-        """Return columns that may be the label, where none can be told to be it."""
-        return next((names for names in self._label_tiers(()) if names), ())
-
-    def _label_tiers(self, taken: Iterable[str | None]) -> Iterable[tuple[str, ...]]:
-        """Yield columns that may be the label, those with plainer names first."""
-        names = [n for n in self.free if n not in set(taken) and self._may_be_label(n)]
-        words = {name: set(tokens_of(name)) for name in names}
-        strong = LABEL_WORDS - {"label", "labels"}
-        yield tuple(n for n in names if words[n] & strong)
-        by_person = PERSON_WORDS | {"annotation", "annotated", "true", "reference", "final"}
-        labels = tuple(n for n in names if words[n] & {"label", "labels"})
-        yield tuple(n for n in labels if words[n] & by_person)
-        yield tuple(n for n in names if words[n] & PERSON_WORDS)
-        yield labels
+    def label_candidates(self, taken: Iterable[str | None] = ()) -> tuple[str, ...]:
+        """Return columns that may be the label, those whose names say so most plainly."""
+        names = list(filter(self._may_be_label, self.without(taken)))
+        tiers = (
+            [n for n in names if all(_says(n, words) for words in tier)] for tier in _LABEL_TIERS
+        )
+        return tuple(next(filter(None, tiers), ()))
 
     def _may_be_label(self, name: str) -> bool:
         column = self.columns[name]
@@ -335,26 +323,25 @@ class _Guess:
         return (
             self.is_value(name)
             and few
-            and not COMPUTED_WORDS & set(column.tokens) - {"final"}
+            and not _says(name, naming.COMPUTED_WORDS - {"final"})
             and not name.startswith(FEATURE_PREFIX)
         )
 
-    def label(self, taken: Iterable[str | None]) -> str | None:
-        """Return the label by its name: a usual one, else the only one with a word for it."""
+    def label(self, taken: Iterable[str | None], within: np.ndarray | None = None) -> str | None:
+        """Return the label by its name: a usual one, else the only one with a word for it.
+
+        It says the same on all rows of an item, which ``within`` (n_rows,) tells in a long file.
+        """
         if self.choices.label_column is not None:
             return self.choices.label_column
-        taken = {name for name in taken if name is not None}
-        usual = find_column([name for name in self.free if name not in taken], LABEL_NAMES)
-        if usual is not None:
-            return usual
-        for names in self._label_tiers(taken):
-            if len(names) == 1:
-                self.give(names[0], "label", "its name says so")
-                self.notes.append(f"{quote_value(names[0])} is read as the label.")
-                return names[0]
-            if names:
-                return None
-        return None
+        usual = find_column(self.without(taken), naming.LABEL_NAMES)
+        names = self.label_candidates(taken) if usual is None else (usual,)
+        if len(names) != 1 or not (within is None or self.is_constant(names[0], within)):
+            return None
+        if usual is None:
+            self.give(names[0], "label", "its name says so")
+            self.notes.append(f"{quote_value(names[0])} is read as the label.")
+        return names[0]
 
     def second_labels(self, label: str | None, taken: set[str | None]) -> None:
         """Leave out columns named as only a label is, beside the label.
@@ -363,18 +350,13 @@ class _Guess:
         """
         if label is None:
             return
-        for name in self.free:
-            if (
-                name in taken
-                or plain_name(name) not in _LABEL_NAMES_ONLY
-                or not self.readable(name)
-            ):
+        for name in self.without(taken):
+            if plain_name(name) not in _LABEL_NAMES_ONLY or not self.readable(name):
                 continue
             if self.choices.label_column is None and not self._say_the_same(label, name):
-                raise InputError(
+                raise _refusal(
+                    self.table,
                     f"this may be the label, and so may {quote_value(label)}, which differs",
-                    file=self.table.name,
-                    row=self.table.header_row,
                     column=name,
                     allowed="one label column; another one is not read as a judge",
                     remedy=name_column("label"),
@@ -399,19 +381,18 @@ class _Guess:
         """Return the column with the ids of the items of a wide file."""
         if self.choices.id_column:
             return self.choices.id_column
-        taken = set(taken)
-        free = [name for name in self.free if name not in taken]
         usual = self._usual_id(taken)
-        if usual is not None:
-            return (usual,)
-        if self.table.n_rows < _FEW_ROWS:
-            return ()
+        if usual is not None or self.table.n_rows < _FEW_ROWS:
+            return () if usual is None else (usual,)
+        free = self.without(taken)
         unique = [name for name in free if self.columns[name].is_unique and self._may_be_id(name)]
-        named = [name for name in unique if _ID_WORDS & set(tokens_of(name)[-1:])]
-        named = [n for n in named if _ITEM_WORDS & set(tokens_of(n))] or named
-        named = named or [name for name in unique if _ITEM_WORDS & set(tokens_of(name))]
-        if not named and len(unique) == 1:
-            named = unique
+        named = _plainest(
+            unique,
+            lambda name: _ends_as_id(name) and _says(name, _ITEM_WORDS),
+            _ends_as_id,
+            lambda name: _says(name, _ITEM_WORDS),
+            lambda name: len(unique) == 1,
+        )
         if not named:
             return ()
         self.give(named[0], "id", "different in every row")
@@ -419,18 +400,17 @@ class _Guess:
         return (named[0],)
 
     def _usual_id(self, taken: Iterable[str | None]) -> str | None:
-        taken = set(taken)
-        free = [name for name in self.free if name not in taken]
-        return find_column(free, ID_NAMES, lambda name: self.columns[name].is_unique)
+        free = self.without(taken)
+        return find_column(free, naming.ID_NAMES, lambda name: self.columns[name].is_unique)
 
     def _may_be_id(self, name: str) -> bool:
         """Whether a column of different values may number or name the items."""
         column, lower = self.columns[name], name.strip().lower()
         if name.startswith(FEATURE_PREFIX) or lower.startswith(_INDEX) or lower in _TEXTS | _DATES:
             return False
-        if _ID_WORDS & set(column.tokens):
+        if _says(name, _ID_WORDS):
             return column.kind in ("numbers", "words")
-        if MEASURE_WORDS & set(column.tokens):
+        if _says(name, naming.MEASURE_WORDS):
             return False
         if column.kind != "numbers":
             return column.kind == "words" and not any(map(self.vocabulary.knows, column.given))
@@ -440,20 +420,14 @@ class _Guess:
     def group(self, taken: Iterable[str | None]) -> str | None:
         if self.choices.group_column is not None:
             return self.choices.group_column
-        taken = set(taken)
-        for name in GROUP_NAMES:
-            column = self.find(name)
-            if column is None or column in taken:
-                continue
-            if self.columns[column].kind not in ("verdicts", "empty"):
-                return column
-        return None
+        taken, usual = set(taken), _usual(self.free, naming.GROUP_NAMES)
+        named = [name for name in usual if name not in taken]
+        return next((n for n in named if self.columns[n].kind not in ("verdicts", "empty")), None)
 
     def features(self, taken: Iterable[str | None]) -> tuple[str, ...]:
         wanted = {name for name in self.free if name.startswith(FEATURE_PREFIX)}
-        wanted |= {*self.choices.features}
-        taken = set(taken)
-        return tuple(n for n in self.table.columns if n in wanted and n not in taken)
+        wanted = wanted.union(self.choices.features).difference(taken)
+        return tuple(name for name in self.table.columns if name in wanted)
 
     # --- one row per vote ---
 
@@ -474,29 +448,25 @@ class _Guess:
             return None
         taken.add(verdict)
         if label is None:
-            free = [name for name in self.free if name not in taken]
-            truths = [name for name in LABEL_NAMES if self.find(name) != verdict]
-            label = find_column(free, truths)
+            truths = [n for n in naming.LABEL_NAMES if find_column(self.free, (n,)) != verdict]
+            label = find_column(self.without(taken), truths)
             if label is None and not (asked or self._several_votes(item)) and self.judges(taken):
                 return None
-            label = label or self._label_of_items(taken, within)
+            label = label or self.label(taken, within)
         if not asked and self._is_wide(item, verdict, label, taken):
             return None
         group = self.group({*taken, label})
-        taken |= {label, group}
-        order, run = self._order(taken), choices.run_column
+        order, run = self._order({*taken, label, group}), choices.run_column
+        taken |= {label, group, order, run}
         return Roles(
-            layout="long",
-            id_column=item,
-            label_column=label,
-            group_column=group,
+            *("long", item, label, group),
             judge_column=judge,
             verdict_column=verdict,
             order_column=order,
             run_column=run,
             system_column=choices.system_column,
-            feature_columns=self.features({*taken, order, run}),
-            beside=self._beside_verdict(verdict, {*taken, order, run}, within),
+            feature_columns=self.features(taken),
+            beside=self._beside_verdict(verdict, taken, within),
         )
 
     def _codes(self, names: Sequence[str]) -> np.ndarray:
@@ -533,16 +503,14 @@ class _Guess:
 
     def _judge_names(self) -> tuple[str, ...]:
         """Return the columns that name the judge of a row: by a usual name, else by its words."""
-        usual = self.find(*LONG_JUDGE_NAMES)
+        usual = find_column(self.free, naming.LONG_JUDGE_NAMES)
         if usual is not None:
             return (usual,)
-        named = [
-            name
-            for name in self.free
-            if JUDGE_WORDS & set(tokens_of(name)) and self._holds_names(name)
-        ]
-        if not named:
-            named = [n for n in self.free if n.endswith(" number") and self._repeats(n, "texts")]
+        named = _plainest(
+            self.free,
+            lambda name: _says(name, naming.JUDGE_WORDS) and self._holds_names(name),
+            lambda name: name.endswith(" number") and self._repeats(name),
+        )
         return tuple(named[:1])
 
     def _holds_names(self, name: str) -> bool:
@@ -550,41 +518,38 @@ class _Guess:
         column, words = self.columns[name], tokens_of(name)
         if column.kind == "verdicts" or any(word.isdigit() for word in words):
             return False
-        if column.kind == "numbers" and not {"id", "user", "number"} & set(words):
-            return False
-        return self._repeats(name, "texts")
+        may_be_numbers = column.kind != "numbers" or _says(name, {"id", "user", "number"})
+        return may_be_numbers and self._repeats(name)
 
-    def _repeats(self, name: str, *but: str) -> bool:
-        """Whether the values of a column recur, and it is not empty or of these kinds."""
+    def _repeats(self, name: str) -> bool:
+        """Whether the values of a column recur, and it holds no texts and no dates."""
         column = self.columns[name]
-        if column.kind in ("empty", "dates", *but):
-            return False
-        return len(column.given) * 2 <= self.table.n_rows
+        is_text = column.kind in ("empty", "dates", "texts")
+        return not is_text and len(column.given) * 2 <= self.table.n_rows
 
     def _items_of_votes(self, judge: Sequence[str], taken: set[str | None]) -> tuple[str, ...]:
         """Return the column of the items: one that recurs, but hardly ever with the same judge."""
-        free = [name for name in self.free if name not in taken]
-        usual = find_column(free, LONG_ITEM_NAMES)
+        free = self.without(taken)
+        usual = find_column(free, naming.LONG_ITEM_NAMES)
         if usual is not None and not self.columns[usual].is_unique:
-            named = _usual(free, LONG_ITEM_NAMES)
+            named = _usual(free, naming.LONG_ITEM_NAMES)
             return (next((name for name in named if self._recurs(name)), usual),)
-        if not judge:
-            return () if usual is None else (usual,)
-        named = []
-        for name in free:
-            words = set(tokens_of(name))
-            if name == RECORD or find_column([name], GROUP_NAMES):
-                continue
-            by_name = words & _ID_WORDS or words & _ITEM_WORDS
-            if by_name and not words & (_NO_ITEMS | JUDGE_WORDS) and self._are_items(name, judge):
-                named.append(name)
-        named = [n for n in named if set(tokens_of(n)) & _ITEM_WORDS] or named
-        if not named and RECORD in free and self._are_items(RECORD, judge):
+        named = [name for name in free if judge and self._is_named_as_item(name, judge)]
+        named = [name for name in named if _says(name, _ITEM_WORDS)] or named
+        if judge and not named and RECORD in free and self._are_items(RECORD, judge):
             named = [next((n for n in free if self._names_records(n)), RECORD)]
         if not named:
             return () if usual is None else (usual,)
         self.give(named[0], "id", "recurs with every judge")
         return (named[0],)
+
+    def _is_named_as_item(self, name: str, judge: Sequence[str]) -> bool:
+        """Whether a column is the items of votes by its name and its values."""
+        if name == RECORD or find_column([name], naming.GROUP_NAMES):
+            return False
+        by_name = _says(name, _ID_WORDS | _ITEM_WORDS)
+        of_votes = _says(name, _NO_ITEMS | naming.JUDGE_WORDS)
+        return by_name and not of_votes and self._are_items(name, judge)
 
     def _names_records(self, name: str) -> bool:
         """Whether a column has a value of its own for every record, and no text."""
@@ -599,66 +564,47 @@ class _Guess:
 
     def _are_items(self, name: str, judge: Sequence[str]) -> bool:
         """Whether values of a column recur with different judges, several of them at least."""
-        column = self.columns[name]
-        n_values = len(column.given)
+        column, n_values = self.columns[name], len(self.columns[name].given)
         if not 1 < n_values < self.table.n_rows or column.kind in ("dates", "verdicts"):
             return False
-        n_pairs = self._n_values((*judge, name))
-        return n_pairs > n_values
+        return self._n_values((*judge, name)) > n_values
 
     def _verdict(self, taken: set[str | None], within: np.ndarray | None) -> str | None:
         """Return the column with the verdict of a row, first one that differs within items."""
-        free = [name for name in self.free if name not in taken]
-        named = _usual(free, LONG_VERDICT_NAMES)
+        free = self.without(taken)
+        named = _usual(free, naming.LONG_VERDICT_NAMES)
         named += [
             name
             for name in free
-            if VERDICT_WORDS & set(tokens_of(name)) and self.is_value(name) and name not in named
+            if name not in named and _says(name, naming.VERDICT_WORDS) and self.is_value(name)
         ]
         # Crowdsourcing files call the worker's answer "label" and the truth "gold".
         named += [n for n in (find_column(free, ("label", "labels")),) if n and n not in named[:1]]
-        named = [n for n in named if n not in self._labels_only(free)] or named
-        if within is None or not named:
+        named = [name for name in named if not _says(name, _TRUTHS | _PERSONS)] or named
+        if within is None or not named or np.count_nonzero(np.bincount(within)) == len(within):
             return named[0] if named else None
-        n_items = int(np.count_nonzero(np.bincount(within)))
-        if n_items == self.table.n_rows:
-            return named[0]
         varying = [name for name in named if not self.is_constant(name, within)]
-        usual_ones = [name for name in varying if find_column([name], LONG_VERDICT_NAMES)]
-        texts = [n for n in usual_ones or varying if self.columns[n].kind != "texts"]
-        return next(iter(texts or varying or named))
-
-    def _labels_only(self, free: Sequence[str]) -> set[str]:
-        words = LABEL_WORDS - {"label", "labels"} | PERSON_WORDS
-        return {name for name in free if set(tokens_of(name)) & words}
-
-    def _label_of_items(self, taken: set[str | None], within: np.ndarray | None) -> str | None:
-        label = self.label(taken)
-        if label is None or within is None or self.is_constant(label, within):
-            return label
-        self.why.pop(label, None)
-        self.notes = [note for note in self.notes if not note.startswith(quote_value(label))]
-        return None
+        usual = [name for name in varying if find_column([name], naming.LONG_VERDICT_NAMES)]
+        short = [name for name in usual or varying if self.columns[name].kind != "texts"]
+        return (short or varying or named)[0]
 
     def _order(self, taken: Iterable[str | None]) -> str | None:
         """Return the column that says which response was shown first."""
         if self.choices.order_column is not None:
             return self.choices.order_column
-        taken = set(taken)
-        named = [name for name in self.free if name not in taken and names_order(name)]
+        named = filter(naming.names_order, self.without(taken))
         return next((name for name in named if says_orders(self.columns[name])), None)
 
     def _beside_verdict(
         self, verdict: str, taken: Iterable[str | None], within: np.ndarray | None
     ) -> dict[str, tuple[str, ...]]:
         """Return the columns of a long file that are about the verdict of the same row."""
-        taken = set(taken)
         beside = []
-        for name in self.free:
-            last = tokens_of(name)[-1:]
-            if name in taken or not last or facet_of(last[0]) == "word" or name.startswith("feat_"):
+        for name in self.without(taken):
+            facet = facet_of((tokens_of(name) or ("verdict",))[-1])
+            if facet == "word" or name.startswith(FEATURE_PREFIX):
                 continue
-            if facet_of(last[0]) == "number" and not self.is_value(name):
+            if facet == "number" and not self.is_value(name):
                 continue
             if within is None or not self.is_constant(name, within):
                 beside.append(name)
@@ -670,19 +616,18 @@ class _Guess:
     ) -> InputError:
         choice = "judge_column" if not judge else "verdict_column" if not verdict else "id_column"
         what = {"judge_column": "judge", "verdict_column": "verdict", "id_column": "item"}[choice]
-        return InputError(
+        return _refusal(
+            self.table,
             "a table with one row per vote needs an item, a judge and a verdict column; there is "
             f"no {what} column",
-            file=self.table.name,
-            row=self.table.header_row,
-            remedy=choose_column(choice, [n for n in self.free if self._repeats(n, "texts")]),
+            remedy=choose_column(choice, [n for n in self.free if self._repeats(n)]),
         )
 
     # --- one row per item ---
 
     def judges(self, taken: Iterable[str | None]) -> tuple[str, ...]:
         """Return the verdict columns whose names suggest neither a role nor a long file."""
-        out = {*taken, self._usual_id(taken), find_column(self.free, LABEL_NAMES)}
+        out = {*taken, self._usual_id(taken), find_column(self.free, naming.LABEL_NAMES)}
         out |= {self.group(taken), *self.features(out)}
         return tuple(
             name
@@ -703,71 +648,60 @@ class _Guess:
         taken = {*item, label, group, *features, *choices.system_column}
         order = self._order(taken)
         roles = Roles(
-            layout="wide",
-            id_column=item,
-            label_column=label,
-            group_column=group,
-            judge_columns=choices.judge_columns,
+            *("wide", item, label, group, choices.judge_columns),
             order_column=order,
             system_column=choices.system_column,
             feature_columns=features,
         )
         taken |= {order, *choices.ignore}
         if choices.judge_columns:
-            rest = [n for n in self.free if n not in taken and n not in choices.judge_columns]
-            beside = self._beside_judges(choices.judge_columns, rest)
+            rest = self.without(taken)
+            beside = self._evaluators(None, rest, choices.judge_columns)
             for name in rest:
                 if name not in self.why:
                     self.give(name, "ignore", "not a judge that was chosen")
             return replace(roles, beside=beside)
-        unused: set[str] = set()
         judges = self.judges({*item, label, group})
         if len(judges) > 1 or (judges and not self._bracketed(judges[0])):
-            unused = self._named_as_long(taken)
+            for name in self._named_as_long(taken):
+                self.give(name, "ignore", "named as in a file with one row per vote")
         else:
             self._refuse_half_a_long_file(taken)
-        for name in unused:
-            self.give(name, "ignore", "named as in a file with one row per vote")
         self.second_labels(label, taken)
-        names = [n for n in self.free if n not in taken and n not in self.why]
-        return self._with_judges(roles, names)
+        return self._with_judges(roles, [n for n in self.without(taken) if n not in self.why])
 
     def _outcome(self, taken: set[str | None]) -> str | None:
         """Return the column named winner or preference, the label if no other column is."""
-        names = [self.find(name) for name in ("winner", "preference")]
-        names = [name for name in names if name and name not in taken and self.readable(name)]
+        names = [n for n in _usual(self.free, ("winner", "preference")) if n not in taken]
+        names = list(filter(self.readable, names))
         return names[0] if len(names) == 1 else None
 
     def _bracketed(self, name: str) -> bool:
         """Whether verdicts are written as ``[[A]]``, which suggests outputs of judges."""
         return any(word.startswith("[[") for word in self.columns[name].given)
 
-    def _named_as_long(self, taken: Iterable[str | None]) -> set[str]:
+    def _named_as_long(self, taken: Iterable[str | None]) -> list[str]:
         """Return columns with names typical of a long file in which most words are no verdicts."""
-        taken = set(taken)
-        long = [n for n in self.free if n not in taken and plain_name(n) in _LONG_NAMES]
-        return {
-            name
-            for name in long
-            if 2 * sum(map(self.vocabulary.knows, self.columns[name].given))
-            < len(self.columns[name].given)
-        }
+        long = [name for name in self.without(taken) if plain_name(name) in _LONG_NAMES]
+        words = {name: self.columns[name].given for name in long}
+        knows = self.vocabulary.knows
+        return [name for name, own in words.items() if 2 * sum(map(knows, own)) < len(own)]
 
     def _refuse_half_a_long_file(self, taken: Iterable[str | None]) -> None:
         """Refuse judge names without verdicts, and texts without judge names."""
+        judges, texts = naming.LONG_JUDGE_NAMES, naming.TEXT_NAMES
         for names, missing, allowed in (
-            (LONG_JUDGE_NAMES, "none with verdicts or outputs", ("verdict", "vote", *TEXT_NAMES)),
-            (TEXT_NAMES, "none with the names of judges", LONG_JUDGE_NAMES[:4]),
+            (judges, "none with verdicts or outputs", ("verdict", "vote", *texts)),
+            (texts, "none with the names of judges", judges[:4]),
         ):
-            column = self.find(*names)
+            column = find_column(self.free, names)
             if column is None or column in set(taken):
                 continue
             if self.columns[column].kind in ("verdicts", "empty") and not self._bracketed(column):
                 continue
-            raise InputError(
+            raise _refusal(
+                self.table,
                 f"one row per vote, it seems, but there is {missing}",
-                file=self.table.name,
-                row=self.table.header_row,
                 column=column,
                 allowed=f"a column named {', '.join(allowed)}",
                 remedy=f"rename that column to {allowed[0]}; or, with one column per judge, put "
@@ -787,7 +721,7 @@ class _Guess:
                 self.give(name, *self._by_content(name))
         self._measurements([name for name in rest if self.why[name].role == "judge"])
         judges = [name for name in rest if self.why[name].role == "judge"]
-        voting = [name for name in judges if self.readable(name)]
+        voting = filter(self.readable, judges)
         own = {name: self.columns[name].means(self.vocabulary) for name in voting}
         for name in majorities(own):
             self.give(name, "ignore", "equal to the majority of the other judges")
@@ -802,37 +736,28 @@ class _Guess:
                 reason = equal_to_label(truth, self.columns[name], self.vocabulary)
                 if reason:
                     self.give(name, "ignore", reason)
-        kinds = {name: self.why[name].role for name in names}
-        judges = [name for name in names if kinds[name] == "judge"]
-        features = [name for name in names if kinds[name] == "feature"]
+        judges = [name for name in names if self.why[name].role == "judge"]
+        features = {name for name in names if self.why[name].role == "feature"}
+        features.update(roles.feature_columns)
         return replace(
             roles,
             judge_columns=tuple(judges),
-            feature_columns=tuple(
-                name for name in self.table.columns if name in {*roles.feature_columns, *features}
-            ),
+            feature_columns=tuple(name for name in self.table.columns if name in features),
             beside={name: own for name, own in beside.items() if name in judges},
         )
 
     def _by_name(self, name: str) -> tuple[RoleName, str] | None:
         lower = name.strip().lower()
+        is_order = naming.names_order(name) and says_orders(self.columns[name])
         rules: tuple[tuple[bool, RoleName, str], ...] = (
             (name in self.choices.thresholds.by_judge, "judge", "has a threshold"),
             (self.is_known(name), "judge", "a judge of the panel"),
-            (
-                name in (self.columns.pair() or ()),
-                "text",
-                "the name of the model that wrote a response",
-            ),
+            (name in (self.columns.pair or ()), "text", _WRITER),
             (lower.startswith(_INDEX), "ignore", "an index column"),
             (name == RECORD, "ignore", "the number of its record"),
-            (lower in AGGREGATE_NAMES, "ignore", "named as something computed from the judges"),
-            (lower in FEATURE_NAMES, "feature", "named as something that describes the items"),
-            (
-                names_order(name) and says_orders(self.columns[name]),
-                "ignore",
-                "named as the order in which responses were shown",
-            ),
+            (lower in naming.AGGREGATE_NAMES, "ignore", _COMPUTED),
+            (lower in naming.FEATURE_NAMES, "feature", _DESCRIBES),
+            (is_order, "ignore", "named as the order in which responses were shown"),
         )
         return next(((role, reason) for holds, role, reason in rules if holds), None)
 
@@ -844,69 +769,57 @@ class _Guess:
             return "ignore", "named as the state of a row"
         if self.readable(name):
             return "judge", "holds verdicts"
-        verdicts = [word for word in words if self.vocabulary.knows(word)]
+        n_verdicts = sum(map(self.vocabulary.knows, words))
         numeric = int((~np.isnan(column.numbers)).sum())
+        is_text = lower in _TEXTS and 2 * n_verdicts < len(words)
+        is_constant = len(words) == 1 and self.table.n_rows > 1
         rules: tuple[tuple[bool, RoleName, str], ...] = (
             (lower in _DATES or column.kind == "dates", "ignore", "dates or times"),
-            (
-                lower in _TEXTS and 2 * len(verdicts) < len(words),
-                "text",
-                "named as a text about the item",
-            ),
+            (is_text, "text", "named as a text about the item"),
             (column.kind == "numbers", "judge", "numbers, which may be scores"),
             (2 * numeric > len(words), "judge", "numbers and other words"),
-            (bool(verdicts), "judge", "holds verdicts and other words"),
-            (len(words) == 1 and self.table.n_rows > 1, "ignore", "the same word in every row"),
+            (n_verdicts > 0, "judge", "holds verdicts and other words"),
+            (is_constant, "ignore", "the same word in every row"),
             (column.kind == "texts", "text", "long texts"),
             (not column.is_few, "ignore", f"{len(words):,} different words, none a verdict"),
+            (True, "judge", "few words, which may be verdicts"),
         )
-        fallback: tuple[RoleName, str] = ("judge", "few words, which may be verdicts")
-        return next(((role, reason) for holds, role, reason in rules if holds), fallback)
+        return next((role, reason) for holds, role, reason in rules if holds)
 
-    def _evaluators(self, label: str | None, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    def _evaluators(
+        self, label: str | None, names: Sequence[str], chosen: Sequence[str] = ()
+    ) -> dict[str, tuple[str, ...]]:
         """Leave one column of each evaluator that has several; all of the label's are left out.
 
-        Returns the other columns of an evaluator by the one with its verdict.
+        Returns the other columns of an evaluator by the one with its verdict, which is of those
+        that were ``chosen`` if any were.
         """
-        known = [*names, *([] if label is None else [label])]
+        known, rest = [*chosen, *names, *([] if label is None else [label])], set(names)
         beside: dict[str, tuple[str, ...]] = {}
         for parts in evaluators(known).values():
+            others = [name for name in parts.values() if name in rest]
             if label in parts.values():
-                for name in parts.values():
-                    if name != label:
-                        self.give(name, "ignore", f"about the label {quote_value(label)}")
+                for name in others:
+                    self.give(name, "ignore", f"about the label {quote_value(label)}")
                 continue
-            values = {
-                last: name
-                for last, name in parts.items()
-                if facet_of(last) in ("word", "number") and self.is_value(name)
-            }
-            if not values:
-                continue
-            words = [n for n in values.values() if self.readable(n) and not self._of_numbers(n)]
-            readable = [name for name in values.values() if self.readable(name)]
-            named = [n for last, n in values.items() if facet_of(last) == "word"]
-            verdict = next(iter(words or [n for n in named if n in readable] or readable), None)
-            verdict = verdict or next(iter(values.values()))
-            for name in parts.values():
-                if name != verdict:
-                    self.give(name, "beside", f"about the verdict in {quote_value(verdict)}")
-            beside[verdict] = tuple(name for name in parts.values() if name != verdict)
+            verdicts = [name for name in parts.values() if name in chosen]
+            if not chosen:
+                verdicts = self._best_verdict(parts)
+            if len(verdicts) == 1:
+                about = f"about the verdict in {quote_value(verdicts[0])}"
+                beside[verdicts[0]] = tuple(name for name in others if name != verdicts[0])
+                for name in beside[verdicts[0]]:
+                    self.give(name, "beside", about)
         return beside
 
-    def _beside_judges(
-        self, judges: Sequence[str], rest: Sequence[str]
-    ) -> dict[str, tuple[str, ...]]:
-        """Return the other columns of the evaluators whose verdicts were chosen."""
-        beside: dict[str, tuple[str, ...]] = {}
-        for parts in evaluators([*judges, *rest]).values():
-            own = [name for name in parts.values() if name in judges]
-            if len(own) == 1:
-                others = tuple(name for name in parts.values() if name in rest)
-                beside[own[0]] = others
-                for name in others:
-                    self.give(name, "beside", f"about the verdict in {quote_value(own[0])}")
-        return beside
+    def _best_verdict(self, parts: Mapping[str, str]) -> list[str]:
+        """Return the column of an evaluator with its verdict: words, else a name that says so."""
+        facets = {name: facet_of(last) for last, name in parts.items()}
+        values = [n for n, f in facets.items() if f in ("word", "number") and self.is_value(n)]
+        readable = list(filter(self.readable, values))
+        words = [name for name in readable if not self._of_numbers(name)]
+        named = [name for name in readable if facets[name] == "word"]
+        return (words or named or readable or values)[:1]
 
     def _of_numbers(self, name: str) -> bool:
         """Whether all verdicts in a column are 0 and 1."""
@@ -916,23 +829,20 @@ class _Guess:
     def _measurements(self, judges: Sequence[str]) -> None:
         """Leave out numbers that are no scale of judges: measurements, sums, one on its own."""
         scores = [n for n in judges if self.columns[n].is_scores and not self.readable(n)]
-        families: dict[str, int] = {}
-        for name in judges:
-            families[_family(name)] = families.get(_family(name), 0) + 1
+        families = Counter(map(_family, judges))
         scales: dict[str, list[str]] = {}
         for name in scores:
             if name in self.choices.thresholds.by_judge:
                 continue
-            words = set(tokens_of(name))
             alone = families[_family(name)] == 1
-            if words & MEASURE_WORDS and alone:
+            if alone and _says(name, naming.MEASURE_WORDS):
                 self.give(name, "ignore", "numbers, named as a measurement")
-            elif words & COMPUTED_WORDS and alone:
-                self.give(name, "ignore", "numbers, named as something computed from the judges")
-            elif len(self.columns[name].given) == 1 and self.table.n_rows > 1 and alone:
+            elif alone and _says(name, naming.COMPUTED_WORDS):
+                self.give(name, "ignore", f"numbers, {_COMPUTED}")
+            elif alone and len(self.columns[name].given) == 1 and self.table.n_rows > 1:
                 self.give(name, "ignore", "the same number in every row")
             else:
-                scales.setdefault(scale_of(self.columns[name]), []).append(name)
+                scales.setdefault(_scale_of(self.columns[name]), []).append(name)
         others = len(judges) > len(scores)
         largest = max((len(own) for own in scales.values()), default=0)
         if self.choices.thresholds.default is not None and largest == len(scales) == 1:
@@ -948,19 +858,7 @@ class _Guess:
 
     def roles(self, roles: Roles) -> tuple[ColumnRole, ...]:
         """Return every column with its role and the reason, in file order."""
-        places: dict[str, RoleName] = dict.fromkeys(roles.id_column, "id")
-        single: tuple[tuple[RoleName, str | None], ...] = (
-            ("label", roles.label_column),
-            ("group", roles.group_column),
-            ("verdict", roles.verdict_column),
-            ("order", roles.order_column),
-            ("run", roles.run_column),
-        )
-        places |= {column: role for role, column in single if column is not None}
-        places |= dict.fromkeys(roles.judge_column, "judge name")
-        places |= dict.fromkeys(roles.system_column, "system")
-        places |= dict.fromkeys(roles.feature_columns, "feature")
-        places |= dict.fromkeys(roles.judge_columns, "judge")
+        places = {column: role for role in PLACES for column in roles.of(role)}
         return tuple(self._role(name, places.get(name)) for name in self.table.columns)
 
     def _role(self, name: str, role: RoleName | None) -> ColumnRole:
@@ -981,17 +879,8 @@ def _family(name: str) -> str:
     return " ".join(words[:-1]) or " ".join(words)
 
 
-def scale_of(column: Column) -> str:
+def _scale_of(column: Column) -> str:
     """Return the scale of a column of numbers, as wide as its numbers need."""
-    numbers = column.numbers[~np.isnan(column.numbers)]
-    low, high = float(numbers.min()), float(numbers.max())
-    if low < 0:
+    if np.nanmin(column.numbers) < 0:
         return "signed"
-    return next(
-        (
-            name
-            for most, name in ((1, "0 to 1"), (10, "0 to 10"), (100, "0 to 100"))
-            if high <= most
-        ),
-        "large",
-    )
+    return next(name for most, name in _SCALES if np.nanmax(column.numbers) <= most)
