@@ -315,7 +315,7 @@ _FAILURE = re.compile(
     rf"|(?-i:[A-Z]\w+(?:Error|Exception|Timeout))\b(?:[:( ]|{_END})"
     r"|(?:error\W{1,3})?(?:"
     r"(?:(?:error )?code|http|status)(?: code| error)?\W{1,2}[45]\d\d\b"
-    rf"|[45]\d\d(?::| -| (?:client|server) error| internal| too many| service| bad|{_END})"
+    r"|[45]\d\d(?::| -| (?:client|server) error| internal| too many| service| bad)"
     r"|(?:parsing|calling|decoding|generating) (?:the )?(?:judge|model|response|output|json|api)\b"
     r"|rate.?limit(?:ed\b|:| (?:error|exceeded|reached))|too many requests|bad gateway"
     r"|internal (?:server )?error|service unavailable"

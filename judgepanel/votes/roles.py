@@ -471,7 +471,7 @@ class _Guess:
 
     def _codes(self, names: Sequence[str]) -> np.ndarray:
         """Return codes (n_rows,) of the combinations of columns."""
-        codes = self.columns[names[0]].codes
+        codes = self.columns[names[0]].codes.astype(np.int64)
         for name in names[1:]:
             own = self.columns[name].codes.astype(np.int64)
             codes = pd.factorize(codes * (int(own.max(initial=0)) + 1) + own)[0]

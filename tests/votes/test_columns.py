@@ -178,7 +178,7 @@ def test_a_long_file_with_one_vote_an_item_is_still_long() -> None:
         *((text, False) for text in (
             "Error: the date is wrong.", "Error in step 2 of the derivation.",
             "404 is the wrong code",
-            "Timeout handling is missing.", "No answer was given to part b.",
+            "Timeout handling is missing.", "No answer was given to part b.", "468",
             "Rate limiting is absent",
             "Could not parse the table correctly.", "API error codes are explained correctly.",
             "Parse failure in the code.", "No verdict possible on style; facts are right.",
