@@ -148,7 +148,7 @@ def build_votes(
     group, *offered = group_hint(table, roles, votes, verdicts.items)
     warnings = [
         *table.notes,
-        *([unsaid] if unsaid and task == "pointwise" else ()),
+        *([unsaid] if unsaid else ()),
         *(() if table.coverage is None else table.coverage.notes),
         *([reversed_votes] if reversed_votes else ()),
         *roles.notes,
@@ -163,7 +163,8 @@ def build_votes(
         *(matched.warnings if matched is not None else ()),
     ]
     given = choices.thresholds.default is not None or bool(choices.thresholds.by_judge)
-    scaled = [] if given else [f"Grades are read as {scale}." for scale in set(scales.values())]
+    guessed = () if given else dict.fromkeys(scales.values())
+    scaled = [f"Grades are read as {scale}." for scale in guessed]
     guesses = [*([unsaid] if unsaid else ()), *scaled, *verdicts.notes]
     one = meaning_of_one(reader, choices, task)
     return Loaded(

@@ -8,6 +8,7 @@ Files of column roles (TOML): reading and writing.
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -19,7 +20,7 @@ import numpy as np
 
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.formats import text_of
-from judgepanel.votes.matrix import TASKS, Task
+from judgepanel.votes.matrix import MISSING, TASKS, Task
 from judgepanel.votes.words import MEANT, NO_WORDS, parsed_words, plain
 
 if TYPE_CHECKING:
@@ -208,8 +209,8 @@ class Choices:
         if choices.task is not None and choices.task not in TASKS:
             raise InputError("unknown task", value=choices.task, allowed=", ".join(TASKS))
         cut = choices.label_threshold
-        if cut is not None and not np.isfinite(cut):
-            raise InputError("a threshold is not finite", value=cut, allowed="a number")
+        if cut is not None and not _is_number(cut):
+            raise InputError("a threshold is not finite", value=str(cut)[:40], allowed="a number")
         return choices
 
     @property
@@ -260,9 +261,17 @@ def _meanings(words: Mapping[str, Any] | None) -> Mapping[str, int]:
     """Return meanings given as 1, 0, ``tie`` or None by word."""
     if not words:
         return NO_WORDS
-    coded = {plain(word): code for word, code in words.items() if isinstance(code, int)}
-    text = ",".join(f"{word}={words[word] or ''}" for word in words if plain(word) not in coded)
-    return MappingProxyType(coded | parsed_words(text))
+    known = dict[object, int]({None: MISSING})
+    known.update(MEANT)
+    known.update({code: code for code in MEANT.values()})
+    for word, meant in words.items():
+        if meant not in known or not word.strip():
+            raise InputError(
+                "the meaning of a word cannot be read",
+                value=f"{word}={meant}"[:40],
+                allowed="1, 0, 'tie', or None for no verdict",
+            )
+    return MappingProxyType({plain(word): known[meant] for word, meant in words.items()})
 
 
 def read_roles(path: str | Path) -> dict[str, Any]:
@@ -278,9 +287,11 @@ def read_roles(path: str | Path) -> dict[str, Any]:
         raise InputError(
             "too large", file=path.name, allowed="at most 1 MiB", remedy="keep only the roles in it"
         )
+    text = text_of(path)
     try:
-        content = tomllib.loads(text_of(path))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        content = tomllib.loads(text)
+        _refuse_large_numbers(content)
+    except (ValueError, RecursionError) as error:
         reason = quote_value(error, 120)[1:-1]
         raise InputError(
             f"not a TOML file: {reason}",
@@ -291,6 +302,15 @@ def read_roles(path: str | Path) -> dict[str, Any]:
         return {_choice(key): _checked(key, value) for key, value in content.items()}
     except InputError as error:
         raise error.in_file(path.name) from None
+
+
+def _refuse_large_numbers(content: Any) -> None:
+    """Refuse integers that Python does not write as text."""
+    inner = content.values() if isinstance(content, dict) else content
+    for value in inner if isinstance(content, dict | list) else ():
+        _refuse_large_numbers(value)
+    if isinstance(content, int) and abs(content) > sys.float_info.max:
+        raise ValueError("a number has more than 300 digits")
 
 
 def with_roles(path: str | Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -323,7 +343,7 @@ def _checked(key: str, value: Any) -> Any:
     elif choice == "label_threshold":
         fits, what, example = _is_number(value), "a number", "3"
     else:
-        fits, what, example = isinstance(value, str), "a text", '"..."'
+        fits, what, example = isinstance(value, str) and value != "", "a text", '"..."'
     if not fits:
         raise InputError(f"{key} is not {what}", value=value, allowed=f"{key} = {example}")
     if key == "task" and value not in TASKS:
@@ -352,7 +372,10 @@ def _checked_thresholds(value: Any) -> Thresholds:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, float | int) and not isinstance(value, bool)
+    """Whether a value is a number that a cut may have: finite, and no integer beyond floats."""
+    if isinstance(value, bool) or not isinstance(value, float | int):
+        return False
+    return -sys.float_info.max <= value <= sys.float_info.max
 
 
 def used_choices(loaded: Loaded) -> Choices:

@@ -125,7 +125,9 @@ def with_labels(
     source = LabelSource(labels.name, *label_columns(labels, id_column, choices.label_column))
     if choices.label_threshold is None:
         models = Columns(table).models()
-        check_label_words(labels, source.column, models, Vocabulary(choices.words))
+        own = [Column(source.column, labels.frame[source.column]).given]
+        vocabulary = Vocabulary.of(own, pairwise=False, given=choices.words)
+        check_label_words(labels, source.column, models, vocabulary)
     items, ids = names_in(table, roles.id_column, "item id")
     rows_items, row_ids = names_in(labels, source.id_column, "item id")
     codes, words = distinct(labels.frame[source.column])

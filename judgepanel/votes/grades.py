@@ -8,6 +8,7 @@ to the columns that are judges, and to no others.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -106,8 +107,9 @@ def _counted(values: Floats) -> tuple[tuple[float, int], ...]:
     steps = np.linspace(0, len(values) - 1, min(len(values), 100_000)).astype(np.int64)
     levels, counts = np.unique(values[steps], return_counts=True)
     if len(levels) > MOST_VALUES:
-        counts, edges = np.histogram(values, MOST_VALUES)
-        levels = (edges[1:] + edges[:-1]) / 2.0
+        # Halves of the values: the range of the largest numbers overflows.
+        counts, edges = np.histogram(values[np.isfinite(values)] / 2.0, MOST_VALUES)
+        levels = edges[1:] + edges[:-1]
     return tuple(zip(levels.tolist(), counts.tolist(), strict=True))
 
 
@@ -164,8 +166,9 @@ def _check_thresholds(table: RawTable, thresholds: Thresholds, judges: Collectio
                 remedy=f"name a judge of the file {JUDGE_THRESHOLD}",
             )
     for threshold in (thresholds.default, *thresholds.by_judge.values()):
-        if threshold is not None and not np.isfinite(threshold):
-            raise InputError("a threshold is not finite", value=threshold, allowed="a number")
+        if threshold is not None and not abs(threshold) <= sys.float_info.max:
+            shown = str(threshold)[:40]
+            raise InputError("a threshold is not finite", value=shown, allowed="a number")
 
 
 def _guessed(numbers: Mapping[str, Floats | None], task: Task) -> dict[str, Scale]:

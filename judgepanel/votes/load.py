@@ -159,8 +159,13 @@ def named_items(table: RawTable, ids: Collection[str]) -> list[str]:
     """Return the columns that are items by their names, where most ids are names of columns."""
     known = {name.strip() for name in ids}
     columns = [name for name in table.columns if name.strip() in known]
-    enough = len(columns) >= max(_FEWEST, _SHARE * len(known))
-    return columns if enough else []
+    if len(columns) < max(_FEWEST, _SHARE * len(known)):
+        return []
+    # Items without a label are numbered in the same way.
+    stems = {match[1] for match in map(_NUMBERED.fullmatch, columns) if match is not None}
+    numbered = {name: _NUMBERED.fullmatch(name) for name in table.columns}
+    alike = {name for name, match in numbered.items() if match is not None and match[1] in stems}
+    return [name for name in table.columns if name in alike or name in set(columns)]
 
 
 def numbered_items(table: RawTable) -> list[str]:

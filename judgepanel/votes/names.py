@@ -42,7 +42,7 @@ LONG_VERDICT_NAMES = ordered(
 TEXT_NAMES = ordered("text|raw_text|output|raw_output|transcript|completion|content")
 """Columns that hold what judges wrote, see ``judgepanel.votes.outputs``."""
 FEATURE_NAMES = words_in(
-    "difficulty|hard|is_hard|is_easy|is_adversarial|category|categories|subset|domain|topic|"
+    "difficulty|difficulty_level|priority|hard|is_hard|is_easy|is_adversarial|category|categories|subset|domain|topic|"
     "subject|language|lang|dataset|source|split|length|n_tokens|n_words|n_chars|turns|n_turns"
 )
 AGGREGATE_NAMES = words_in(

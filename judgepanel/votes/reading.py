@@ -325,7 +325,7 @@ def label_levels(reader: Reader) -> tuple[tuple[float, int], ...]:
     column = reader.columns[name]
     levels, counts = np.unique(column.numbers[column.codes], return_counts=True)
     known = ~np.isnan(levels)
-    if np.isin(levels[known], (-1.0, 0.0, 1.0, 2.0)).all():
+    if np.isinf(levels).any() or np.isin(levels[known], (-1.0, 0.0, 1.0, 2.0)).all():
         return ()
     pairs = zip(levels[known].tolist(), counts[known].tolist(), strict=True)
     return tuple(pairs) if known.sum() <= _MOST_LEVELS else ()

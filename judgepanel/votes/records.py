@@ -309,7 +309,7 @@ class Shape:
 
     def names_judges(self, path: Path) -> bool:
         """Whether a key in the elements of a list is one for the names of judges."""
-        ends = {key for rest, _ in self.inside(path) for key in rest[-1:]}
+        ends = {_name_of((*path, EACH, *rest), rest[-1]) for rest, _ in self.inside(path) if rest}
         return any(not JUDGE_WORDS.isdisjoint(tokens_of(key)) for key in ends)
 
     def partners(self, path: Path) -> list[Path]:
@@ -371,7 +371,10 @@ def _bare(path: Path) -> Path:
 def _name_of(path: Path, key: str) -> str:
     """Return the name of a column: of a list called 'judges', each element is a 'judge'."""
     one = key.removesuffix("s")
-    return one if path[-1] == EACH and find_column([one], _OF_A_VOTE) else key
+    if path[-1] == EACH and find_column([one], _OF_A_VOTE):
+        return one
+    owner = path[-2] if key == "name" and len(path) > 1 else ""
+    return f"{owner} name" if not JUDGE_WORDS.isdisjoint(tokens_of(owner)) else key
 
 
 def _joined(path: Path) -> str:
@@ -406,15 +409,18 @@ class _Plan:
         _refuse_mixed(shape, inside)
         dropped = [path for path in shape.lists() if path not in inside]
         names: dict[Path, str] = {}
+        unnamed = bool(lists) and not any(shape.names_judges(path) for path in lists)
         for path, stat in shape.stats.items():
             if {"value", "null"} & stat.kinds.keys() and not _inside(path, dropped):
                 keys = _bare(path)
                 shared = keys[-1] in shape.shared
                 names[path] = ".".join(keys) if shared else _name_of(path, keys[-1])
+                # What gives a verdict may simply have a name: scores: [{"name": ..., "value": ...}]
+                if unnamed and path in {(*own, EACH, "name") for own in lists} and not stat.long:
+                    names[path], unnamed = "judge name", False
         left_out = [path for path in dropped if not _inside(path[:-1], dropped)]
         if left_out and not names:
             raise _which_list("records of lists, none of them with verdicts", left_out, most=5)
-        unnamed = lists and not any(shape.names_judges(path) for path in lists)
         levels = (*((path,) for path in outer), tuple(lists)) if lists else ()
         numbered = _bare(lists[0])[-1] if unnamed else None
         return cls(levels, names, [*map(_joined, left_out)], numbered)

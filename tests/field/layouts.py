@@ -774,3 +774,49 @@ def games_against_a_baseline() -> Case:
         "games.zip", archive(files), ids("u{}/new", 60), ("judge-x", "judge-y"), world.votes,
         world.labels, label_file=table(labels), task="pairwise",
     )  # fmt: skip
+
+
+@case
+def verdicts_with_errors_and_honest_explanations() -> Case:
+    """Judges in a list with an error object where one failed; explanations speak of errors too."""
+    world = World.of(55, 70, [0.9, 0.8, 0.75])
+    gone = lost(world, [0.0, 0.15, 0.2])
+    say = ("fail", "pass")
+    reasons = (
+        "Error: the date is wrong.", "Error in step 2 of the derivation.",
+        "Timeout handling is missing.", "Exception handling is missing.",
+        "No answer was given to part b.", "Could not parse the table correctly, wrong total.",
+        "API error codes are explained correctly.", "Invalid JSON in the response.",
+        "Parse failure in the code is not handled.",
+    )  # fmt: skip
+    error = {"type": "ParseError", "message": "no JSON in the reply"}
+    records = [
+        {"id": f"q{i}", "gold": say[label],
+         "judges": [{"name": f"judge-{j}", "verdict": "fail", "explanation": "", "error": error}
+                    if gone[i, j] else
+                    {"name": f"judge-{j}", "verdict": say[vote], "error": None,
+                     "explanation": world.pick(*reasons) if not vote else world.text()}
+                    for j, vote in enumerate(row)]}
+        for i, label, row in world
+    ]  # fmt: skip
+    return Case(
+        "export.json", json.dumps(records).encode(), ids("q{}", 70), ids("judge-{}", 3),
+        without(world.votes, gone), world.labels, task="pointwise",
+        notes=("since the answer failed",),
+    )  # fmt: skip
+
+
+@case
+def judges_as_rows_with_some_labels() -> Case:
+    """One row per judge; the answer key has no row for some of the items."""
+    world = World.of(57, 50, [0.85, 0.8, 0.75, 0.7])
+    labels = world.labels.copy()
+    labels[[3, 17, 31]] = MISSING
+    rows = [["judge", "kind", *(f"Q{i}" for i in range(50))]]
+    rows += [[f"judge-{j}", "llm", *("NY"[vote] for vote in world.votes[:, j])] for j in range(4)]
+    key = [["question", "correct"]]
+    key += [[f"Q{i}", "NY"[label]] for i, label in enumerate(labels.tolist()) if label != MISSING]
+    return Case(
+        "judges.csv", table(rows), ids("Q{}", 50), ids("judge-{}", 4), world.votes, labels,
+        label_file=table(key), notes=("Rows are judges",),
+    )  # fmt: skip

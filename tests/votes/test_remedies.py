@@ -96,7 +96,8 @@ def refused(text: str, name: str = "v.csv", **given: str) -> str:
         (
             "id,label,a,b\nq1,1,1,1\nq2,1,0,1\n",
             {"task": "pointwise"},
-            "if the items are pairs, say so with --task pairwise, or on Start under Task.",
+            "if the items are pairs, say so with --task pairwise, or on Start under "
+            "'What is an item?'.",
         ),
         ("id,label,a,a\nq1,1,1,1\n", {}, "rename or remove one of the two."),
     ],
