@@ -148,7 +148,7 @@ def build_votes(
     group, *offered = group_hint(table, roles, votes, verdicts.items)
     warnings = [
         *table.notes,
-        *([unsaid] if unsaid else ()),
+        *([unsaid] if unsaid and task == "pointwise" else ()),
         *(() if table.coverage is None else table.coverage.notes),
         *([reversed_votes] if reversed_votes else ()),
         *roles.notes,

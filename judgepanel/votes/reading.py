@@ -172,6 +172,8 @@ def reading_of(reader: Reader, votes: VoteMatrix, one: str, guesses: Sequence[st
         where = quote_value(roles.label_column if source is None else source.column)
         where += "" if source is None else f" of {quote_value(source.file)}"
         parts.append(f"labels from {where} on {of}")
+    if TASK_NOT_SAID in guesses:
+        parts.append("items are taken as pairs of responses (the file does not say)")
     parts.append(f"1 means {one}")
     if roles.order_column is not None:
         parts.append(f"the order shown from {quote_value(roles.order_column)}")
