@@ -136,7 +136,7 @@ def test_an_endpoint_that_hangs_is_given_up_on_and_asked_again(
     tmp_path: Path, served: Endpoint
 ) -> None:
     pairs = pairs_file(tmp_path, ["fault hangs 1", "plain"])
-    judges = judges_file(tmp_path, served.url, "x", more="timeout = 0.3")
+    judges = judges_file(tmp_path, served.url, "x", more="timeout = 3")
     assert run(pairs, judges, tmp_path / "out").complete
     assert sorted(entry["attempts"] for entry in entries(tmp_path / "out")) == [1, 2]
 
