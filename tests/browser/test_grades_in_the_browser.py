@@ -22,13 +22,14 @@ pytestmark = pytest.mark.browser
 SCORES = "item_id,label,ann,bob\n" + "".join(
     f"q{n},{n % 2},{n % 5},{(3 * n + n % 2) % 7}\n" for n in range(40)
 )
-ROW, SECOND_COLUMN = 35, 260
+ROW = 35
 
 
 def type_threshold(page: Page, row: int, number: str) -> None:
     """Type a number into the second column of the table of judges that give grades."""
     grid = page.get_by_test_id("stDataFrame").filter(visible=True).first
-    place = {"x": SECOND_COLUMN, "y": ROW * (row + 1) + ROW // 2}
+    width = (grid.bounding_box() or {})["width"]
+    place = {"x": width / 2, "y": ROW * (row + 1) + ROW // 2}
     grid.locator(".dvn-scroller").click(position=place)
     clicked = grid.get_by_test_id(f"glide-cell-1-{row}")
     expect(clicked).to_have_attribute("aria-selected", "true")  # Before, keys are not heard.
