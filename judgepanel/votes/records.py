@@ -83,6 +83,14 @@ Path = tuple[str, ...]
 # --- decoding --------------------------------------------------------------------------------
 
 
+def _too_deep() -> InputError:
+    return InputError(
+        "JSON is nested too deeply",
+        allowed=f"at most {limits.MAX_DEPTH} levels",
+        remedy="write each nested value as a column of its own",
+    )
+
+
 def check_json(data: bytes) -> None:
     """Refuse JSON with more than ``MAX_VALUES`` values or nested deeper than ``MAX_DEPTH``."""
     opening = data.count(b"[") + data.count(b"{")
@@ -91,11 +99,7 @@ def check_json(data: bytes) -> None:
     bare = _STRING.sub(b"", data)
     opening = bare.count(b"[") + bare.count(b"{")
     if opening > limits.MAX_DEPTH and _depth(bare) > limits.MAX_DEPTH:
-        raise InputError(
-            "JSON is nested too deeply",
-            allowed=f"at most {limits.MAX_DEPTH} levels",
-            remedy="write each nested value as a column of its own",
-        )
+        raise _too_deep()
     if opening + bare.count(b",") >= limits.MAX_VALUES:
         raise InputError(
             "one JSON document has too many values",
@@ -185,6 +189,8 @@ def _objects(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
                 allowed="one JSON object per line",
                 remedy=CORRECT_LINE,
             ) from None
+        except RecursionError:
+            raise _too_deep().in_row(number) from None
         except InputError as error:
             raise error.in_row(number) from None
         if not isinstance(value, dict):
