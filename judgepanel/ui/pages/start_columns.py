@@ -6,6 +6,7 @@ and the file is read again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isnan
@@ -65,6 +66,7 @@ _ONE_AT_A_TIME = (*_SINGLE, "id", "judge name")
 _MEANINGS = {"": "not known", "=1": "1", "=0": "0", "=tie": "a tie", "=": "no verdict"}
 _IN_A_ROW, _AT_ONCE = 4, 24
 _MOST_ROWS, _NAME_WIDTH = 10, 180
+_LABEL_LENGTH = 40
 _STATE = "file-choices"
 
 
@@ -195,7 +197,7 @@ def _role_of(column: ColumnPreview, preview: Preview, chosen: FileChoices) -> No
     st.session_state[key] = column.role
     _named(st, column.name, column.reason)
     st.selectbox(
-        plain(column.name, 40),
+        _label(column.name),
         [role for role in ROLES if role not in ("text", "beside") or role == column.role],
         key=key,
         format_func=lambda role: ROLES[role],
@@ -204,6 +206,11 @@ def _role_of(column: ColumnPreview, preview: Preview, chosen: FileChoices) -> No
     )
     cells = "<br>".join(in_html(cell, 40) or "&nbsp;" for cell in column.cells)
     st.html(f'<p class="jp-cells">{cells}</p>')
+
+
+def _label(name: str) -> str:
+    """Return the hidden label of a control: letters and digits, of which Markdown makes nothing."""
+    return " ".join(re.findall(r"[^\W_]+", name))[:_LABEL_LENGTH] or "unnamed"
 
 
 def _named(where: Any, name: str, about: str, *, beside: str = "") -> None:
@@ -253,7 +260,7 @@ def _meaning_of(where: Any, word: str, count: int, chosen: FileChoices) -> None:
     cells = counted(count, "cell") if count else "chosen before"
     _named(where, word, cells, beside=cells)
     where.selectbox(
-        plain(word, 40) + (f" ({count:,})" if count else ""),
+        _label(word),
         list(_MEANINGS),
         index=list(_MEANINGS).index(chosen.words.get(word, "")),
         key=key,
