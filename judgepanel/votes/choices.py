@@ -20,8 +20,8 @@ import numpy as np
 
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.formats import text_of
-from judgepanel.votes.matrix import MISSING, TASKS, Task
-from judgepanel.votes.words import MEANT, NO_WORDS, parsed_words, plain
+from judgepanel.votes.matrix import TASKS, Task
+from judgepanel.votes.words import MEANT, NO_WORDS, given_meaning, parsed_words, plain
 
 if TYPE_CHECKING:
     from judgepanel.votes.build import Loaded
@@ -261,17 +261,17 @@ def _meanings(words: Mapping[str, Any] | None) -> Mapping[str, int]:
     """Return meanings given as 1, 0, ``tie`` or None by word."""
     if not words:
         return NO_WORDS
-    known = dict[object, int]({None: MISSING})
-    known.update(MEANT)
-    known.update({code: code for code in MEANT.values()})
+    meanings: dict[str, int] = {}
     for word, meant in words.items():
-        if meant not in known or not word.strip():
+        code = given_meaning(meant)
+        if code is None or not word.strip():
             raise InputError(
                 "the meaning of a word cannot be read",
                 value=f"{word}={meant}"[:40],
                 allowed="1, 0, 'tie', or None for no verdict",
             )
-    return MappingProxyType({plain(word): known[meant] for word, meant in words.items()})
+        meanings[plain(word)] = code
+    return MappingProxyType(meanings)
 
 
 def read_roles(path: str | Path) -> dict[str, Any]:

@@ -286,7 +286,7 @@ def refuse_scores(table: RawTable, column: Column, row: int, remedy: str) -> Inp
         problem = f"{problem}, in a column of numbers from {levels[0]:g} to {levels[-1]:g}"
     allowed = "0 or 1, a verdict in words (yes, A, pass, ...), or blank for no verdict"
     cut = _cut_remedy(numbers, levels, "votes", SCORES_OR_NOT)
-    return _refusal(table, column, row, problem, allowed, f"{cut}; {remedy}")
+    return InputError(problem, allowed, f"{cut}; {remedy}").in_cell(table, column.name, row)
 
 
 def refuse_label_scale(table: RawTable, column: Column, row: int) -> InputError:
@@ -296,21 +296,8 @@ def refuse_label_scale(table: RawTable, column: Column, row: int) -> InputError:
     more = f" and {len(levels) - 12} more" if len(levels) > 12 else ""
     remedy = _cut_remedy(numbers, levels, "labels", f"say where labels are cut {LABEL_THRESHOLD}")
     allowed = "labels 0 and 1, or a threshold between the two"
-    return _refusal(table, column, row, f"labels on a scale: {shown}{more}", allowed, remedy)
-
-
-def _refusal(
-    table: RawTable, column: Column, row: int, problem: str, allowed: str, remedy: str
-) -> InputError:
-    return InputError(
-        problem,
-        file=table.file(row),
-        row=table.row(row),
-        column=column.name,
-        value=column.cells.iloc[row],
-        allowed=allowed,
-        remedy=remedy,
-    )
+    refusal = InputError(f"labels on a scale: {shown}{more}", allowed, remedy)
+    return refusal.in_cell(table, column.name, row)
 
 
 def _levels(column: Column) -> tuple[Floats, Floats, NDArray[np.intp]]:

@@ -165,7 +165,7 @@ def named_items(table: RawTable, ids: Collection[str]) -> list[str]:
     stems = {match[1] for match in map(_NUMBERED.fullmatch, columns) if match is not None}
     numbered = {name: _NUMBERED.fullmatch(name) for name in table.columns}
     alike = {name for name, match in numbered.items() if match is not None and match[1] in stems}
-    return [name for name in table.columns if name in alike or name in set(columns)]
+    return [name for name in table.columns if name in alike or name.strip() in known]
 
 
 def numbered_items(table: RawTable) -> list[str]:

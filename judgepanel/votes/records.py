@@ -415,6 +415,7 @@ class _Plan:
         _refuse_mixed(shape, inside)
         dropped = [path for path in shape.lists() if path not in inside]
         names: dict[Path, str] = {}
+        own_names = {(*path, EACH, "name") for path in lists}
         unnamed = bool(lists) and not any(shape.names_judges(path) for path in lists)
         for path, stat in shape.stats.items():
             if {"value", "null"} & stat.kinds.keys() and not _inside(path, dropped):
@@ -422,7 +423,7 @@ class _Plan:
                 shared = keys[-1] in shape.shared
                 names[path] = ".".join(keys) if shared else _name_of(path, keys[-1])
                 # What gives a verdict may simply have a name: scores: [{"name": ..., "value": ...}]
-                if unnamed and path in {(*own, EACH, "name") for own in lists} and not stat.long:
+                if unnamed and path in own_names and not stat.long:
                     names[path], unnamed = "judge name", False
         left_out = [path for path in dropped if not _inside(path[:-1], dropped)]
         if left_out and not names:

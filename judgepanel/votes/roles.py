@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -206,25 +206,18 @@ def check_roles(
     for column in roles.used:
         _claim(table, column, seen, "name a column that is in the file", ONE_ROLE_EACH)
     if need_label and roles.label_column is None:
-        raise _refusal(
-            table,
+        raise InputError(
             "there is no label column",
-            allowed="a column named label, gold, truth, target or y",
-            remedy=name_column("label", () if guess is None else guess.label_candidates()),
-        )
+            "a column named label, gold, truth, target or y",
+            name_column("label", () if guess is None else guess.label_candidates()),
+        ).in_header(table)
     if roles.layout == "wide" and not roles.judge_columns:
-        raise _refusal(
-            table,
+        raise InputError(
             "there are no judge columns",
-            allowed="one column of verdicts per judge, beside the id, the label and feat_ columns",
-            remedy="add the judges' columns; or, if one of them was taken for another role, "
+            "one column of verdicts per judge, beside the id, the label and feat_ columns",
+            "add the judges' columns; or, if one of them was taken for another role, "
             + ONE_ROLE_EACH,
-        )
-
-
-def _refusal(table: RawTable, problem: str, **parts: Any) -> InputError:
-    """Return the refusal of a table for its header."""
-    return InputError(problem, file=table.name, row=table.header_row, **parts)
+        ).in_header(table)
 
 
 def judges_beside(table: RawTable, item: str, others: set[str]) -> tuple[str, ...]:
@@ -354,13 +347,11 @@ class _Guess:
             if plain_name(name) not in _LABEL_NAMES_ONLY or not self.readable(name):
                 continue
             if self.choices.label_column is None and not self._say_the_same(label, name):
-                raise _refusal(
-                    self.table,
+                raise InputError(
                     f"this may be the label, and so may {quote_value(label)}, which differs",
-                    column=name,
-                    allowed="one label column; another one is not read as a judge",
-                    remedy=name_column("label"),
-                )
+                    "one label column; another one is not read as a judge",
+                    name_column("label"),
+                ).in_header(self.table, name)
             self.give(name, "ignore", f"named as a label, beside {quote_value(label)}")
 
     def _say_the_same(self, first: str, second: str) -> bool:
@@ -616,12 +607,11 @@ class _Guess:
     ) -> InputError:
         choice = "judge_column" if not judge else "verdict_column" if not verdict else "id_column"
         what = {"judge_column": "judge", "verdict_column": "verdict", "id_column": "item"}[choice]
-        return _refusal(
-            self.table,
+        return InputError(
             "a table with one row per vote needs an item, a judge and a verdict column; there is "
             f"no {what} column",
             remedy=choose_column(choice, [n for n in self.free if self._repeats(n)]),
-        )
+        ).in_header(self.table)
 
     # --- one row per item ---
 
@@ -699,14 +689,12 @@ class _Guess:
                 continue
             if self.columns[column].kind in ("verdicts", "empty") and not self._bracketed(column):
                 continue
-            raise _refusal(
-                self.table,
+            raise InputError(
                 f"one row per vote, it seems, but there is {missing}",
-                column=column,
-                allowed=f"a column named {', '.join(allowed)}",
-                remedy=f"rename that column to {allowed[0]}; or, with one column per judge, put "
+                f"a column named {', '.join(allowed)}",
+                f"rename that column to {allowed[0]}; or, with one column per judge, put "
                 f"{FEATURE_PREFIX} before the name of this one or take it out",
-            )
+            ).in_header(self.table, column)
 
     def _with_judges(self, roles: Roles, names: Sequence[str]) -> Roles:
         """Return roles with the judges among columns without another role."""

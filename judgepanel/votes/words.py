@@ -166,7 +166,7 @@ def parsed_words(text: str) -> dict[str, int]:
     meanings: dict[str, int] = {}
     for part in filter(str.strip, text.split(",")):
         word, equals, meant = part.rpartition("=")
-        code = MEANT.get(meant.strip().lower())
+        code = given_meaning(meant)
         if code is None or not equals or not word.strip():
             raise InputError(
                 "the meaning of a word cannot be read",
@@ -184,6 +184,15 @@ def words_text(meanings: Mapping[str, int]) -> str:
 
 
 MEANT = {"1": 1, "0": 0, "tie": TIE, "": MISSING}
+
+
+def given_meaning(meant: object) -> int | None:
+    """Return the code of a meaning as users give it: 1, 0, ``tie`` or nothing; None for others."""
+    if meant is None:
+        return MISSING
+    if isinstance(meant, str):
+        return MEANT.get(meant.strip().lower())
+    return int(meant) if isinstance(meant, int) and meant in MEANT.values() else None
 
 
 @dataclass(frozen=True, slots=True)

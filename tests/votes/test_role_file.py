@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgepanel.votes import InputError, Loaded, load_votes
-from judgepanel.votes.choices import read_roles, roles_text, with_roles
+from judgepanel.votes.choices import Choices, read_roles, roles_text, with_roles
+from judgepanel.votes.words import MEANT
 
 WIDE = "qid,gold,topic,note,prompt_id,a,b,majority\n" + "".join(
     f"q{i},{i % 2},{'xy'[i % 3 > 0]},text {i},p{i // 2},{i % 2},1,{i % 2}\n" for i in range(9)
@@ -109,4 +110,20 @@ def test_what_is_given_beside_the_file_comes_first(tmp_path: Path) -> None:
         "label_column": "gold",
         "ignore": ["b"],
         "id_column": None,
+    }
+
+
+@pytest.mark.parametrize("meant", [5, [1], {"a": 1}, "maybe", 1.5])
+def test_a_word_has_one_of_four_meanings(meant: object) -> None:
+    with pytest.raises(InputError, match="the meaning of a word cannot be read"):
+        Choices.of(words={"good": meant})
+
+
+def test_meanings_are_read_whatever_their_case_and_words_may_have_commas() -> None:
+    words = {"so, so": " Tie", "good": 1, "bad": "0", "none": None}
+    assert dict(Choices.of(words=words).words) == {
+        "so, so": MEANT["tie"],
+        "good": 1,
+        "bad": 0,
+        "none": -1,
     }

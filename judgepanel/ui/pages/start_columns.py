@@ -23,7 +23,6 @@ from judgepanel.ui.widgets import ROW
 from judgepanel.votes import TASKS, InputError
 from judgepanel.votes.choices import Choices, Thresholds
 from judgepanel.votes.grades import GradedJudge
-from judgepanel.votes.words import parsed_words
 from judgepanel.words.numbers import counted
 from judgepanel.words.text import in_html, plain
 
@@ -86,10 +85,7 @@ class FileChoices:
             names = tuple(name for name, own in self.roles.items() if own == role)
             if names:
                 given[choice] = names[-1] if role in _SINGLE else names
-        meant = {word: code for word, code in self.words.items() if code}
-        given["words"] = {
-            word: next(iter(parsed_words(f"word{code}").values())) for word, code in meant.items()
-        }
+        given["words"] = {word: code[1:] for word, code in self.words.items() if code}
         return Choices.of(**given)
 
     def set_role(self, name: str, role: str, preview: Preview) -> None:
