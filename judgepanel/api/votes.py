@@ -24,7 +24,6 @@ from judgepanel.votes.columnar import read_frame
 from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.errors import in_terminal
 from judgepanel.votes.orientation import Oriented, Policy, orient
-from judgepanel.votes.outputs import transcribed
 from judgepanel.votes.reading import Reading
 from judgepanel.words.commands import column_options
 from judgepanel.words.outputs import coverage_sentence
@@ -426,7 +425,7 @@ def read_source(
     table: Any = source
     if isinstance(source, pd.DataFrame):
         # The columns that describe the items are named as such in this table.
-        table = transcribed(read_frame(source, features=given.pop("features", ())))
+        table = read_frame(source, features=given.pop("features", ()))
     return load_votes(
         table,
         **given,

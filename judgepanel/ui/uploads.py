@@ -23,8 +23,7 @@ from judgepanel.service.turns import Places
 from judgepanel.studies.codec import spec_sha
 from judgepanel.ui.access import owner
 from judgepanel.votes import InputError
-from judgepanel.votes.build import NOTHING_SAID
-from judgepanel.votes.choices import Choices
+from judgepanel.votes.choices import NO_CHOICES, Choices
 from judgepanel.votes.limits import READERS
 from judgepanel.words.text import plain
 
@@ -103,7 +102,7 @@ def read_uploads(
     votes: Upload,
     labels: Upload | None = None,
     judges: Upload | None = None,
-    choices: Choices = NOTHING_SAID,
+    choices: Choices = NO_CHOICES,
     *,
     need_labels: bool = True,
 ) -> Answer:

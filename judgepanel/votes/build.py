@@ -18,7 +18,7 @@ from judgepanel.votes.attributes import (
 )
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.checks import reversal
-from judgepanel.votes.choices import Choices
+from judgepanel.votes.choices import NO_CHOICES, Choices
 from judgepanel.votes.companions import match_judges
 from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.errors import MAP_WORDS, PAIRWISE, InputError, correct_or_name, listed
@@ -81,13 +81,10 @@ class Loaded:
     group: str = ""
 
 
-NOTHING_SAID = Choices()
-
-
 def build_votes(
     table: RawTable,
     roles: Roles,
-    choices: Choices = NOTHING_SAID,
+    choices: Choices = NO_CHOICES,
     *,
     judge_table: RawTable | None = None,
     need_labels: bool = True,

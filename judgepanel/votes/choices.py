@@ -229,6 +229,9 @@ class Choices:
         return {name for names in self.named.values() for name in names}
 
 
+NO_CHOICES = Choices()
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """How a choice is given: ``name`` in Python and in roles files, ``flag`` in the terminal."""

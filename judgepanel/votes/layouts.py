@@ -27,8 +27,8 @@ from judgepanel.votes.errors import (
 from judgepanel.votes.grades import Scale, missing_codes, refuse_scores
 from judgepanel.votes.matrix import MISSING, Task, check_judges
 from judgepanel.votes.names import is_role_name
-from judgepanel.votes.orders import are_by_place, first_shown
-from judgepanel.votes.roles import Roles
+from judgepanel.votes.orders import are_by_place, first_shown, given_order, says_orders
+from judgepanel.votes.roles import CHOSEN, Roles
 from judgepanel.votes.rows import Cast, combined, turned_back
 from judgepanel.votes.table import RawTable, check_size
 from judgepanel.votes.words import (
@@ -189,6 +189,8 @@ def read_verdicts(reader: Reader, scales: Scales) -> Verdicts:
     if roles.order_column is not None:
         forward, note = _forward(reader, codes, None if wide else items)
         notes.append(note)
+    elif items is not None and not wide:
+        _refuse_unused_order(reader, codes[:, 0], items)
     if items is None and forward is not None:
         codes, grades = turned_back(codes, grades, thresholds, forward[:, None])
     elif items is not None:
@@ -289,8 +291,16 @@ def _forward(
     InputError if it cannot be told whether verdicts are by place.
     """
     name = str(reader.roles.order_column)
-    forward, notes = first_shown(reader.table, name)
     labels = _labels_of_rows(reader, items)
+    column, ways = reader.columns[name], None
+    if labels is not None and codes.shape[1] == 1 and not says_orders(column):
+        ways = given_order(codes[:, 0], labels, column)
+    if ways is not None:
+        rows = [column.codes == column.words.index(word) for word in ways]
+        forward = np.select(rows, [1, 0], MISSING).astype(np.int8)
+        notes = [f"{quote_value(ways[0])} is read as the order as given, by the labels."]
+    else:
+        forward, notes = first_shown(reader.table, name)
     shown = None
     if labels is not None:
         repeated = (np.repeat(own, codes.shape[1]) for own in (labels, forward))
@@ -313,6 +323,27 @@ def _forward(
         return None, f"Verdicts are not turned by {quoted}: they are meant alike in both orders."
     note = f"Verdicts are by place and were turned back by {quoted}."
     return forward, " ".join((note, *notes))
+
+
+def _refuse_unused_order(reader: Reader, codes: NDArray[np.int8], items: NDArray[np.intp]) -> None:
+    """Refuse a long file with a column that is not used, by which verdicts are turned around."""
+    roles, labels = reader.roles, _labels_of_rows(reader, items)
+    if labels is None:
+        return
+    for own in roles.columns:
+        if own.role != "ignore" or own.reason == CHOSEN:
+            continue
+        words = given_order(codes, labels, reader.columns[own.column])
+        if words is not None:
+            agree, turned = map(quote_value, words)
+            raise InputError(
+                f"verdicts are for the label where this is {agree} and against it where it is "
+                f"{turned}, as if it said which response was shown first",
+                file=reader.table.name,
+                column=own.column,
+                allowed="verdicts that mean the same in all rows, or a column of the order",
+                remedy=BY_PLACE_OR_NOT,
+            )
 
 
 def _labels_of_rows(reader: Reader, items: NDArray[np.intp] | None) -> NDArray[np.int8] | None:

@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from judgepanel.votes.build import Loaded, build_votes
-from judgepanel.votes.choices import Choices
+from judgepanel.votes.choices import SINGLE, Choices
 from judgepanel.votes.columns import Columns, with_choices_joined, without_header_rows
 from judgepanel.votes.companions import label_columns, with_labels
 from judgepanel.votes.errors import TRANSPOSE, InputError, listed, quote_value, unopened
@@ -69,11 +69,17 @@ def prepared(
 ) -> tuple[RawTable, Choices]:
     """Return a table whose columns can have roles, and the choices that fit it.
 
-    Further rows of a header are left out, a choice that is written as several flags is one column,
+    Outputs of judges become verdicts, further rows of a header are left out, a choice that is written as several flags is one column,
     rows that are judges become columns, and labels of another file are a new column.
     """
     table, notes = without_header_rows(table)
     table = replace(table, notes=(*table.notes, *notes))
+    table = transcribed(table, choices)
+    if table.as_outputs:
+        gone: dict[str, Any] = {
+            name: None for name in SINGLE if getattr(choices, name) in table.as_outputs
+        }
+        choices = replace(choices, **gone)
     named = {name for names in choices.named.values() for name in names}
     joined_table, joined = with_choices_joined(table)
     flags = [name for own in joined.values() for name in own]
@@ -114,7 +120,7 @@ def open_table(
     task: Task | None = None,
     records: str | None = None,
 ) -> RawTable:
-    """Return the raw table in a file, or in bytes called ``name``; judge outputs become verdicts.
+    """Return the raw table in a file, or in bytes called ``name``.
 
     Files written by other tools (see ``judgepanel.votes.imports``) are recognised by their content;
     ``task`` selects pairs or single responses if such a file holds both. ``records`` is the path of
@@ -124,12 +130,12 @@ def open_table(
     path = None if isinstance(source, bytes) else Path(source)
     name = name or (unnamed if path is None else path.name)
     if path is not None and path.is_dir():
-        return _released(transcribed(read_source(source_of(path), task)))
+        return _released(read_source(source_of(path), task))
     try:
         data = source if isinstance(source, bytes) else _bytes_of(Path(source), name)
         check_bytes(len(data))
         table = recognised(data, name, task) if records is None else None
-        table = transcribed(read_table(data, name, records) if table is None else table)
+        table = read_table(data, name, records) if table is None else table
     except InputError as error:
         raise (error if error.file is not None else error.in_file(name)) from None
     return _released(table if records is None else replace(table, records=records))

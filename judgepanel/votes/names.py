@@ -42,8 +42,8 @@ LONG_VERDICT_NAMES = ordered(
 TEXT_NAMES = ordered("text|raw_text|output|raw_output|transcript|completion|content")
 """Columns that hold what judges wrote, see ``judgepanel.votes.outputs``."""
 FEATURE_NAMES = words_in(
-    "difficulty|difficulty_level|priority|hard|is_hard|is_easy|is_adversarial|category|categories|subset|domain|topic|"
-    "subject|language|lang|dataset|source|split|length|n_tokens|n_words|n_chars|turns|n_turns"
+    "difficulty|difficulty_level|priority|hard|is_hard|is_easy|is_adversarial|category|"
+    "categories|subset|domain|topic|subject|language|lang|dataset|source|split|length|n_tokens|n_words|n_chars|turns|n_turns"
 )
 AGGREGATE_NAMES = words_in(
     "majority|majority_vote|maj_vote|majority_label|mode|consensus|mean|average|avg|mean_vote|"
@@ -73,7 +73,7 @@ _ORDER_WORDS = words_in(
     "order|swap|swapped|flip|flipped|reversed|position|game|permutation|ordering|presented|shown"
 )
 _AROUND_ORDERS = words_in(
-    "is|was|the|of|first|response|responses|answer|output|model|a|b|display|presentation|pair|"
+    "is|was|the|of|ab|first|response|responses|answer|output|model|a|b|display|presentation|pair|"
     "item|which|judge|prompt|in"
 )
 RUN_WORDS = words_in(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from judgepanel.votes.columns import Column
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.matrix import MISSING
-from judgepanel.votes.names import tokens_of
+from judgepanel.votes.names import names_order, tokens_of
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import distinct
 
@@ -41,6 +42,7 @@ _SHOWN_FIRST = re.compile(
 _LONGEST_ORDER = 80
 _LETTERED = str.maketrans("12", "ab")
 _MOST_ORDERS = 6
+_MIRRORED = 0.15
 _SURE = 4.0
 """Standard errors by which verdicts must be for and against the label to tell their meaning."""
 
@@ -56,6 +58,8 @@ def order_column(table: RawTable) -> str | None:
     """Return the column of the order: one whose words are all known, before one of other words."""
     free = {name.lower(): name for name in reversed(table.columns)}
     present = [free[name] for name in ORDER_NAMES if name in free]
+    named = [name for name in table.columns if name not in present and names_order(name)]
+    present += [name for name in named if says_orders(Column(name, table.frame[name]))]
     known = (name for name in present if (forward_of(table, name) >= 0).all())
     return next(known, next(iter(present), None))
 
@@ -142,3 +146,24 @@ def are_by_place(
     if as_given > _SURE and other < -_SURE / 2:
         return True
     return False if as_given > _SURE / 2 and other > _SURE / 2 else None
+
+
+def given_order(
+    votes: NDArray[np.int8], labels: NDArray[np.int8], column: Column
+) -> tuple[str, str] | None:
+    """Return the two words of a column that tells the order, the order as given first; or None.
+
+    ``votes`` and ``labels`` (n_rows,) are as in :func:`are_by_place`. Beside one word verdicts are
+    as often for the label as they are against it beside the other: a subset on which judges err,
+    however hard it is, is not turned around.
+    """
+    if len(column.given) != 2:
+        return None
+    for first, second in permutations(column.given):
+        rows = [column.codes == column.words.index(word) for word in (first, second)]
+        forward = np.select(rows, [1, 0], MISSING).astype(np.int8)
+        known = (votes >= 0) & (labels >= 0)
+        shares = [(votes == labels)[own & known].mean() for own in rows if (own & known).any()]
+        if are_by_place(votes, labels, forward) and abs(sum(shares) - 1.0) < _MIRRORED:
+            return first, second
+    return None

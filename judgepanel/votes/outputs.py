@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from judgepanel.votes.attributes import first_given, given_rows, names_in, refuse_unknown
 from judgepanel.votes.cells import is_number
-from judgepanel.votes.columns import Columns
+from judgepanel.votes.choices import NO_CHOICES, Choices
+from judgepanel.votes.columns import Column, Columns
 from judgepanel.votes.coverage import (
     LEVELS,
     REASONS,
@@ -41,6 +42,7 @@ from judgepanel.votes.errors import CORRECT_CELL, REMOVE_ROW, InputError, listed
 from judgepanel.votes.names import (
     FEATURE_PREFIX,
     GROUP_NAMES,
+    JUDGE_WORDS,
     LABEL_NAMES,
     LONG_ITEM_NAMES,
     LONG_JUDGE_NAMES,
@@ -48,9 +50,10 @@ from judgepanel.votes.names import (
     TEXT_NAMES,
     find_column,
     is_role_name,
+    tokens_of,
     words_in,
 )
-from judgepanel.votes.orders import first_shown, order_column
+from judgepanel.votes.orders import first_shown, order_column, says_orders
 from judgepanel.votes.roles import judges_beside
 from judgepanel.votes.rows import repeated
 from judgepanel.votes.table import RawTable, text_column
@@ -442,6 +445,7 @@ Ints = NDArray[np.intp]
 SCORE_NAMES = ("score_a", "score_b")
 VERDICT = "verdict"
 MAX_EXAMPLES = 60
+_LOOKED_AT = 200
 EXAMPLES_A_JUDGE = 3
 _HEAD, _TAIL = 160, 400
 UNUSABLE = "unusable"
@@ -476,15 +480,34 @@ class OutputColumns:
         return list(filter(None, (self.text, *self.scores, self.order, self.stage)))
 
 
-def columns_of(table: RawTable) -> OutputColumns | None:
-    """Return the columns that hold outputs; None if there are none or the file has verdicts."""
-    roles = (LONG_ITEM_NAMES, LONG_JUDGE_NAMES, LONG_VERDICT_NAMES, TEXT_NAMES, ("stage",))
-    item, judge, verdict, text, stage = (find_column(table.columns, names) for names in roles)
-    free = {name.lower(): name for name in reversed(table.columns)}
-    scores = tuple(free[name] for name in SCORE_NAMES if free.keys() >= {*SCORE_NAMES})
+def columns_of(table: RawTable, choices: Choices = NO_CHOICES) -> OutputColumns | None:
+    """Return the columns that hold outputs; None if there are none or the file has verdicts.
+
+    The text may have the name of a verdict, if it is written as outputs are.
+    """
+    own = Columns(table)
+    free = [name for name in table.columns if name not in choices.columns]
+    if len(choices.id_column) > 1 or len(choices.judge_column) > 1:
+        return None
+    item = next(iter(choices.id_column), None) or find_column(free, LONG_ITEM_NAMES)
+    judge = next(iter(choices.judge_column), None) or _judge_of(free, own)
+    verdicts = [find_column(free, (name,)) for name in LONG_VERDICT_NAMES]
+    if choices.verdict_column is not None:
+        verdicts = [choices.verdict_column]
+    texts = [name for name in verdicts if name is not None and _is_output(own[name])]
+    verdict = next((name for name in verdicts if name is not None and name not in texts), None)
+    text = next(iter(texts), None)
+    if choices.verdict_column is None:
+        text = find_column(free, TEXT_NAMES) or text
+    stage = find_column(free, ("stage",))
+    lower = {name.lower(): name for name in reversed(free)}
+    scores = tuple(lower[name] for name in SCORE_NAMES if lower.keys() >= {*SCORE_NAMES})
     if item is None or judge is None or verdict is not None or not (text or scores):
         return None
-    columns = OutputColumns(item, judge, text, scores, order_column(table), stage)
+    order = choices.order_column or order_column(table)
+    if choices.order_column is not None and not says_orders(own[choices.order_column]):
+        order = None  # What its words mean is seen once the labels are known.
+    columns = OutputColumns(item, judge, text, scores, order, stage)
     written = filter(None, (judge, text, *scores))
     if not table.frame[item].duplicated().any() and all(
         Columns(table)[name].kind in ("verdicts", "empty") for name in written
@@ -495,7 +518,23 @@ def columns_of(table: RawTable) -> OutputColumns | None:
     return None if len(judges_beside(table, item, others)) > 1 else columns
 
 
-def transcribed(table: RawTable) -> RawTable:
+def _judge_of(names: Sequence[str], columns: Columns) -> str | None:
+    """Return the column with the names of judges: one of a usual name, else by its words."""
+    named = [n for n in names if JUDGE_WORDS & set(tokens_of(n)) and columns[n].kind == "words"]
+    recur = (n for n in named if 2 * len(columns[n].given) <= columns.table.n_rows)
+    return find_column(names, LONG_JUDGE_NAMES) or next(recur, None)
+
+
+def _is_output(column: Column) -> bool:
+    """Whether a column holds texts, and a verdict can be read from many of the first ones."""
+    if column.kind != "texts":
+        return False
+    sample = column.given[:_LOOKED_AT]
+    sides = [read_verdict(text).side for text in sample]
+    return 2 * sum(side is not None for side in sides) >= len(sample)
+
+
+def transcribed(table: RawTable, choices: Choices = NO_CHOICES) -> RawTable:
     """Return the file with one verdict per item and judge if it holds outputs of judges.
 
     Each distinct output is parsed once. Of outputs in several stages the last counts. If a judge
@@ -509,11 +548,16 @@ def transcribed(table: RawTable) -> RawTable:
         An empty item or judge, a stage that is not a number, or two outputs of one judge on one
         item in the same order and stage.
     """
-    columns = columns_of(table)
+    if table.coverage is not None:
+        return table
+    columns = columns_of(table, choices)
     if columns is None:
         return table
     try:
-        return _transcribed(table, columns)
+        result = _transcribed(table, columns)
+        if columns.order is None and choices.order_column is not None and result.coverage:
+            return replace(result, coverage=replace(result.coverage, notes=()))
+        return result
     except InputError as error:
         raise (error if error.file is not None else error.in_file(table.name)) from None
 
@@ -565,7 +609,8 @@ def _transcribed(table: RawTable, columns: OutputColumns) -> RawTable:
         notes.append(f"No output of these judges counts, so they are left out: {listed(gone)}.")
     unread = _unread(table, outputs, ids, judges, columns.text)
     whole = Coverage(coverage, unread, tuple(notes))
-    return replace(result, coverage=whole, task=table.task or "pairwise")
+    task = table.task or "pairwise"
+    return replace(result, coverage=whole, task=task, as_outputs=tuple(columns.dropped))
 
 
 def _with_attributes(table: RawTable, items: Ints, n_items: int) -> pd.DataFrame:
@@ -583,7 +628,7 @@ def _with_attributes(table: RawTable, items: Ints, n_items: int) -> pd.DataFrame
         rows, _ = first_given(column.codes, column.present, items, n_items)
         if name == label and (values := verdicts_of(column.cells)).min() > UNKNOWN:
             given = column.present & (values >= 0)
-            rows = given_rows(table, "label", values, given, items, n_items)
+            rows = given_rows(table, name, values, given, items, n_items)
         places = np.where(column.present, np.arange(table.n_rows), rows[items])
         changed[name] = column.cells.array.take(places)
     return table.frame.assign(**changed)

@@ -40,7 +40,7 @@ from judgepanel.votes.errors import (
 from judgepanel.votes.names import FEATURE_PREFIX, find_column, plain_name, tokens_of, words_in
 from judgepanel.votes.orders import says_orders
 from judgepanel.votes.records import RECORD
-from judgepanel.votes.table import RawTable, no_column
+from judgepanel.votes.table import FILE_COLUMN, RawTable, no_column
 from judgepanel.votes.words import UNKNOWN, Vocabulary, is_good_or_bad, side_of
 
 Layout = Literal["wide", "long"]
@@ -501,8 +501,17 @@ class _Guess:
             self.free,
             lambda name: _says(name, naming.JUDGE_WORDS) and self._holds_names(name),
             lambda name: name.endswith(" number") and self._repeats(name),
+            lambda name: name == FILE_COLUMN and self._files_are_judges(),
         )
         return tuple(named[:1])
+
+    def _files_are_judges(self) -> bool:
+        """Whether each of several files has the votes of a judge: items recur only across files."""
+        if not self.table.files:
+            return False
+        ids = [n for n in self.without({FILE_COLUMN}) if _says(n, _ID_WORDS | _ITEM_WORDS)]
+        rows = self.table.n_rows
+        return any(self._n_values((n,)) < rows == self._n_values((FILE_COLUMN, n)) for n in ids)
 
     def _holds_names(self, name: str) -> bool:
         """Whether a column may hold names of judges, or numbers that stand for them."""
@@ -635,11 +644,12 @@ class _Guess:
         if group is not None and self.columns[group].is_unique and not (item and known):
             item, group = (group,), None
         features = self.features({*item, label, group})
-        taken = {*item, label, group, *features, *choices.system_column}
+        taken = {*item, label, group, *features, *choices.system_column, choices.run_column}
         order = self._order(taken)
         roles = Roles(
             *("wide", item, label, group, choices.judge_columns),
             order_column=order,
+            run_column=choices.run_column,
             system_column=choices.system_column,
             feature_columns=features,
         )
@@ -657,6 +667,8 @@ class _Guess:
                 self.give(name, "ignore", "named as in a file with one row per vote")
         else:
             self._refuse_half_a_long_file(taken)
+        if self.table.files and FILE_COLUMN in self.without(taken):
+            self.give(FILE_COLUMN, "ignore", "the name of the file of a row")
         self.second_labels(label, taken)
         return self._with_judges(roles, [n for n in self.without(taken) if n not in self.why])
 

@@ -53,6 +53,7 @@ class RawTable:
         i``.
     header_row : line of the header; None if the format has no header line.
     coverage : coverage of the judges' outputs, if the file holds outputs.
+    as_outputs : the columns of the file from which these were read, which are gone.
     notes : sentences about how the file was read.
     task : what an item is, if the file says so; otherwise None.
     labels : the source of its labels, if that is another file.
@@ -69,6 +70,7 @@ class RawTable:
     lines: NDArray[np.int32] | None = None
     header_row: int | None = None
     coverage: Coverage | None = None
+    as_outputs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     task: Task | None = None
     labels: LabelSource | None = None

@@ -820,3 +820,58 @@ def judges_as_rows_with_some_labels() -> Case:
         "judges.csv", table(rows), ids("Q{}", 50), ids("judge-{}", 4), world.votes, labels,
         label_file=table(key), notes=("Rows are judges",),
     )  # fmt: skip
+
+
+@case
+def a_table_for_each_judge() -> Case:
+    """A folder with a table of item, label and verdict for each judge, named by its file."""
+    world = World.of(56, 60, [0.9, 0.8, 0.7])
+    say = ("no", "yes")
+    files = {
+        f"runs/model-{j}.csv": table(
+            [["item_id", "label", "verdict"],
+             *([f"t{i}", say[label], say[row[j]]] for i, label, row in world)]
+        ).decode()
+        for j in range(3)
+    }  # fmt: skip
+    return Case(
+        "runs.zip", archive(files), ids("t{}", 60), ids("model-{}", 3), world.votes, world.labels,
+        task="pointwise",
+    )  # fmt: skip
+
+
+@case
+def batches_of_items_in_files() -> Case:
+    """A folder with two tables of other items and the same judges."""
+    world = World.of(60, 60, [0.9, 0.8, 0.7])
+    head = ["item_id", "label", *(f"m{j}" for j in range(3))]
+    rows = [[f"b{i}", label, *row] for i, label, row in world]
+    files = {
+        f"batch/{name}.csv": table([head, *own]).decode()
+        for name, own in (("early", rows[:25]), ("late", rows[25:]))
+    }
+    return Case(
+        "batch.zip", archive(files), ids("b{}", 60), ids("m{}", 3), world.votes, world.labels,
+    )  # fmt: skip
+
+
+@case
+def outputs_in_columns_of_other_names() -> Case:
+    """Raw outputs in both orders, with columns whose names have to be given."""
+    world = World.of(59, 50, [0.9, 0.8])
+    records = []
+    for i, label, row in world:
+        for j, vote in enumerate(row):
+            for swapped in (False, True):
+                first = bool(vote) != swapped
+                text = f"{world.text()} Verdict: [[{'A' if first else 'B'}]]"
+                records.append(
+                    {"pair_id": f"p{i}", "judge_model": f"m-{j}", "is_swapped": swapped,
+                     "completion": text, "finish_reason": "stop",
+                     "human_choice": ["resp_2", "resp_1"][label]}
+                )  # fmt: skip
+    return Case(
+        "outputs.jsonl", lines(records).encode(), ids("p{}", 50), ids("m-{}", 2), world.votes,
+        world.labels, task="pairwise",
+        steps=(("words", {"words": "resp_1=1,resp_2=0"}),),
+    )  # fmt: skip
