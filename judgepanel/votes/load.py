@@ -69,8 +69,9 @@ def prepared(
 ) -> tuple[RawTable, Choices]:
     """Return a table whose columns can have roles, and the choices that fit it.
 
-    Outputs of judges become verdicts, further rows of a header are left out, a choice that is written as several flags is one column,
-    rows that are judges become columns, and labels of another file are a new column.
+    Outputs of judges become verdicts, further rows of a header are left out, a choice that is
+    written as several flags is one column, rows that are judges become columns, and labels of
+    another file are a new column.
     """
     table, notes = without_header_rows(table)
     table = replace(table, notes=(*table.notes, *notes))

@@ -175,6 +175,14 @@ def _told_apart(table: RawTable, roles: Roles, key: Sequence[str]) -> tuple[Role
     )
 
 
+def _different(table: RawTable, roles: Roles, first: int, second: int) -> list[str]:
+    """Return columns without a role that differ between two rows, and tell all votes apart."""
+    key, frame = [*roles.id_column, *roles.judge_column], table.frame
+    free = [role.column for role in roles.columns if role.role in ("ignore", "text")]
+    differ = [name for name in free if frame[name].iloc[first] != frame[name].iloc[second]]
+    return [name for name in differ if not frame.duplicated([*key, name]).any()]
+
+
 def _with_role(roles: Roles, name: str, role: str) -> Roles:
     columns = tuple(
         ColumnRole(name, role, "tells the votes of a judge on an item apart")  # type: ignore[arg-type]
@@ -210,6 +218,15 @@ def combined(
     if again is not None:
         first, second = (place // per_row for place in again)
         also = "" if cast.forward is None else " in this order"
+        telling = _different(table, roles, first, second)
+        remedy = (
+            f"{listed(telling, 3)} differs: {TELL_APART}"
+            if telling
+            else (
+                f"{REMOVE_ROW}, or name a column that tells the items apart "
+                f"{CHOICE_CONTROLS['id_column']}"
+            )
+        )
         raise InputError(
             f"judge {quote_value(judges[cast.raters[again[1]]])} already has a vote on this item"
             f"{also} in row {table.row(first)}",
@@ -218,8 +235,8 @@ def combined(
             column=roles.id_column[0],
             value=items[cast.items[again[1]]],
             allowed="one row for each item and judge",
-            remedy=f"{REMOVE_ROW}, or name a column that tells the items apart "
-            f"{CHOICE_CONTROLS['id_column']}",
+            remedy=remedy,
+            choices=tuple(telling),
         )
     if cast.forward is not None:
         cast, note = _both_orders(cast, cast.forward)

@@ -875,3 +875,26 @@ def outputs_in_columns_of_other_names() -> Case:
         world.labels, task="pairwise",
         steps=(("words", {"words": "resp_1=1,resp_2=0"}),),
     )  # fmt: skip
+
+
+@case
+def repeated_assignments_with_ids_of_their_own() -> Case:
+    """One row per assignment with an id and a time of its own; some annotators did items twice."""
+    world = World.of(58, 60, [0.9, 0.8, 0.75])
+    say = ("Bad", "Good")
+    rows, number = [], 0
+    for again in (False, True):
+        for i, label, row in world:
+            for j, vote in enumerate(row):
+                if not again or (i % 9 == j):
+                    number += 1
+                    rows.append(
+                        [f"T-{i:03}", f"A{number:04}", f"Ann {j}", say[vote],
+                         say[label] if i % 2 else "", f"2026-03-01 10:{number // 60:02}:00"]
+                    )  # fmt: skip
+    head = ["Ticket", "Assignment", "Annotator", "Decision", "Gold answer", "Submitted at"]
+    labels = np.where(np.arange(60) % 2, world.labels, MISSING).astype(np.int8)
+    return Case(
+        "annotations.csv", table([head, *rows]), ids("T-{:03}", 60), ids("Ann {}", 3), world.votes,
+        labels, steps=(("--run-column", {"run_column": "Assignment"}),), task="pointwise",
+    )  # fmt: skip
