@@ -326,7 +326,7 @@ class Inspection:
         if self.votes.coverage is not None:
             head.append(printable(coverage_sentence(self.votes.coverage)))
         elif self.votes.forms != "0/1":
-            head.append(printable(f"Verdicts are written {self.votes.forms}."))
+            head.append(printable(f"Verdicts are written as {self.votes.forms}."))
         lines = (
             *head,
             *(printable(in_terminal(line)) for lines in self.check_lines() for line in lines),

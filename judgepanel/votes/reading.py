@@ -125,10 +125,12 @@ def forms_sentence(reader: Reader, graded: Sequence[str]) -> str:
     """
     label = reader.roles.label_column
     columns = (*([] if label is None else [label]), *reader.roles.verdicts)
+    models = reader.columns.models()
     by_form: dict[str, list[str]] = {}
     for name in columns:
         if name not in graded:
-            by_form.setdefault(form_of(reader.columns[name].words), []).append(name)
+            form = form_of(reader.columns[name].words, models)
+            by_form.setdefault(form, []).append(name)
     if set(by_form) <= {"0/1"}:
         return "0/1"
     return "; ".join(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -139,13 +139,20 @@ def is_good_or_bad(word: str) -> bool:
     return plain(word) in _GOOD | _BAD
 
 
-def form_of(words: Iterable[str]) -> str:
-    """Return how verdicts are written, for people: ``0/1``, ``A/B``, ``yes/no``, ..."""
+def form_of(words: Iterable[str], models: Collection[str] = ()) -> str:
+    """Return how verdicts are written, for people: ``0/1``, ``A/B``, ``yes/no``, ...
+
+    ``models`` are names of models that may be verdicts; other words are shown as they are.
+    """
+    words = list(words)
     texts = {word.strip().lower() for word in words}
-    if texts & TWOS:
-        return "1/2"
-    if any(meaning_of(word) == UNKNOWN and not is_number(plain(word)) for word in texts):
-        return "names of models"
+    numbers = {float(plain(word)) for word in texts if is_number(plain(word))}
+    if 2.0 in numbers:
+        return "1/2" if numbers <= {-1.0, 0.0, 1.0, 2.0} else "numbers"
+    others = [w for w in words if meaning_of(w) == UNKNOWN and not is_number(plain(w))]
+    if others:
+        named = all(word.strip() in models for word in others)
+        return "names of models" if named else "/".join(quote_value(w, 20) for w in others[:3])
     forms = [name for name, members in _FORMS.items() if texts & members]
     return ", ".join(forms) or "0/1"
 

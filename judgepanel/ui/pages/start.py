@@ -283,7 +283,7 @@ def _analyse(loaded: Loaded, upload: Upload, repeats: Check, *, ready: bool) -> 
     if loaded.coverage is not None:
         section_answer(coverage_sentence(loaded.coverage))
     elif loaded.forms != "0/1":
-        caption(f"Verdicts are written {loaded.forms}.")
+        caption(f"Verdicts are written as {loaded.forms}.")
     notes(loaded.warnings)
     if not ready:
         caption("Say above whether an item is a pair of responses or a single one.")
