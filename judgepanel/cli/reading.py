@@ -127,11 +127,13 @@ def _refuse_guesses(loaded: Loaded) -> None:
     """Refuse votes of which anything was guessed."""
     guesses = loaded.reading.guesses
     if guesses:
-        more = f" And {len(guesses) - 3} more guesses." if len(guesses) > 3 else ""
+        more = f" And {len(guesses) - 3} more." if len(guesses) > 3 else ""
+        several = "guesses are" if len(guesses) > 1 else "guess is"
+        shown = " ".join(guesses[:3]) + more
         raise InputError(
-            f"{len(guesses)} guesses, which --strict does not allow: {' '.join(guesses[:3])}{more}",
+            f"{len(guesses)} {several} not allowed with --strict: {shown.rstrip('.')}",
             file=loaded.file,
-            remedy="say each with an option, or keep the guesses with --write-roles FILE and read "
+            remedy="give each with an option, or keep the guesses with --write-roles FILE and read "
             "the file with --roles FILE",
         )
 

@@ -103,7 +103,7 @@ class Choices:
     task : what an item is.
     records : the path of the list of records in JSON.
     id_column : columns that together are the id of an item.
-    label_column, group_column : the labels, and what keeps items together.
+    label_column, group_column : the labels, and the groups of items.
     judge_columns : one column per judge; no other column is a judge then.
     judge_column, verdict_column : of a table with one row per vote: the columns that together name
         the judge, and the verdict.
@@ -132,7 +132,12 @@ class Choices:
     )
     label_column: str | None = _said(None, "label", "--label-column", "the column with the labels")
     group_column: str | None = _said(
-        *(None, "groups", "--group-column", "the column of what keeps items together")
+        *(
+            None,
+            "groups",
+            "--group-column",
+            "the column whose values say which items belong together",
+        )
     )
     judge_columns: tuple[str, ...] = _said(
         *((), "judges", "--judge-columns"),
@@ -140,7 +145,7 @@ class Choices:
     )
     judge_column: tuple[str, ...] = _said(
         *((), "judge", "--judge-column"),
-        "with one row per vote, the column that names the judge; repeat it for a name of several",
+        "with one row per vote, the column with the judge; several columns together may name it",
     )
     verdict_column: str | None = _said(
         *(None, "verdict", "--verdict-column"),
@@ -177,7 +182,8 @@ class Choices:
     )
     label_threshold: float | None = _said(
         *(None, "label_threshold", "--label-threshold"),
-        "where labels on a scale are cut: above it a label is 1, below it 0, on it none",
+        "where labels on a scale are cut: labels above it are 1, labels below it 0, and labels "
+        "equal to it unknown",
         "NUMBER",
     )
     words: Mapping[str, int] = _said(

@@ -692,9 +692,9 @@ class _Guess:
     def _refuse_half_a_long_file(self, taken: Iterable[str | None]) -> None:
         """Refuse judge names without verdicts, and texts without judge names."""
         judges, texts = naming.LONG_JUDGE_NAMES, naming.TEXT_NAMES
-        for names, missing, allowed in (
-            (judges, "none with verdicts or outputs", ("verdict", "vote", *texts)),
-            (texts, "none with the names of judges", judges[:4]),
+        for names, missing, choice, allowed in (
+            (judges, "verdicts or outputs", "verdict_column", ("verdict", "vote", *texts)),
+            (texts, "the names of judges", "judge_column", judges[:4]),
         ):
             column = find_column(self.free, names)
             if column is None or column in set(taken):
@@ -702,10 +702,10 @@ class _Guess:
             if self.columns[column].kind in ("verdicts", "empty") and not self._bracketed(column):
                 continue
             raise InputError(
-                f"one row per vote, it seems, but there is {missing}",
+                f"this seems to be a file with one row per vote, but it has no column with {missing}",
                 f"a column named {', '.join(allowed)}",
-                f"rename that column to {allowed[0]}; or, with one column per judge, put "
-                f"{FEATURE_PREFIX} before the name of this one or take it out",
+                f"name it {CHOICE_CONTROLS[choice]}; or, with one column per judge, leave this "
+                f"one out {CHOICE_CONTROLS['ignore']}",
             ).in_header(self.table, column)
 
     def _with_judges(self, roles: Roles, names: Sequence[str]) -> Roles:

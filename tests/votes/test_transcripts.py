@@ -240,12 +240,12 @@ def test_outputs_beside_their_verdicts_are_read_as_votes_whatever_the_judge_is_c
         (
             "item,judge,truth,said",
             "q{n},me,{y},[[A]]",
-            "column 'judge': one row per vote, it seems",
+            "column 'judge': this seems to be a file with one row per vote",
         ),
         (
             "item,label,text",
             "q{n},{y},[[A]]",
-            "column 'text': one row per vote, it seems, but there",
+            "column 'text': this seems to be a file with one row per vote, but it has no column",
         ),
     ],
 )
