@@ -702,7 +702,8 @@ class _Guess:
             if self.columns[column].kind in ("verdicts", "empty") and not self._bracketed(column):
                 continue
             raise InputError(
-                f"this seems to be a file with one row per vote, but it has no column with {missing}",
+                "this seems to be a file with one row per vote, but it has no column with "
+                f"{missing}",
                 f"a column named {', '.join(allowed)}",
                 f"name it {CHOICE_CONTROLS[choice]}; or, with one column per judge, leave this "
                 f"one out {CHOICE_CONTROLS['ignore']}",
