@@ -8,30 +8,20 @@ from judgepanel.lazy import lazy_names
 
 if TYPE_CHECKING:
     from judgepanel.votes.build import Loaded as Loaded
-    from judgepanel.votes.build import build_votes as build_votes
-    from judgepanel.votes.cells import csv_safe as csv_safe
     from judgepanel.votes.errors import InputError as InputError
-    from judgepanel.votes.formats import RawTable as RawTable
-    from judgepanel.votes.formats import read_table as read_table
-    from judgepanel.votes.limits import MAX_UPLOAD_MB as MAX_UPLOAD_MB
     from judgepanel.votes.load import load_votes as load_votes
-    from judgepanel.votes.load import open_table as open_table
     from judgepanel.votes.matrix import MISSING as MISSING
     from judgepanel.votes.matrix import TASKS as TASKS
     from judgepanel.votes.matrix import Task as Task
     from judgepanel.votes.matrix import VoteMatrix as VoteMatrix
-    from judgepanel.votes.write import write_judges as write_judges
     from judgepanel.votes.write import write_votes as write_votes
 
 _NAMES = {
-    "build": ("Loaded", "build_votes"),
-    "cells": ("csv_safe",),
+    "build": ("Loaded",),
     "errors": ("InputError",),
-    "formats": ("RawTable", "read_table"),
-    "limits": ("MAX_UPLOAD_MB",),
-    "load": ("load_votes", "open_table"),
+    "load": ("load_votes",),
     "matrix": ("MISSING", "TASKS", "Task", "VoteMatrix"),
-    "write": ("write_judges", "write_votes"),
+    "write": ("write_votes",),
 }
 __all__ = [name for names in _NAMES.values() for name in names]
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

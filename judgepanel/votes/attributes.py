@@ -20,8 +20,12 @@ from judgepanel.votes.errors import (
 )
 from judgepanel.votes.matrix import check_texts
 from judgepanel.votes.names import FEATURE_PREFIX
-from judgepanel.votes.table import RawTable, check_length
-from judgepanel.votes.words import UNKNOWN, decimal_of, distinct, is_missing, is_verdict
+from judgepanel.votes.table import RawTable
+from judgepanel.votes.words import decimal_of, distinct, is_missing, is_verdict
+
+Integers = NDArray[np.integer]
+Codes = NDArray[np.intp]
+Flags = NDArray[np.bool_]
 
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*", re.ASCII)
 _SHIELDED = re.compile(r"['\s]")
@@ -31,10 +35,8 @@ _INFINITE = frozenset({"inf", "infinity"})
 
 def is_numeric_word(text: str) -> bool:
     """Whether a feature cell with this text would be read as a number or as missing."""
-    plain = decimal_of(text)
-    return text != "" and (
-        is_missing(text) or is_number(plain) or text.strip().lower().lstrip("+-") in _INFINITE
-    )
+    infinite = text.strip().lower().lstrip("+-") in _INFINITE
+    return text != "" and (is_missing(text) or is_number(decimal_of(text)) or infinite)
 
 
 def is_group_word(text: str) -> bool:
@@ -42,68 +44,69 @@ def is_group_word(text: str) -> bool:
     return is_verdict(text)
 
 
+def refuse_first(
+    error: InputError, wrong: Flags, table: RawTable, column: str, rows: Codes | None = None
+) -> None:
+    """Raise the error about the first cell of a column that is wrong, if there is one.
+
+    ``rows`` are the rows of the table of ``wrong``, all of them by default.
+    """
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        raise error.in_cell(table, column, place if rows is None else int(rows[place]))
+
+
+def repeated(key: Integers) -> tuple[int, int] | None:
+    """Return where a code stood that occurs again, and where it first does so."""
+    twice = pd.Series(key).duplicated().to_numpy()
+    if not twice.any():
+        return None
+    second = int(np.argmax(twice))
+    return int(np.argmax(key == key[second])), second
+
+
 def names_in(
     table: RawTable,
-    columns: str | Sequence[str],
+    columns: Sequence[str],
     kind: str,
     reserved: Callable[[str], bool] = not_reserved,
-) -> tuple[NDArray[np.intp], list[str]]:
+) -> tuple[Codes, list[str]]:
     """Return codes (n_rows,) into the distinct names in a column; refuse empty names.
 
     Several columns name something together: their names are joined by a slash.
     """
-    if not isinstance(columns, str) and len(columns) > 1:
-        parts = [names_in(table, column, kind) for column in columns]
-        pairs = np.stack([codes for codes, _ in parts])
-        distinct_pairs, codes = np.unique(pairs, axis=1, return_inverse=True)
-        names = [
-            "/".join(own[k] for (_, own), k in zip(parts, pair, strict=True))
-            for pair in distinct_pairs.T.tolist()
-        ]
-        return np.asarray(codes).ravel(), names
-    column = columns if isinstance(columns, str) else columns[0]
+    if len(columns) > 1:
+        parts = [names_in(table, (column,), kind) for column in columns]
+        by_row = np.stack([codes for codes, _ in parts])
+        pairs, codes = np.unique(by_row, axis=1, return_inverse=True)
+        words = [np.array(own, dtype=object)[k] for (_, own), k in zip(parts, pairs, strict=True)]
+        return np.asarray(codes).ravel(), list(map("/".join, zip(*words, strict=True)))
+    (column,) = columns
     codes, words = distinct(table.frame[column])
     _refuse_long(table, column, codes, words)
-    place: dict[str, int] = {}
-    names = words
     if _SHIELDED.search("".join(words)):
-        names = [unshield(word, reserved) for word in words]
-    target = np.array([place.setdefault(name, len(place)) for name in names], np.intp)
-    codes = target[codes]
-    if "" in place:
-        raise InputError(
-            f"the {kind} is empty", "a name in every row", "fill it in, or remove the row"
-        ).in_record(table, column, int(np.argmax(codes == place[""])))
-    return codes, list(place)
+        words = [unshield(word, reserved) for word in words]
+    target, names = pd.factorize(np.array(words, dtype=object))
+    codes, remedy = np.asarray(target[codes], dtype=np.intp), "fill it in, or remove the row"
+    empty = InputError(f"the {kind} is empty", "a name in every row", remedy)
+    refuse_first(empty, (names == "")[codes], table, column)
+    return codes, list(names)
 
 
 def _refuse_long(
-    table: RawTable,
-    column: str,
-    codes: NDArray[np.integer],
-    words: Sequence[str],
-    rows: NDArray[np.intp] | None = None,
+    table: RawTable, column: str, codes: Codes, words: Sequence[str], rows: Codes | None = None
 ) -> None:
     """Refuse names or values that are too long, before they are repeated.
 
     ``rows`` are the rows of the table of ``codes``, all of them by default.
     """
     lengths = np.array([len(word) for word in words], dtype=np.int64)[codes]
-    long = np.flatnonzero(lengths > limits.MAX_NAME)
-    if len(long):
-        place = int(long[0])
-        try:
-            check_length(words[codes[place]], limits.MAX_NAME, "the cell")
-        except InputError as error:
-            row = place if rows is None else int(rows[place])
-            raise error.in_record(table, column, row) from None
+    long = lengths > limits.MAX_NAME
+    if long.any():
+        problem = f"the cell has {lengths[np.argmax(long)]:,} characters"
+        error = InputError(problem, f"at most {limits.MAX_NAME:,}", "shorten it in the file")
+        refuse_first(error, long, table, column, rows)
     check_texts(f"cell of {quote_value(column)}", lengths.tolist())
-
-
-def first_again(codes: NDArray[np.integer]) -> int | None:
-    """Return the first row whose code occurs before it, None if all differ."""
-    again = pd.Series(codes).duplicated().to_numpy()
-    return int(np.argmax(again)) if again.any() else None
 
 
 def unique_ids(table: RawTable, columns: Sequence[str]) -> tuple[str, ...]:
@@ -112,11 +115,10 @@ def unique_ids(table: RawTable, columns: Sequence[str]) -> tuple[str, ...]:
     Raises InputError for an empty or duplicate id.
     """
     if not columns:
-        return tuple(str(number) for number in range(1, table.n_rows + 1))
+        return tuple(map(str, range(1, table.n_rows + 1)))
     codes, names = names_in(table, columns, "item id")
-    second = first_again(codes)
-    if second is not None:
-        first = int(np.argmax(codes == codes[second]))
+    if (again := repeated(codes)) is not None:
+        first, second = again
         raise InputError(
             f"this item id is already in row {table.row(first)}",
             "every item id once",
@@ -128,13 +130,8 @@ def unique_ids(table: RawTable, columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def given_rows(
-    table: RawTable,
-    column: str,
-    values: NDArray[np.integer],
-    given: NDArray[np.bool_],
-    items: NDArray[np.intp],
-    n_items: int,
-) -> NDArray[np.intp]:
+    table: RawTable, column: str, values: Integers, given: Flags, items: Codes, n_items: int
+) -> Codes:
     """Return for each item of a long file a row that gives its value, or any row if none does.
 
     ``values`` (n_rows,) are codes and ``given`` marks the rows that count. Raises InputError if two
@@ -143,21 +140,13 @@ def given_rows(
     rows, differing = first_given(values, given, items, n_items)
     if len(differing):
         row = int(differing[0])
-        first = table.row(int(rows[items[row]]))
-        raise InputError(
-            f"this item has another {column} in row {first}",
-            f"one {column} an item",
-            "give all rows of the item the same",
-        ).in_cell(table, column, row)
+        problem = f"this item has another {column} in row {table.row(int(rows[items[row]]))}"
+        error = InputError(problem, f"one {column} an item", "give all rows of the item the same")
+        raise error.in_cell(table, column, row)
     return rows
 
 
-def first_given(
-    values: NDArray[np.integer],
-    given: NDArray[np.bool_],
-    items: NDArray[np.intp],
-    n_items: int,
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def first_given(values: Integers, given: Flags, items: Codes, n_items: int) -> tuple[Codes, Codes]:
     """Return the first given row of each item, or any row, and the given rows that differ from it.
 
     Arguments are those of :func:`given_rows`.
@@ -169,27 +158,26 @@ def first_given(
     return rows, places[values[places] != values[rows[items[places]]]]
 
 
-def refuse_unknown(
-    table: RawTable, column: str, codes: NDArray[np.int8], problem: str, allowed: str, remedy: str
-) -> None:
-    """Refuse the first cell whose code is ``UNKNOWN``."""
-    unknown = codes == UNKNOWN
-    if unknown.any():
-        error = InputError(problem, allowed, remedy)
-        raise error.in_cell(table, column, int(np.argmax(unknown)))
-
-
-def groups_in(table: RawTable, column: str, rows: NDArray[np.intp]) -> tuple[str, ...]:
-    """Return the group of each item; refuse an item without a group."""
+def filled(table: RawTable, column: str) -> Flags:
+    """Return which cells (n_rows,) of a column are not blank."""
     codes, words = distinct(table.frame[column])
-    _refuse_long(table, column, codes, words)
-    blank = np.array([word.strip() == "" for word in words], dtype=bool)[codes[rows]]
-    if blank.any():
-        raise InputError(
-            "the group is empty", "a group for every item", correct_or_name("group")
-        ).in_record(table, column, int(rows[np.argmax(blank)]))
-    names = np.array([unshield(word, is_group_word) for word in words], dtype=object)
-    return tuple(names[codes[rows]])
+    return np.array([word.strip() != "" for word in words], dtype=bool)[codes]
+
+
+def groups_in(table: RawTable, column: str, rows: Codes) -> tuple[str, ...]:
+    """Return the group of each item; refuse an item without a group."""
+    empty = InputError("the group is empty", "a group for every item", correct_or_name("group"))
+    refuse_first(empty, ~filled(table, column)[rows], table, column, rows)
+    return tuple(_texts(table, column, rows, is_group_word))
+
+
+def _texts(
+    table: RawTable, column: str, rows: Codes, reserved: Callable[[str], bool]
+) -> NDArray[np.object_]:
+    """Return the texts in rows of a column."""
+    codes, words = distinct(table.frame[column])
+    _refuse_long(table, column, codes[rows], words, rows)
+    return np.array([unshield(word, reserved) for word in words], dtype=object)[codes[rows]]
 
 
 def feature_name(table: RawTable, column: str) -> str:
@@ -201,27 +189,21 @@ def feature_name(table: RawTable, column: str) -> str:
     return name
 
 
-def typed_column(table: RawTable, column: str, rows: NDArray[np.intp]) -> pd.Series:
+def typed_column(table: RawTable, column: str, rows: Codes) -> pd.Series:
     """Return rows of a column as float64 (blank = nan) if all cells are numbers, otherwise as text.
 
     Commas are decimal unless all could separate thousands, as in ``1,250``. Raises InputError for
     an infinite number.
     """
     codes, words = distinct(table.frame[column])
-    picked = codes[rows]
     commas = [word for word in words if "," in word]
     thousands = bool(commas) and all(map(THOUSANDS.fullmatch, commas))
-    numeric = all(word.strip() == "" or is_numeric_word(word.strip()) for word in words)
-    if thousands or not numeric:
-        _refuse_long(table, column, picked, words, rows)
-        texts = [unshield(word, is_numeric_word) for word in words]
-        return pd.Series(np.array(texts, dtype=object)[picked], dtype="str")
-    plain = (decimal_of(word.strip()) for word in words)
-    numbers = np.array([np.nan if is_missing(word) else float(word) for word in plain])
-    values = numbers[picked]
-    infinite = np.isinf(values)
-    if infinite.any():
-        raise InputError(
-            "an infinite number", "finite numbers, or blank for a missing one", CORRECT_CELL
-        ).in_cell(table, column, int(rows[np.argmax(infinite)]))
+    plain = [word.strip() for word in words]
+    if thousands or not all(word == "" or is_numeric_word(word) for word in plain):
+        return pd.Series(_texts(table, column, rows, is_numeric_word), dtype="str")
+    numbers = np.array([np.nan if is_missing(word) else float(decimal_of(word)) for word in plain])
+    values = numbers[codes[rows]]
+    allowed = "finite numbers, or blank for a missing one"
+    infinite = InputError("an infinite number", allowed, CORRECT_CELL)
+    refuse_first(infinite, np.isinf(values), table, column, rows)
     return pd.Series(values)

@@ -4,57 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.votes.attributes import (
-    feature_name,
-    given_rows,
-    groups_in,
-    refuse_unknown,
-    typed_column,
-)
+from judgepanel.votes import reading
+from judgepanel.votes.attributes import feature_name, filled, given_rows, groups_in, typed_column
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.checks import reversal
 from judgepanel.votes.choices import NO_CHOICES, Choices
-from judgepanel.votes.companions import match_judges
+from judgepanel.votes.companions import match_judges, refuse_unknown_labels
 from judgepanel.votes.coverage import Coverage
-from judgepanel.votes.errors import MAP_WORDS, PAIRWISE, InputError, correct_or_name, listed
-from judgepanel.votes.grades import (
-    DIFFERENCES,
-    grade_notes,
-    missing_codes,
-    refuse_label_scale,
-    scales_of,
-)
-from judgepanel.votes.layouts import Reader, Scales, Verdicts, read_verdicts
+from judgepanel.votes.errors import PAIRWISE, InputError, correct_or_name, listed
+from judgepanel.votes.grades import DIFFERENCES, grade_notes, scales_of
+from judgepanel.votes.layouts import Reader, Scales, Verdicts, cut_column, read_verdicts
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
 from judgepanel.votes.names import is_role_name
-from judgepanel.votes.reading import (
-    Reading,
-    column_warnings,
-    forms_sentence,
-    group_hint,
-    label_warnings,
-    meaning_of_one,
-    reading_of,
-    refuse_reversed_scale,
-    role_warnings,
-    task_of,
-    vote_warnings,
-)
+from judgepanel.votes.reading import Reading
 from judgepanel.votes.roles import Roles, check_roles
 from judgepanel.votes.rows import turned_back
 from judgepanel.votes.table import LabelSource, RawTable
-from judgepanel.votes.words import (
-    ALLOWED_LABELS,
-    TWOS,
-    UNKNOWN,
-    counted_words,
-    distinct,
-)
+from judgepanel.votes.words import TWOS, UNKNOWN, distinct
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +75,7 @@ def build_votes(
     try:
         check_roles(table, roles, need_label=need_labels)
         reader = Reader.of(table, roles, choices)
-        task, unsaid = task_of(reader, choices)
+        task, unsaid = reading.task_of(reader, choices)
         reader = reader.for_task(task)
         scales = scales_of(table, roles, task, choices.thresholds, choices.known)
         graded = _graded_columns(roles, scales)
@@ -111,71 +83,59 @@ def build_votes(
         labels = _labels(reader, choices, verdicts)
         if choices.turn:
             verdicts = _turned(verdicts)
-        group = roles.group_column
-        groups = (
-            None if group is None else groups_in(table, group, _item_rows(table, group, verdicts))
-        )
+        group, rows_of = roles.group_column, partial(_item_rows, table, verdicts)
+        groups = None if group is None else groups_in(table, group, rows_of(group))
         described = {
-            feature_name(table, name): typed_column(table, name, _item_rows(table, name, verdicts))
+            feature_name(table, name): typed_column(table, name, rows_of(name))
             for name in (*roles.feature_columns, *roles.system_column)
         }
         if need_labels:
             check_labels(labels, task, roles.label_column)
-        matched = None if judge_table is None else match_judges(judge_table, verdicts.judges)
+        judges, unmatched = (
+            (None, []) if judge_table is None else match_judges(judge_table, verdicts.judges)
+        )
         votes = VoteMatrix(
-            votes=verdicts.votes,
-            labels=labels,
-            item_ids=verdicts.item_ids,
-            judges=verdicts.judges,
-            task=task,
-            groups=groups,
-            features=pd.DataFrame(described) if described else None,
-            judge_table=None if matched is None else matched.frame,
+            *(verdicts.votes, labels, verdicts.item_ids, verdicts.judges, task, groups),
+            *(pd.DataFrame(described) if described else None, judges),
             ties=verdicts.ties,
             grades=verdicts.grades,
             thresholds=verdicts.thresholds,
         )
-        if DIFFERENCES in scales.values() and choices.thresholds.default is None:
-            refusal = None if choices.turn else refuse_reversed_scale(table, votes)
-            if refusal is not None:
-                raise refusal
+        guessed = DIFFERENCES in scales.values() and choices.thresholds.default is None
+        if guessed and not choices.turn:
+            reading.refuse_reversed_scale(table, votes)
     except InputError as error:
         raise (error if error.file is not None else error.in_file(table.name)) from None
-    reversed_votes = reversal(votes)
-    group, *offered = group_hint(table, roles, votes, verdicts.items)
+    hinted, *offered = reading.group_hint(table, roles, votes, verdicts.items)
     warnings = [
         *table.notes,
-        *([unsaid] if unsaid and task == "pointwise" else ()),
+        unsaid if task == "pointwise" else "",
         *(() if table.coverage is None else table.coverage.notes),
-        *([reversed_votes] if reversed_votes else ()),
+        reversal(votes),
         *roles.notes,
         *verdicts.notes,
         *_rewritten(reader, graded),
         *grade_notes(scales, votes),
-        *vote_warnings(votes),
-        *(label_warnings(votes) if need_labels else ()),
-        *column_warnings(reader, graded),
-        *role_warnings(roles),
+        *reading.vote_warnings(votes),
+        *(reading.label_warnings(votes) if need_labels else ()),
+        *reading.column_warnings(reader, graded),
+        *reading.role_warnings(roles),
         *offered,
-        *(matched.warnings if matched is not None else ()),
+        *unmatched,
     ]
-    given = choices.thresholds.default is not None or bool(choices.thresholds.by_judge)
-    guessed = () if given else dict.fromkeys(scales.values())
-    scaled = [f"Grades are read as {scale}." for scale in guessed]
-    guesses = [*([unsaid] if unsaid else ()), *scaled, *verdicts.notes]
-    one = meaning_of_one(reader, choices, task)
+    given = choices.thresholds.default is not None or choices.thresholds.by_judge
+    scaled = () if given else dict.fromkeys(f"Grades are read as {s}." for s in scales.values())
+    guesses = [*filter(None, (unsaid, *scaled)), *verdicts.notes]
+    one = reading.meaning_of_one(reader, choices, task)
     return Loaded(
-        votes=votes,
-        roles=roles,
-        warnings=tuple(warnings),
-        file=table.name,
-        reading=reading_of(reader, votes, one, guesses),
+        *(votes, roles, tuple(filter(None, warnings)), table.name),
+        reading.reading_of(reader, votes, one, guesses),
         judge_file=None if judge_table is None else judge_table.name,
         coverage=table.coverage,
-        forms=forms_sentence(reader, graded),
+        forms=reading.forms_sentence(reader, graded),
         labels=table.labels,
         choices=replace(choices, task=task, records=table.records or choices.records),
-        group=group,
+        group=hinted,
     )
 
 
@@ -217,21 +177,9 @@ def _labels(reader: Reader, choices: Choices, verdicts: Verdicts) -> NDArray[np.
         return np.full(len(verdicts.item_ids), MISSING, dtype=np.int8)
     column = reader.columns[name]
     codes = reader.meanings(name, halves=False)
-    cut = choices.label_threshold
-    if cut is not None:
-        numbers = column.numbers.copy()
-        numbers[missing_codes(column)] = np.nan
-        numbers = numbers[column.codes]
-        above = np.where(numbers == cut, MISSING, numbers > cut)
-        codes = np.where(np.isnan(numbers), np.minimum(codes, UNKNOWN + 1), above)
-        codes = np.where(np.isnan(numbers) & ~column.present, MISSING, codes).astype(np.int8)
-    if (codes == UNKNOWN).any():
-        if column.is_numeric:
-            raise refuse_label_scale(table, column, int(np.argmax(codes == UNKNOWN)))
-        words = counted_words(column.cells, (UNKNOWN,), reader.vocabulary)
-        problem = f"not a label; unknown: {words}"
-        remedy = f"{MAP_WORDS}; {correct_or_name('label')}"
-        refuse_unknown(table, name, codes, problem, ALLOWED_LABELS, remedy)
+    if choices.label_threshold is not None:
+        codes, _ = cut_column(column, np.array([choices.label_threshold]), codes)
+    refuse_unknown_labels(table, column, codes == UNKNOWN, reader.vocabulary)
     labels = np.maximum(codes, MISSING).astype(np.int8)
     if verdicts.items is None:
         return labels
@@ -248,34 +196,25 @@ def check_labels(labels: NDArray[np.int8], task: Task, column: str | None) -> No
     """
     counts = [int((labels == label).sum()) for label in (0, 1)]
     if sum(counts) == 0:
-        raise InputError(
-            "all labels are missing",
-            column=column,
-            allowed="labels 0 and 1",
-            remedy=correct_or_name("label"),
-        )
+        remedy = correct_or_name("label")
+        raise InputError("all labels are missing", "labels 0 and 1", remedy, column=column)
+    allowed = "at least 2 items of each class"
     for label, count in enumerate(counts):
         if count == 1:
-            raise InputError(
-                f"only one item has the label {label}",
-                column=column,
-                allowed="at least 2 items of each class",
-                remedy="label more items, or leave that label blank",
-            )
+            problem = f"only one item has the label {label}"
+            remedy = "label more items, or leave that label blank"
+            raise InputError(problem, allowed, remedy, column=column)
         if count == 0 and task == "pointwise":
-            raise InputError(
-                f"every label is {1 - label}",
-                column=column,
-                allowed="at least 2 items of each class in a pointwise task",
-                remedy="label items of the other class too; if the items are pairs, say so "
-                f"{PAIRWISE}",
+            problem, allowed = f"every label is {1 - label}", f"{allowed} in a pointwise task"
+            remedy = (
+                f"label items of the other class too; if the items are pairs, say so {PAIRWISE}"
             )
+            raise InputError(problem, allowed, remedy, column=column)
 
 
-def _item_rows(table: RawTable, column: str, verdicts: Verdicts) -> NDArray[np.intp]:
+def _item_rows(table: RawTable, verdicts: Verdicts, column: str) -> NDArray[np.intp]:
     """Return for each item the row of the file that gives its value in a column."""
     if verdicts.items is None:
         return np.arange(table.n_rows)
-    codes, words = distinct(table.frame[column])
-    given = np.array([word.strip() != "" for word in words], dtype=bool)[codes]
+    (codes, _), given = distinct(table.frame[column]), filled(table, column)
     return given_rows(table, column, codes, given, verdicts.items, len(verdicts.item_ids))

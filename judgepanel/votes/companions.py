@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.votes.attributes import first_again, given_rows, names_in, typed_column
+from judgepanel.votes.attributes import (
+    given_rows,
+    names_in,
+    refuse_first,
+    repeated,
+    typed_column,
+)
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import Column, Columns
@@ -40,8 +46,6 @@ from judgepanel.votes.words import (
     UNKNOWN,
     Vocabulary,
     counted_words,
-    distinct,
-    is_missing,
     is_verdict,
     verdict_of,
 )
@@ -123,19 +127,16 @@ def with_labels(
         ).in_header(table)
     id_column = roles.id_column[0]
     source = LabelSource(labels.name, *label_columns(labels, id_column, choices.label_column))
+    column = Column(source.column, labels.frame[source.column])
     if choices.label_threshold is None:
-        models = Columns(table).models()
-        own = [Column(source.column, labels.frame[source.column]).given]
-        vocabulary = Vocabulary.of(own, pairwise=False, given=choices.words)
-        check_label_words(labels, source.column, models, vocabulary)
+        vocabulary = Vocabulary.of([column.given], pairwise=False, given=choices.words)
+        check_label_words(labels, source.column, Columns(table).models(), vocabulary)
     items, ids = names_in(table, roles.id_column, "item id")
-    rows_items, row_ids = names_in(labels, source.id_column, "item id")
-    codes, words = distinct(labels.frame[source.column])
-    given = ~np.array([is_missing(word) for word in words], dtype=bool)[codes]
+    rows_items, row_ids = names_in(labels, (source.id_column,), "item id")
     # Synonyms count as the same label.
-    plain = [str(verdict_of(word)) if is_verdict(word) else word.strip() for word in words]
-    meanings = np.asarray(pd.factorize(np.array(plain, dtype=object))[0])
-    rows = given_rows(labels, source.column, meanings[codes], given, rows_items, len(row_ids))
+    plain = [str(verdict_of(word)) if is_verdict(word) else word.strip() for word in column.words]
+    meanings = pd.factorize(np.array(plain, dtype=object))[0][column.codes]
+    rows = given_rows(labels, source.column, meanings, column.present, rows_items, len(row_ids))
     places, unused = _matched(row_ids, ids)
     there = places >= 0
     if not there.any():
@@ -149,14 +150,23 @@ def with_labels(
             value=next(iter(row_ids), ""),
         )
     row_of_item = rows[places]
-    of_item = np.where(there, codes.astype(np.intp)[row_of_item], len(words))
+    of_item = np.where(there, column.codes[row_of_item], len(column.words))
     name = source.column
     if name in table.columns:
         name = f"{name} ({labels.name})"
-    frame = table.frame.assign(**{name: text_column(of_item[items], [*words, ""])})
-    n_labelled = int((there & given[row_of_item]).sum())
-    notes = (*table.notes, *_notes(source, n_labelled, len(ids), unused))
-    return replace(table, frame=frame, notes=notes, labels=source), name
+    frame = table.frame.assign(**{name: text_column(of_item[items], [*column.words, ""])})
+    n_labelled = int((there & column.present[row_of_item]).sum())
+    have = "items have" if n_labelled != 1 else "item has"
+    file = quote_value(source.file)
+    notes = [
+        f"Labels are read from {file}, column {quote_value(source.column)}, by the ids in "
+        f"{quote_value(source.id_column)}: {n_labelled:,} of {len(ids):,} {have} one."
+    ]
+    if unused:
+        what = "items that are" if len(unused) > 1 else "item that is"
+        among = f"{len(unused):,} {what} not among the votes: {listed(unused)}."
+        notes.append(f"{file} has labels for {among}")
+    return replace(table, frame=frame, notes=(*table.notes, *notes), labels=source), name
 
 
 def _matched(names: Sequence[str], wanted: Sequence[str]) -> tuple[NDArray[np.intp], list[str]]:
@@ -164,11 +174,8 @@ def _matched(names: Sequence[str], wanted: Sequence[str]) -> tuple[NDArray[np.in
 
     Both are distinct.
     """
-    places = pd.Index(list(names), dtype="object").get_indexer(
-        pd.Index(list(wanted), dtype="object")
-    )
-    known = set(wanted)
-    return places, [name for name in names if name not in known]
+    index, known = pd.Index(list(names), dtype="object"), pd.Index(list(wanted), dtype="object")
+    return index.get_indexer(known), list(index.difference(known, sort=False))
 
 
 def check_label_words(
@@ -182,46 +189,27 @@ def check_label_words(
     ``models`` are names of models, which are labels too where the votes name them.
     """
     column = Column(name, labels.frame[name])
-    wrong = [
-        not (vocabulary.knows(w) or w.strip() in TWOS or w.strip() in models) for w in column.words
-    ]
-    rows = np.flatnonzero(np.array(wrong, dtype=bool)[column.codes])
-    if not len(rows):
+    known = [vocabulary.knows(w) or w.strip() in TWOS or w.strip() in models for w in column.words]
+    refuse_unknown_labels(labels, column, ~np.array(known, dtype=bool)[column.codes], vocabulary)
+
+
+def refuse_unknown_labels(
+    table: RawTable, column: Column, unknown: NDArray[np.bool_], vocabulary: Vocabulary
+) -> None:
+    """Refuse the first cell (n_rows,) of a column whose label is not known."""
+    if not unknown.any():
         return
-    row = int(rows[0])
     if column.is_numeric:
-        raise refuse_label_scale(labels, column, row)
-    words = counted_words(column.cells, (UNKNOWN,), vocabulary)
-    remedy = f"{MAP_WORDS}; {correct_or_name('label')}"
-    error = InputError(f"not a label; unknown: {words}", ALLOWED_LABELS, remedy)
-    raise error.in_cell(labels, name, row)
+        raise refuse_label_scale(table, column, int(np.argmax(unknown)))
+    problem = f"not a label; unknown: {counted_words(column.cells, (UNKNOWN,), vocabulary)}"
+    error = InputError(problem, ALLOWED_LABELS, f"{MAP_WORDS}; {correct_or_name('label')}")
+    refuse_first(error, unknown, table, column.name)
 
 
-def _notes(source: LabelSource, labelled: int, n_items: int, unused: list[str]) -> list[str]:
-    have = "items have" if labelled != 1 else "item has"
-    notes = [
-        f"Labels are read from {quote_value(source.file)}, column {quote_value(source.column)}, "
-        f"by the ids in {quote_value(source.id_column)}: {labelled:,} of {n_items:,} {have} one."
-    ]
-    if unused:
-        items = "items that are" if len(unused) > 1 else "item that is"
-        notes.append(
-            f"{quote_value(source.file)} has labels for {len(unused):,} {items} not among the "
-            f"votes: {listed(unused)}."
-        )
-    return notes
+def match_judges(table: RawTable, judges: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
+    """Return the table's rows for these judges, in their order, and warnings.
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MatchedJudges:
-    """Rows about the judges of a vote matrix, in judge order, without the ``judge`` column."""
-
-    frame: pd.DataFrame
-    warnings: tuple[str, ...]
-
-
-def match_judges(table: RawTable, judges: tuple[str, ...]) -> MatchedJudges:
-    """Return the table's rows for these judges; a judge without a row gets nan and empty texts.
+    A judge without a row gets nan and empty texts; the ``judge`` column is left out.
 
     Raises InputError if there is no ``judge`` column, for an empty name and for a duplicate judge.
     """
@@ -231,13 +219,12 @@ def match_judges(table: RawTable, judges: tuple[str, ...]) -> MatchedJudges:
             "a column named judge with the judges' names, and one row per judge",
             "rename the column that has their names to judge",
         ).in_header(table)
-    codes, names = names_in(table, JUDGE_COLUMN, "judge name", is_role_name)
+    codes, names = names_in(table, (JUDGE_COLUMN,), "judge name", is_role_name)
     named = [names[code] for code in codes]
-    second = first_again(codes)
-    if second is not None:
+    if (again := repeated(codes)) is not None:
         raise InputError(
-            "this judge has two rows", "one row per judge", REMOVE_ROW, value=named[second]
-        ).in_record(table, JUDGE_COLUMN, second)
+            "this judge has two rows", "one row per judge", REMOVE_ROW, value=named[again[1]]
+        ).in_record(table, JUDGE_COLUMN, again[1])
     rows, unused = _matched(named, judges)
     there = np.flatnonzero(rows >= 0)
     # A judge without a row gets nan where the index has no place.
@@ -250,8 +237,8 @@ def match_judges(table: RawTable, judges: tuple[str, ...]) -> MatchedJudges:
     texts = [name for name, values in columns.items() if values.dtype != np.float64]
     frame[texts] = frame[texts].fillna("")
     file = f"The judge table {quote_value(table.name)}"
-    without = listed([judge for judge, row in zip(judges, rows, strict=True) if row < 0])
-    warnings = [f"{file} has no row for {without}."] if without else []
+    without = [judge for judge, row in zip(judges, rows, strict=True) if row < 0]
+    warnings = [f"{file} has no row for {listed(without)}."] if without else []
     if unused:
         warnings.append(f"{file} has rows for judges without a column of votes: {listed(unused)}.")
-    return MatchedJudges(frame, tuple(warnings))
+    return frame, warnings

@@ -13,33 +13,25 @@ from typing import Literal, get_args
 import pandas as pd
 
 from judgepanel.votes.matrix import MISSING
+from judgepanel.votes.names import ordered
 
 Side = Literal["A", "B"]
 Level = Literal["bracket", "field", "bold", "stated", "closing", "opening", "letter", "score"]
-Reason = Literal[
-    "empty",
-    "only reasoning",
-    "tie",
-    "contradiction",
-    "no verdict",
-    "unusable",
-    "several scores",
-    "cut off",
-    "refused",
-    "another script",
-]
 
 LEVELS: tuple[Level, ...] = get_args(Level)
-REASONS: tuple[Reason, ...] = get_args(Reason)
+REASONS = ordered(
+    "empty|only reasoning|tie|contradiction|no verdict|unusable|several scores|cut off|refused|"
+    "another script"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A parsed output: a side and its form, or None and the reason."""
+    """A parsed output: a side and its form, or None and the reason, one of ``REASONS``."""
 
     side: Side | None
     level: Level | None = None
-    reason: Reason | None = None
+    reason: str | None = None
 
 
 def read_scores(first: float, second: float) -> Parsed:

@@ -37,13 +37,19 @@ class Control:
 
 _COLUMNS = "on Start under Columns"
 _GRADES = "on Start under Grades"
-_WORDS = "on Start under Words"
-_COLUMN_CHOICES = (
-    *("id_column", "label_column", "group_column", "judge_columns", "judge_column"),
-    *("verdict_column", "order_column", "run_column", "system_column", "ignore"),
-)
+_COLUMN = "a column of the file"
+_WHAT = {
+    "id_column": "the id column",
+    "label_column": "the label column",
+    "group_column": "the group column",
+    "judge_column": "the column with the names of the judges",
+    "verdict_column": "the column with the verdicts",
+    "order_column": "the column of the order shown",
+    **dict.fromkeys(("judge_columns", "run_column", "system_column", "ignore"), _COLUMN),
+}
+"""What a choice names."""
 CHOICE_CONTROLS: Mapping[str, Control] = MappingProxyType(
-    {name: Control(f"with --{name.replace('_', '-')}", _COLUMNS) for name in _COLUMN_CHOICES}
+    {choice: Control(f"with --{choice.replace('_', '-')}", _COLUMNS) for choice in _WHAT}
     | {
         "features": Control("with --feature-column", _COLUMNS),
         "thresholds": Control("with --threshold", _GRADES),
@@ -61,7 +67,7 @@ _BY_PLACE = Control("with --order-column if they are by place, with --ignore if 
 _LABELS = Control("with --labels", "with a second upload on Start")
 JUDGE_THRESHOLD = Control("with --threshold JUDGE=NUMBER", _GRADES)
 LABEL_THRESHOLD = Control("with --label-threshold", _GRADES)
-_MEANINGS = Control("with --words", _WORDS)
+_MEANINGS = Control("with --words", "on Start under Words")
 TURN = Control("with --turn-votes", "with 'Turn all votes around' on Start")
 TRANSPOSE = Control("with --transpose", "with 'Rows are judges' on Start")
 PAIRWISE = Control("with --task pairwise", "on Start under 'What is an item?'")
@@ -70,12 +76,8 @@ RECORDS = Control("with --records", "on Start under List of records")
 GROUP_DUPLICATES = Control("with --group-duplicates", "with 'Group them' on Start or Scope")
 JUDGES = Control("with --judges", "on Start under Settings of this analysis")
 SCHEDULER_ADDRESS = Control("with --scheduler", "in JUDGEPANEL_DASK_SCHEDULER")
-CONTROLS = (
-    *CHOICE_CONTROLS.values(),
-    *(_EACH_ROLE, _ANY_ROLE, _APART, _BY_PLACE, _LABELS, JUDGE_THRESHOLD, LABEL_THRESHOLD),
-    *(_MEANINGS, TURN, TRANSPOSE, PAIRWISE, POINTWISE, RECORDS, GROUP_DUPLICATES, JUDGES),
-    SCHEDULER_ADDRESS,
-)
+_NAMED = [value for value in globals().values() if isinstance(value, Control)]
+CONTROLS = tuple(dict.fromkeys((*CHOICE_CONTROLS.values(), *_NAMED)))
 
 CORRECT_CELL = "correct the cell, or leave it blank"
 CORRECT_LINE = "correct this line, or export the file again"
@@ -102,19 +104,8 @@ BY_PLACE_OR_NOT = f"name it {_BY_PLACE}"
 
 def choose_column(choice: str, candidates: Sequence[str] = ()) -> str:
     """Say which column to name for a choice, and which may be meant."""
-    what = _WHAT.get(choice, "a column of the file")
-    named = f" (such as {', '.join(repr(name) for name in candidates[:3])})" if candidates else ""
-    return f"name {what}{named} {CHOICE_CONTROLS[choice]}"
-
-
-_WHAT = {
-    "id_column": "the id column",
-    "label_column": "the label column",
-    "group_column": "the group column",
-    "judge_column": "the column with the names of the judges",
-    "verdict_column": "the column with the verdicts",
-    "order_column": "the column of the order shown",
-}
+    named = f" (such as {', '.join(map(repr, candidates[:3]))})" if candidates else ""
+    return f"name {_WHAT.get(choice, _COLUMN)}{named} {CHOICE_CONTROLS[choice]}"
 
 
 def name_column(role: Role, candidates: Sequence[str] = ()) -> str:
@@ -189,22 +180,18 @@ class InputError(ValueError):
     choices: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        super().__init__(self._sentence())
-
-    def _sentence(self) -> str:
-        def part(form: str, value: object) -> str:
-            return "" if value is None else form.format(value)
-
         file, column, value = (
             None if text is None else quote_value(text)
             for text in (self.file, self.column, self.value)
         )
-        places = (file and file[1:-1], part("row {}", self.row), part("column {}", column))
-        where = ", ".join(filter(None, places))
-        text = f"{where}: {self.problem}" if where else self.problem
-        text += part(" (found {})", value)
-        text += part("; allowed: {}", self.allowed) + part("; {}", self.remedy)
-        return " ".join(text.split()).rstrip(".") + "."
+        places = {"{}": file and file[1:-1], "row {}": self.row, "column {}": column}
+        details = {" (found {})": value, "; allowed: {}": self.allowed, "; {}": self.remedy}
+        where, what = (
+            [form.format(part) for form, part in parts.items() if part not in (None, "")]
+            for parts in (places, details)
+        )
+        text = ": ".join(filter(None, (", ".join(where), "".join((self.problem, *what)))))
+        super().__init__(" ".join(text.split()).rstrip(".") + ".")
 
     def in_file(self, file: str) -> InputError:
         """Return the same error with the file's name filled in."""
@@ -223,8 +210,9 @@ class InputError(ValueError):
         return replace(self, file=table.file(index), row=table.row(index), column=column)
 
     def in_cell(self, table: RawTable, column: str, index: int) -> InputError:
-        """Return the same error about the text in a cell, which is quoted."""
-        return replace(self.in_record(table, column, index), value=table.frame[column].iloc[index])
+        """Return the same error about the text in a cell, which is quoted if there is one."""
+        text = str(table.frame[column].iloc[index])
+        return replace(self.in_record(table, column, index), value=text if text.strip() else None)
 
 
 def unopened(error: OSError, file: str) -> InputError:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.votes.attributes import names_in, refuse_unknown, unique_ids
+from judgepanel.votes.attributes import names_in, refuse_first, unique_ids
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import Column, Columns, failed
@@ -128,7 +128,8 @@ class Reader:
         words = counted_words(column.cells, (UNKNOWN,), self.vocabulary)
         problem = f"not a verdict; unknown: {words}"
         allowed = "0, 1, yes, no, pass, fail, A, B, A>B, B>A, tie, ..., or blank for no verdict"
-        refuse_unknown(self.table, name, codes, problem, allowed, f"{MAP_WORDS}; {remedy}")
+        error = InputError(problem, allowed, f"{MAP_WORDS}; {remedy}")
+        refuse_first(error, codes == UNKNOWN, self.table, name)
 
     def _refuse_mixed(self) -> None:
         """Refuse words of two kinds, in a column of the kind that is in fewer columns."""
@@ -177,7 +178,8 @@ def read_verdicts(reader: Reader, scales: Scales) -> Verdicts:
         codes[:, place] = reader.meanings(name, halves=wide or not scales)
         if thresholds is not None and grades is not None:
             cut = thresholds[[place] if raters is None else raters]
-            codes[:, place], grades[:, place] = _cut(reader.columns[name], cut, codes[:, place])
+            column = reader.columns[name]
+            codes[:, place], grades[:, place] = cut_column(column, cut, codes[:, place])
         reader.refuse_unknown(name, codes[:, place], wide=wide)
         is_failed, note = failed(reader.columns, name, roles.beside.get(name, ()), codes[:, place])
         if note or not wide:
@@ -237,7 +239,7 @@ def _placed(
     return codes, grades
 
 
-def _cut(
+def cut_column(
     column: Column, threshold: NDArray[np.float64], codes: NDArray[np.int8]
 ) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
     """Return meanings and grades (n_rows,) in a column, NaN where a cell holds no grade.

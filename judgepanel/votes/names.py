@@ -121,9 +121,7 @@ def is_role_name(name: str) -> bool:
 
 
 def find_column(
-    columns: Sequence[str],
-    names: Sequence[str],
-    fits: Callable[[str], bool] = lambda column: True,
+    columns: Sequence[str], names: Sequence[str], fits: Callable[[str], bool] | None = None
 ) -> str | None:
     """Return the first column with one of the names, None if there is none.
 

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.votes.attributes import first_given, given_rows, names_in, refuse_unknown
+from judgepanel.votes.attributes import first_given, given_rows, names_in, refuse_first, repeated
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.choices import NO_CHOICES, Choices
 from judgepanel.votes.columns import Column, Columns
@@ -33,7 +33,6 @@ from judgepanel.votes.coverage import (
     JudgeCoverage,
     Level,
     Parsed,
-    Reason,
     Side,
     Unread,
     read_scores,
@@ -55,7 +54,6 @@ from judgepanel.votes.names import (
 )
 from judgepanel.votes.orders import first_shown, order_column, says_orders
 from judgepanel.votes.roles import judges_beside
-from judgepanel.votes.rows import repeated
 from judgepanel.votes.table import RawTable, text_column
 from judgepanel.votes.words import MISSING_WORDS, UNKNOWN, distinct, verdicts_of
 
@@ -429,7 +427,7 @@ _FEWEST_CUT = 100
 """Characters of an output that may have been cut off."""
 
 
-def _why_unread(text: str) -> Reason:
+def _why_unread(text: str) -> str:
     """Return why an output has no verdict."""
     if _REFUSAL.match(text):
         return "refused"
@@ -563,8 +561,8 @@ def transcribed(table: RawTable, choices: Choices = NO_CHOICES) -> RawTable:
 
 
 def _transcribed(table: RawTable, columns: OutputColumns) -> RawTable:
-    items, ids = names_in(table, columns.item, "item id")
-    raters, judges = names_in(table, columns.judge, "judge name", is_role_name)
+    items, ids = names_in(table, (columns.item,), "item id")
+    raters, judges = names_in(table, (columns.judge,), "judge name", is_role_name)
     forward, notes = first_shown(table, columns.order)
     rows = np.flatnonzero(forward >= 0)
     if columns.stage is not None:
@@ -662,9 +660,10 @@ def _numbers(
     plain = [word.strip().lower() for word in words]
     missing = np.array([word in MISSING_WORDS for word in plain])
     numbers = np.array([float(word) if is_number(word) else math.nan for word in plain])
-    flags = np.zeros(table.n_rows, dtype=np.int8)
-    flags[rows] = np.where(np.isnan(numbers) & ~missing, UNKNOWN, 0)[codes[rows]]
-    refuse_unknown(table, column, flags, f"not a {what}", "a number, or blank", CORRECT_CELL)
+    flags = np.zeros(table.n_rows, dtype=bool)
+    flags[rows] = (np.isnan(numbers) & ~missing)[codes[rows]]
+    error = InputError(f"not a {what}", "a number, or blank", CORRECT_CELL)
+    refuse_first(error, flags, table, column)
     return np.asarray(np.where(missing, blank, numbers)[codes[rows]], dtype=float)
 
 

@@ -258,11 +258,11 @@ def _judges(names: Sequence[str], singular: str, many: str) -> str:
     return f"1 judge {singular}" if len(names) == 1 else f"{len(names)} judges {many}"
 
 
-def refuse_reversed_scale(table: RawTable, votes: VoteMatrix) -> InputError | None:
-    """Return the refusal of differences whose direction was guessed, and seems to be the other."""
+def refuse_reversed_scale(table: RawTable, votes: VoteMatrix) -> None:
+    """Refuse differences whose direction was guessed, and seems to be the other."""
     if not reversal(votes):
-        return None
-    return InputError(
+        return
+    raise InputError(
         "higher scores seem to speak for the second response: most judges are right on clearly "
         "less than half of the labelled items",
         file=table.name,

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.votes.attributes import repeated
 from judgepanel.votes.columns import Columns
 from judgepanel.votes.errors import (
     CHOICE_CONTROLS,
@@ -245,15 +246,6 @@ def combined(
         cast, note = _over_runs(cast)
         notes.append(note)
     return cast, notes
-
-
-def repeated(key: NDArray[np.integer]) -> tuple[int, int] | None:
-    """Return where a code stood that occurs again, and where it first does so."""
-    twice = pd.Series(key).duplicated().to_numpy()
-    if not twice.any():
-        return None
-    second = int(np.argmax(twice))
-    return int(np.argmax(key == key[second])), second
 
 
 def turned_back(

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from judgepanel.votes import InputError, limits, load_votes, read_table
+from judgepanel.votes import InputError, limits, load_votes
 from judgepanel.votes.checks import item_checks
+from judgepanel.votes.formats import read_table
 
 HEAD = "item_id,label,j1,j2\n"
 GOOD = HEAD + "a,1,1,0\nb,0,0,0\nc,1,1,1\nd,0,1,0\n"

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.votes import csv_safe
-from judgepanel.votes.cells import is_number, shield, unshield
+from judgepanel.votes.cells import csv_safe, is_number, shield, unshield
 from judgepanel.votes.names import is_role_name
 
 tricky = st.text(alphabet=st.sampled_from("'=+-@\t\r\n a1l.e"), max_size=8)

@@ -1,8 +1,9 @@
 import pytest
 
-from judgepanel.votes import InputError, load_votes, read_table
+from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import says_failure
+from judgepanel.votes.formats import read_table
 from judgepanel.votes.roles import Roles, guess_roles
 
 

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from judgepanel.votes import InputError, read_table
+from judgepanel.votes import InputError
+from judgepanel.votes.formats import read_table
 from judgepanel.votes.load import open_table
 
 CSV = b"item_id,label,j1\na,1,0\nb,,1\n"

@@ -11,8 +11,9 @@ import pytest
 import judgepanel as jp
 from judgepanel.intake.answer import Ask
 from judgepanel.intake.process import read_apart
-from judgepanel.votes import InputError, load_votes, read_table
+from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.choices import Choices, roles_text, with_roles
+from judgepanel.votes.formats import read_table
 from judgepanel.words.commands import column_options
 
 ROWS = [{"item_id": f"q{n}", "label": n % 2, "ann": n // 2 % 2, "bob": 1} for n in range(8)]

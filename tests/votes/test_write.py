@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from judgepanel.votes import InputError, VoteMatrix, load_votes, write_judges, write_votes
+from judgepanel.votes import InputError, VoteMatrix, load_votes, write_votes
+from judgepanel.votes.write import write_judges
 from tests.helpers import make_votes
 
 FORMATS = ["v.csv", "v.csv.gz", "v.parquet", "v.jsonl"]

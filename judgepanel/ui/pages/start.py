@@ -61,17 +61,11 @@ from judgepanel.ui.widgets import (
     section_answer,
 )
 from judgepanel.ui.widgets import table as draw_table
-from judgepanel.votes import (
-    MAX_UPLOAD_MB,
-    InputError,
-    Loaded,
-    VoteMatrix,
-    load_votes,
-    open_table,
-)
+from judgepanel.votes import InputError, Loaded, VoteMatrix, limits, load_votes
 from judgepanel.votes.checks import Check, item_checks
 from judgepanel.votes.choices import ROLES_FILE
 from judgepanel.votes.errors import quote_value
+from judgepanel.votes.load import open_table
 from judgepanel.votes.orientation import POLICIES, orient
 from judgepanel.votes.samples import SAMPLES, sample_bytes, sample_judge_bytes
 from judgepanel.words.commands import inspect_command
@@ -114,7 +108,7 @@ def fresh() -> None:
         warn_without_cookies("no file can be uploaded")
         upload = file_upload(
             "Votes with labels, or judges' outputs: CSV, .csv.gz, Excel, Parquet, Arrow, "
-            f"JSON, JSON Lines or results of another tool, up to {MAX_UPLOAD_MB} MB",
+            f"JSON, JSON Lines or results of another tool, up to {limits.MAX_UPLOAD_MB} MB",
             key=_VOTES,
             help="One row per item with an id, a label (0 or 1) and one column per judge; or one "
             "row per vote with item, judge, verdict; or one row per output with item, judge, text, "
