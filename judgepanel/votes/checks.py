@@ -8,18 +8,14 @@ from typing import Literal
 
 import numpy as np
 
+from judgepanel.votes import orientation
 from judgepanel.votes.errors import CHOICE_CONTROLS, GROUP_DUPLICATES, TURN, listed
 from judgepanel.votes.matrix import VoteMatrix
-from judgepanel.votes.orientation import (
-    BALANCED_SHARE,
-    CONSTANT_VOTES,
-    constant_judges,
-    counts_on_labelled,
-    named,
-)
+from judgepanel.votes.orientation import counts_on_labelled
 from judgepanel.votes.repeats import Repeats, find_repeats
 
 Outcome = Literal["pass", "review", "fail", "not applicable"]
+Numbers = dict[str, float | int | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +33,18 @@ class Check:
     advice: str
 
 
-_NOTHING = "Nothing to do."
+_NOTHING, _LOOK = "Nothing to do.", "Look at these judges before you decide."
 _ADVICE_POSITION = (
     "Swapping cannot repair position bias: if the correct response was always shown first, a "
     "judge's accuracy and its preference for the first position are the same number. Collect both "
     "orders, or a random order, where you can."
 )
+_ODD = {
+    "constant judges": "gave one verdict on nearly every labelled item {it} voted on",
+    "judges right on every item": "{was} right on every labelled item {it} voted on",
+    "judges wrong on every item": "{was} wrong on every labelled item {it} voted on",
+}
+"""Judges too regular to be true, and what is said of them."""
 
 
 def check_orientation(votes: VoteMatrix) -> Check:
@@ -52,50 +54,52 @@ def check_orientation(votes: VoteMatrix) -> Check:
     labels, on constant judges, and on judges that are right (or wrong) on all of ``CONSTANT_VOTES``
     or more labelled items.
     """
-    share = votes.minority_share
-    cast, n_right, _ = counts_on_labelled(votes)
-    enough = cast >= CONSTANT_VOTES
-    constant = named(votes, constant_judges(votes))
-    right = named(votes, enough & (n_right == cast))
-    wrong = named(votes, enough & (n_right == 0))
-    odd = _odd_judges(constant, right, wrong)
-    turned = reversal(votes)
-    advice = "Look at these judges before you decide."
-    outcome: Outcome = "review"
-    if turned:
-        outcome, why, advice = "fail", turned, f"Turn the votes {TURN}, if they are reversed."
+    share, odd, sentences = votes.minority_share, _odd_judges(votes), []
+    for kind, names in odd.items():
+        was, it = ("was", "it") if len(names) == 1 else ("were", "they")
+        if names:
+            sentences.append(f"{listed(names, 3)} {_ODD[kind].format(was=was, it=it)}.")
+    outcome: Outcome = "review" if sentences else "pass"
+    why, advice = "", _LOOK if sentences else _NOTHING
+    if turned := reversal(votes):
+        outcome, why, sentences = "fail", turned, []
+        advice = f"Turn the votes {TURN}, if they are reversed."
     elif votes.task == "pointwise":
-        why = f"Pointwise items have no order, so label imbalance is legitimate. {odd}"
-        if not odd:
-            outcome, advice = "not applicable", _NOTHING
+        why = "Pointwise items have no order, so label imbalance is legitimate."
+        outcome = "review" if sentences else "not applicable"
     elif share == 0.0:
         outcome, advice = "fail", _ADVICE_POSITION
         why = (
             "Every label is the same, so the labels describe how the file was coded and a "
-            f"constant prediction would look perfect. {odd}"
+            "constant prediction would look perfect."
         )
-    elif share < BALANCED_SHARE:
-        advice = _ADVICE_POSITION
+    elif share < orientation.BALANCED_SHARE:
+        outcome, advice = "review", _ADVICE_POSITION
         why = (
             f"Only {100 * share:.1f} % of the labels are of the rarer kind: the order of a pair "
-            f"seems to carry the answer. {odd}"
+            "seems to carry the answer."
         )
-    elif odd:
-        why = odd
-    else:
-        outcome, advice = "pass", _NOTHING
+    elif not sentences:
         why = (
             f"Both labels are common ({100 * share:.1f} % are of the rarer kind) and no judge "
             "gives nearly always the same verdict."
         )
-    numbers: dict[str, float | int | str] = {
+    numbers: Numbers = {
         "labelled items": int(votes.labelled.sum()),
         "share of the rarer label": round(share, 4),
-        "constant judges": len(constant),
-        "judges right on every item": len(right),
-        "judges wrong on every item": len(wrong),
+        **{kind: len(names) for kind, names in odd.items()},
     }
-    return Check("P0", "P0 Item order", outcome, numbers, why.strip(), advice)
+    text = " ".join(filter(None, (why, *sentences)))
+    return Check("P0", "P0 Item order", outcome, numbers, text, advice)
+
+
+def _odd_judges(votes: VoteMatrix) -> dict[str, list[str]]:
+    """Return the names of the judges of each kind of ``_ODD``."""
+    cast, n_right, _ = counts_on_labelled(votes)
+    enough = cast >= orientation.CONSTANT_VOTES
+    right, wrong = (enough & (n_right == number) for number in (cast, 0))
+    flags = (orientation.constant_judges(votes), right, wrong)
+    return {kind: orientation.named(votes, own) for kind, own in zip(_ODD, flags, strict=True)}
 
 
 _FEWEST = 10
@@ -136,7 +140,7 @@ def check_repeats(votes: VoteMatrix, *, group_duplicates: bool = False) -> Check
     ``group_duplicates`` or the file's own groups keep together pass.
     """
     repeats = find_repeats(votes).repeats
-    numbers: dict[str, float | int | str] = {
+    numbers: Numbers = {
         "labelled items": repeats.n_items,
         "sets of identical items": repeats.n_sets,
         "items in them": repeats.n_repeated,
@@ -154,12 +158,11 @@ def check_repeats(votes: VoteMatrix, *, group_duplicates: bool = False) -> Check
     elif repeats.told:
         why = "No more items have the same votes and label than chance allows."
     else:
-        outcome = "not applicable"
+        outcome, column = "not applicable", CHOICE_CONTROLS["group_column"]
         why = (
             "Rows of so few votes repeat by chance, so copies of some items cannot be told from "
             "votes; ids and features show none."
         )
-        column = CHOICE_CONTROLS["group_column"]
         advice = f"If some items are copies, name the column that says so {column}."
     return Check("P0", "P0 Repeated items", outcome, numbers, why, advice)
 
@@ -174,23 +177,8 @@ def _apart(repeats: Repeats) -> str:
 
 
 def _repeating(repeats: Repeats) -> str:
-    size = f"{repeats.smallest}"
-    if repeats.largest > repeats.smallest:
-        size = f"{repeats.smallest} to {repeats.largest}"
+    fewest, most = repeats.smallest, repeats.largest
+    size = f"{fewest} to {most}" if most > fewest else f"{fewest}"
     sets = "1 group" if repeats.n_sets == 1 else f"{repeats.n_sets:,} groups"
     turned = " (some with the two responses swapped)" if repeats.swapped else ""
     return f"Items repeat: {sets} of {size} identical items{turned}"
-
-
-def _odd_judges(constant: list[str], right: list[str], wrong: list[str]) -> str:
-    oddities = (
-        (constant, "gave one verdict on nearly every labelled item {it} voted on"),
-        (right, "{was} right on every labelled item {it} voted on"),
-        (wrong, "{was} wrong on every labelled item {it} voted on"),
-    )
-    sentences = []
-    for names, what in oddities:
-        was, it = ("was", "it") if len(names) == 1 else ("were", "they")
-        if names:
-            sentences.append(f"{listed(names, 3)} {what.format(was=was, it=it)}.")
-    return " ".join(sentences)

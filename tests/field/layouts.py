@@ -585,6 +585,7 @@ def people_as_rows() -> Case:
     return Case(
         "survey.csv", table(rows), ids("Q{}", 50, 1), ids("R_{:04}", 8), votes, world.labels,
         label_file=table(labels), task="pairwise",
+        steps=(("--transpose", {"transpose": True}),),
     )  # fmt: skip
 
 
@@ -818,7 +819,8 @@ def judges_as_rows_with_some_labels() -> Case:
     key += [[f"Q{i}", "NY"[label]] for i, label in enumerate(labels.tolist()) if label != MISSING]
     return Case(
         "judges.csv", table(rows), ids("Q{}", 50), ids("judge-{}", 4), world.votes, labels,
-        label_file=table(key), notes=("Rows are judges",),
+        label_file=table(key), steps=(("--transpose", {"transpose": True}),),
+        notes=("Rows are judges",),
     )  # fmt: skip
 
 

@@ -258,7 +258,8 @@ def _forms(draft: Draft) -> dict[str, tuple[str, Any, dict[str, Any]]]:
     def with_votes(make: Callable[[Row], Any], name: str = "votes") -> list[Row]:
         return [record | {name: make(row)} for record, row in zip(records, draft.rows, strict=True)]
 
-    apart = {"labels": table([["item", "label"], *([r[key], r[label]] for r in draft.rows)])}
+    labels = table([["item", "label"], *([r[key], r[label]] for r in draft.rows)])
+    apart = {"labels": labels, "transpose": True}
     turned = [["judge", *columns[label]], *([name, *columns[name].values()] for name in names)]
     lists = [
         record | {"judges": [*draft.judges], "verdicts": [row[name] for name in draft.judges]}
