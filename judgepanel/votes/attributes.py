@@ -9,15 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.votes import limits
+from judgepanel.votes import errors, limits
 from judgepanel.votes.cells import is_number, not_reserved, unshield
-from judgepanel.votes.errors import (
-    CORRECT_CELL,
-    RENAME_COLUMN,
-    InputError,
-    correct_or_name,
-    quote_value,
-)
+from judgepanel.votes.errors import InputError, correct_or_name, quote_value
 from judgepanel.votes.matrix import check_texts
 from judgepanel.votes.names import FEATURE_PREFIX
 from judgepanel.votes.table import RawTable
@@ -37,11 +31,6 @@ def is_numeric_word(text: str) -> bool:
     """Whether a feature cell with this text would be read as a number or as missing."""
     infinite = text.strip().lower().lstrip("+-") in _INFINITE
     return text != "" and (is_missing(text) or is_number(decimal_of(text)) or infinite)
-
-
-def is_group_word(text: str) -> bool:
-    """Whether a group of this name would be mistaken for a verdict or for a missing group."""
-    return is_verdict(text)
 
 
 def refuse_first(
@@ -168,7 +157,8 @@ def groups_in(table: RawTable, column: str, rows: Codes) -> tuple[str, ...]:
     """Return the group of each item; refuse an item without a group."""
     empty = InputError("the group is empty", "a group for every item", correct_or_name("group"))
     refuse_first(empty, ~filled(table, column)[rows], table, column, rows)
-    return tuple(_texts(table, column, rows, is_group_word))
+    # A group may have the name of a verdict, or of a missing group.
+    return tuple(_texts(table, column, rows, is_verdict))
 
 
 def _texts(
@@ -184,7 +174,7 @@ def feature_name(table: RawTable, column: str) -> str:
     """Return the name of a feature: its column name without ``feat_``."""
     name = column.removeprefix(FEATURE_PREFIX)
     if name == "":
-        error = InputError("this feature has no name", "a name after feat_", RENAME_COLUMN)
+        error = InputError("this feature has no name", "a name after feat_", errors.RENAME_COLUMN)
         raise error.in_header(table, column)
     return name
 
@@ -204,6 +194,6 @@ def typed_column(table: RawTable, column: str, rows: Codes) -> pd.Series:
     numbers = np.array([np.nan if is_missing(word) else float(decimal_of(word)) for word in plain])
     values = numbers[codes[rows]]
     allowed = "finite numbers, or blank for a missing one"
-    infinite = InputError("an infinite number", allowed, CORRECT_CELL)
+    infinite = InputError("an infinite number", allowed, errors.CORRECT_CELL)
     refuse_first(infinite, np.isinf(values), table, column, rows)
     return pd.Series(values)

@@ -9,46 +9,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.votes.attributes import (
-    given_rows,
-    names_in,
-    refuse_first,
-    repeated,
-    typed_column,
-)
+from judgepanel.votes import errors, words
+from judgepanel.votes import names as naming
+from judgepanel.votes.attributes import given_rows, names_in, refuse_first, repeated, typed_column
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import Column, Columns
-from judgepanel.votes.errors import (
-    IGNORE,
-    MAP_WORDS,
-    REMOVE_ROW,
-    RENAME_COLUMN,
-    InputError,
-    correct_or_name,
-    listed,
-    name_column,
-    quote_value,
-)
+from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.grades import refuse_label_scale
-from judgepanel.votes.names import (
-    ID_NAMES,
-    LABEL_NAMES,
-    LONG_ITEM_NAMES,
-    find_column,
-    is_role_name,
-)
 from judgepanel.votes.roles import Roles
 from judgepanel.votes.table import LabelSource, RawTable, no_column, text_column
-from judgepanel.votes.words import (
-    ALLOWED_LABELS,
-    TWOS,
-    UNKNOWN,
-    Vocabulary,
-    counted_words,
-    is_verdict,
-    verdict_of,
-)
+from judgepanel.votes.words import TWOS, UNKNOWN, Vocabulary, counted_words, verdict_of
 
 JUDGE_COLUMN = "judge"
 
@@ -65,28 +36,24 @@ def label_columns(
     Raises InputError if a column cannot be determined or ``label_column`` does not exist.
     """
     if label_column is not None and label_column not in labels.columns:
-        error = no_column(labels.columns, label_column, name_column("label"))
+        error = no_column(labels.columns, label_column, errors.name_column("label"))
         raise error.in_header(labels, label_column)
     rest = [name for name in labels.columns if name != label_column]
-    item = find_column(rest, (id_column.lower(), *LONG_ITEM_NAMES))
+    item = naming.find_column(rest, (id_column.lower(), *naming.LONG_ITEM_NAMES))
     rest = [name for name in labels.columns if name != item]
-    label = label_column or find_column(rest, LABEL_NAMES)
+    label = label_column or naming.find_column(rest, naming.LABEL_NAMES)
     if len(labels.columns) == 2 and (item is None) != (label is None):
         other = next(name for name in labels.columns if name not in (item, label))
         item, label = item or other, label or other
     if item is None:
-        same = f"a column named {quote_value(id_column)} as in the votes"
-        raise InputError(
-            "the label table has no column of item ids",
-            f"{same}, or {', '.join(ID_NAMES[:3])}",
-            RENAME_COLUMN,
-        ).in_header(labels)
+        problem = "the label table has no column of item ids"
+        names = f"{quote_value(id_column)} as in the votes, or {', '.join(naming.ID_NAMES[:3])}"
+        error = InputError(problem, f"a column named {names}", errors.RENAME_COLUMN)
+        raise error.in_header(labels)
     if label is None:
-        raise InputError(
-            "there is no label column",
-            "a column named label, gold, truth, target or y",
-            name_column("label"),
-        ).in_header(labels)
+        allowed = "a column named label, gold, truth, target or y"
+        error = InputError("there is no label column", allowed, errors.name_column("label"))
+        raise error.in_header(labels)
     return item, label
 
 
@@ -114,17 +81,14 @@ def with_labels(
         with two labels, and ids none of which is among the votes.
     """
     if roles.label_column is not None:
-        raise InputError(
-            f"labels are here and in {quote_value(labels.name)}",
-            "labels in one of the two files",
-            f"leave it out {IGNORE}",
-        ).in_header(table, roles.label_column)
+        problem = f"labels are here and in {quote_value(labels.name)}"
+        remedy = f"leave it out {errors.IGNORE}"
+        error = InputError(problem, "labels in one of the two files", remedy)
+        raise error.in_header(table, roles.label_column)
     if not roles.id_column:
-        raise InputError(
-            f"there is no column of item ids to find labels by in {quote_value(labels.name)}",
-            "a column with the same ids in both files",
-            name_column("id"),
-        ).in_header(table)
+        problem = f"there is no column of item ids to find labels by in {quote_value(labels.name)}"
+        allowed = "a column with the same ids in both files"
+        raise InputError(problem, allowed, errors.name_column("id")).in_header(table)
     id_column = roles.id_column[0]
     source = LabelSource(labels.name, *label_columns(labels, id_column, choices.label_column))
     column = Column(source.column, labels.frame[source.column])
@@ -134,17 +98,18 @@ def with_labels(
     items, ids = names_in(table, roles.id_column, "item id")
     rows_items, row_ids = names_in(labels, (source.id_column,), "item id")
     # Synonyms count as the same label.
-    plain = [str(verdict_of(word)) if is_verdict(word) else word.strip() for word in column.words]
+    texts = zip(map(verdict_of, column.words), column.words, strict=True)
+    plain = [word.strip() if code == UNKNOWN else str(code) for code, word in texts]
     meanings = pd.factorize(np.array(plain, dtype=object))[0][column.codes]
     rows = given_rows(labels, source.column, meanings, column.present, rows_items, len(row_ids))
     places, unused = _matched(row_ids, ids)
     there = places >= 0
     if not there.any():
+        example = quote_value(next(iter(ids), ""))
         raise InputError(
             f"none of these item ids is in {quote_value(table.name)}",
-            f"ids as there in column {quote_value(id_column)}, such as "
-            f"{quote_value(next(iter(ids), ''))}",
-            f"write the same ids in both files, or {name_column('id')}",
+            f"ids as there in column {quote_value(id_column)}, such as {example}",
+            f"write the same ids in both files, or {errors.name_column('id')}",
             file=labels.name,
             column=source.id_column,
             value=next(iter(row_ids), ""),
@@ -202,7 +167,8 @@ def refuse_unknown_labels(
     if column.is_numeric:
         raise refuse_label_scale(table, column, int(np.argmax(unknown)))
     problem = f"not a label; unknown: {counted_words(column.cells, (UNKNOWN,), vocabulary)}"
-    error = InputError(problem, ALLOWED_LABELS, f"{MAP_WORDS}; {correct_or_name('label')}")
+    remedy = f"{errors.MAP_WORDS}; {errors.correct_or_name('label')}"
+    error = InputError(problem, words.ALLOWED_LABELS, remedy)
     refuse_first(error, unknown, table, column.name)
 
 
@@ -214,16 +180,14 @@ def match_judges(table: RawTable, judges: Sequence[str]) -> tuple[pd.DataFrame, 
     Raises InputError if there is no ``judge`` column, for an empty name and for a duplicate judge.
     """
     if JUDGE_COLUMN not in table.columns:
-        raise InputError(
-            "there is no judge column",
-            "a column named judge with the judges' names, and one row per judge",
-            "rename the column that has their names to judge",
-        ).in_header(table)
-    codes, names = names_in(table, (JUDGE_COLUMN,), "judge name", is_role_name)
+        allowed = "a column named judge with the judges' names, and one row per judge"
+        remedy = "rename the column that has their names to judge"
+        raise InputError("there is no judge column", allowed, remedy).in_header(table)
+    codes, names = names_in(table, (JUDGE_COLUMN,), "judge name", naming.is_role_name)
     named = [names[code] for code in codes]
     if (again := repeated(codes)) is not None:
         raise InputError(
-            "this judge has two rows", "one row per judge", REMOVE_ROW, value=named[again[1]]
+            "this judge has two rows", "one row per judge", errors.REMOVE_ROW, value=named[again[1]]
         ).in_record(table, JUDGE_COLUMN, again[1])
     rows, unused = _matched(named, judges)
     there = np.flatnonzero(rows >= 0)

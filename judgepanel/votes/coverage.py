@@ -123,10 +123,9 @@ class Coverage:
 
     def frame(self) -> pd.DataFrame:
         """Return one row per judge, the lowest coverage first."""
-        rows = [
+        return pd.DataFrame(
             {"judge": judge.judge, "outputs": judge.outputs, "read": judge.read, "rate": judge.rate}
             | dict(zip(LEVELS, judge.levels, strict=True))
             | dict(zip(REASONS, judge.reasons, strict=True))
             for judge in sorted(self.judges, key=lambda judge: judge.rate)
-        ]
-        return pd.DataFrame(rows)
+        )

@@ -140,7 +140,6 @@ def _bytes_of(path: Path, name: str) -> bytes:
 
 
 _NUMBERED = re.compile(r"(.*?)\d+")
-_FEWEST, _SHARE = 5, 0.5
 _MANY = 10
 _PEOPLE = JUDGE_WORDS | {"response", "respondent", "person", "pid", "name", "id"}
 

@@ -275,12 +275,9 @@ def _check_shapes(matrix: VoteMatrix) -> None:
 def check_judges(n_judges: int) -> None:
     """Refuse more than ``MAX_JUDGES`` judges."""
     if n_judges > limits.MAX_JUDGES:
-        raise InputError(
-            f"{n_judges:,} judges are too many",
-            f"at most {limits.MAX_JUDGES:,}",
-            "leave out judges with few votes; or, if these are not judges, name the column of the "
-            "judges",
-        )
+        problem, allowed = f"{n_judges:,} judges are too many", f"at most {limits.MAX_JUDGES:,}"
+        remedy = "if these are not judges, name the column of the judges"
+        raise InputError(problem, allowed, f"leave out judges with few votes; or, {remedy}")
 
 
 def check_texts(kind: str, lengths: Iterable[int]) -> None:

@@ -13,12 +13,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
-from judgepanel.votes.attributes import is_group_word, is_numeric_word
+from judgepanel.votes.attributes import is_numeric_word
 from judgepanel.votes.cells import csv_quoted, shield
 from judgepanel.votes.companions import JUDGE_COLUMN
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.matrix import MISSING, VoteMatrix
 from judgepanel.votes.names import FEATURE_PREFIX, is_role_name
+from judgepanel.votes.words import is_verdict
 
 Value = str | float | int | None
 _TIE = "tie"
@@ -90,7 +91,7 @@ def _item_columns(votes: VoteMatrix) -> list[_Column]:
     labels = [None if label == MISSING else label for label in votes.labels.tolist()]
     columns = [_Column("item_id", ids, pa.string()), _Column("label", labels, pa.int8())]
     if votes.groups is not None:
-        groups = [_checked(shield(group, is_group_word)) for group in votes.groups]
+        groups = [_checked(shield(group, is_verdict)) for group in votes.groups]
         columns.append(_Column("group_id", groups, pa.string()))
     if votes.features is not None:
         columns += [
