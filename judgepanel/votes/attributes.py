@@ -108,11 +108,10 @@ def unique_ids(table: RawTable, columns: Sequence[str]) -> tuple[str, ...]:
     codes, names = names_in(table, columns, "item id")
     if (again := repeated(codes)) is not None:
         first, second = again
+        problem = f"this item id is already in row {table.row(first)}"
+        remedy = "a file with one row per vote needs the columns item, judge and verdict"
         raise InputError(
-            f"this item id is already in row {table.row(first)}",
-            "every item id once",
-            f"{correct_or_name('id')}; a file with one row per vote needs the columns item, "
-            "judge and verdict",
+            *(problem, "every item id once", f"{correct_or_name('id')}; {remedy}"),
             value=names[codes[second]],
         ).in_record(table, columns[0], second)
     return tuple(np.array(names, dtype=object)[codes])

@@ -148,16 +148,13 @@ def _graded_columns(roles: Roles, scales: Scales) -> list[str]:
 
 def _rewritten(reader: Reader, graded: Sequence[str]) -> list[str]:
     """Return sentences on words that mean something in this file alone."""
-    label = reader.roles.label_column
-    own = () if label is None else (label,)
-    names = [name for name in (*own, *reader.roles.verdicts) if name not in graded]
-    numbered = [n for n in names if any(w in TWOS for w in reader.columns[n].given)]
+    labels, twos = reader.roles.of("label"), TWOS if reader.vocabulary.twos else frozenset()
+    names = [name for name in (*labels, *reader.roles.verdicts) if name not in graded]
+    numbered = [name for name in names if not twos.isdisjoint(reader.columns[name].given)]
     notes = {
         "Names of models are read as the first or the second response": reader.named_models(),
-        "1 is read as the first response and 2 as the second": (
-            numbered if reader.vocabulary.twos else []
-        ),
-        "0.5 is read as a tie": [n for n in names if n != label and reader.has_halves(n)],
+        "1 is read as the first response and 2 as the second": numbered,
+        "0.5 is read as a tie": [n for n in names if n not in labels and reader.has_halves(n)],
     }
     return [f"{note}: {listed(columns)}." for note, columns in notes.items() if columns]
 
@@ -178,7 +175,9 @@ def _labels(reader: Reader, choices: Choices, verdicts: Verdicts) -> NDArray[np.
     column = reader.columns[name]
     codes = reader.meanings(name, halves=False)
     if choices.label_threshold is not None:
-        codes, _ = cut_column(column, np.array([choices.label_threshold]), codes)
+        # A word beside numbers is no label.
+        cut, words = np.array([choices.label_threshold]), np.minimum(codes, MISSING)
+        codes, _ = cut_column(column, cut, words)
     refuse_unknown_labels(table, column, codes == UNKNOWN, reader.vocabulary)
     labels = np.maximum(codes, MISSING).astype(np.int8)
     if verdicts.items is None:

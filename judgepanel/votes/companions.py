@@ -116,9 +116,8 @@ def with_labels(
         )
     row_of_item = rows[places]
     of_item = np.where(there, column.codes[row_of_item], len(column.words))
-    name = source.column
-    if name in table.columns:
-        name = f"{name} ({labels.name})"
+    name, is_taken = source.column, source.column in table.columns
+    name = f"{name} ({labels.name})" if is_taken else name
     frame = table.frame.assign(**{name: text_column(of_item[items], [*column.words, ""])})
     n_labelled = int((there & column.present[row_of_item]).sum())
     have = "items have" if n_labelled != 1 else "item has"

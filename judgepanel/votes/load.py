@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -28,7 +27,7 @@ from judgepanel.votes.outputs import transcribed
 from judgepanel.votes.roles import guess_roles
 from judgepanel.votes.rows import settled
 from judgepanel.votes.sources import source_of
-from judgepanel.votes.table import RawTable, column_names, text_column
+from judgepanel.votes.table import RawTable, column_names
 
 
 def load_votes(
@@ -183,16 +182,13 @@ def transposed(table: RawTable) -> RawTable:
         rows = table.frame[names_from].astype(str).str.strip().tolist()
     names = column_names(rows, None)
     id_name = next(name for name in ID_NAMES if name not in names)
-    cells = np.stack([table.frame[name].astype(str).to_numpy() for name in items])
-    columns = {id_name: text_column(np.arange(len(items)), items)}
-    for name, own in zip(names, cells.T, strict=True):
-        words, codes = np.unique(own, return_inverse=True)
-        columns[name] = text_column(codes, words.tolist())
+    cells, ids = table.frame[items].to_numpy().T, pd.Index(items, name=id_name)
+    frame = pd.DataFrame(cells, ids, names).reset_index().astype("category")
     dropped = [n for n in table.columns if n not in items and n != names_from]
     named = "" if names_from is None else f", named by {quote_value(names_from)},"
     unused = f"; not used: {listed(dropped)}." if dropped else "."
     note = f"Rows are judges{named} and {len(items)} columns are items{unused}"
-    frame, notes = pd.DataFrame(columns, copy=False), (*table.notes, note)
+    notes = (*table.notes, note)
     return replace(table, frame=frame, first_row=1, lines=None, header_row=None, notes=notes)
 
 
