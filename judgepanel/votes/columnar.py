@@ -22,11 +22,12 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from judgepanel.votes import limits
-from judgepanel.votes.errors import EXPORT_AGAIN, SHOWN_LENGTH, InputError, quote_value
+from judgepanel.votes.errors import EXPORT_AGAIN, InputError, quote_value
 from judgepanel.votes.names import FEATURE_PREFIX
 from judgepanel.votes.table import (
     Format,
     RawTable,
+    check_length,
     check_size,
     column_names,
     no_column,
@@ -90,14 +91,8 @@ def check_cells(words: pa.Array, column: str) -> None:
     """Refuse texts of more than ``MAX_CELL`` characters."""
     longest = pc.max(pc.utf8_length(words)).as_py() or 0
     if longest > limits.MAX_CELL:
-        text = words.filter(pc.equal(pc.utf8_length(words), longest))[0]
-        raise InputError(
-            f"the cell has {longest:,} characters",
-            column=column,
-            value=pc.utf8_slice_codeunits(text, 0, SHOWN_LENGTH + 1).as_py(),
-            allowed=f"at most {limits.MAX_CELL:,}",
-            remedy="shorten it in the file",
-        )
+        text = words.filter(pc.equal(pc.utf8_length(words), longest))[0].as_py()
+        check_length(text, limits.MAX_CELL, "the cell", column=column)
 
 
 def _dtype(words: pa.Array) -> pd.CategoricalDtype:
@@ -119,9 +114,7 @@ def frame_of(schema: pa.Schema, n_rows: int, parts_of: _Parts) -> pd.DataFrame:
     """
     names = column_names(schema.names, None)
     if n_rows == 0:
-        raise InputError(
-            "columns but no rows", allowed="at least one row", remedy="write rows into the file"
-        )
+        raise InputError("columns but no rows", "at least one row", "write rows into the file")
     check_size(n_rows, len(names))
     for name, kind in zip(names, schema.types, strict=True):
         check_kind(kind, name)
@@ -150,19 +143,11 @@ def readable(title: str) -> Iterator[None]:
 
 def check_kind(kind: pa.DataType, name: str) -> None:
     """Refuse columns of nested or binary values."""
-    kind = _value_type(kind)
-    of_bytes = (
-        *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view),
-        pa.types.is_fixed_size_binary,
-    )
-    if pa.types.is_nested(kind) or any(is_kind(kind) for is_kind in of_bytes):
-        raise InputError(
-            "nested or binary values",
-            column=name,
-            value=kind,
-            allowed="columns of text, numbers, true and false",
-            remedy="write its parts as columns of their own, or take the column out",
-        )
+    plain = _value_type(kind)
+    if pa.types.is_nested(plain) or "binary" in str(plain):
+        allowed = "columns of text, numbers, true and false"
+        remedy = "write its parts as columns of their own, or take the column out"
+        raise InputError("nested or binary values", allowed, remedy, column=name, value=plain)
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
@@ -182,13 +167,8 @@ def texts_of(values: pa.Array, name: str) -> tuple[np.ndarray, pa.Array]:
     check_cells(words, name)
     nul = pc.index(pc.match_substring(words, "\0"), True).as_py()
     if nul >= 0:
-        raise InputError(
-            "NUL character",
-            column=name,
-            value=words[nul].as_py(),
-            allowed="plain text",
-            remedy="write the column again without it",
-        )
+        remedy, value = "write the column again without it", words[nul].as_py()
+        raise InputError("NUL character", "plain text", remedy, column=name, value=value)
     codes = values.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
     words = pa.concat_arrays([words, pa.array([""])])
     used = np.bincount(codes, minlength=len(words)) > 0
@@ -215,11 +195,6 @@ def _words(values: pa.Array) -> pa.Array:
 
 _FILE, _STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 _ROWS_AT_ONCE = 1 << 18
-
-
-def is_arrow(data: bytes) -> bool:
-    """Whether the bytes start like an Arrow file (Feather version 2) or an Arrow stream."""
-    return data.startswith((_FILE, _STREAM))
 
 
 def read_arrow(data: bytes, name: str) -> RawTable:
@@ -334,9 +309,7 @@ def read_frame(frame: pd.DataFrame, *, features: Sequence[str] = (), name: str =
     try:
         names = column_names([str(column) for column in frame.columns], None)
         if not len(frame):
-            raise InputError(
-                "columns but no rows", allowed="at least one row", remedy="add rows to the frame"
-            )
+            raise InputError("columns but no rows", "at least one row", "add rows to the frame")
         check_size(len(frame), len(names))
         renamed = _with_features(names, features)
         columns = {

@@ -82,10 +82,8 @@ def _read(calamine: Any, data: bytes, name: str) -> RawTable:
     }
     full = [title for title, sheet in sheets.items() if sheet.start is not None]
     if not full:
-        raise InputError(
-            "no visible sheet of the workbook has content",
-            remedy="show the sheet with the votes, and save the workbook again",
-        )
+        remedy = "show the sheet with the votes, and save the workbook again"
+        raise InputError("no visible sheet of the workbook has content", remedy=remedy)
     title = next((title for title in full if title.strip().lower() == "votes"), full[0])
     check_size(sheets[title].height, sheets[title].width)
     notes, rows = _without_titles(sheets[title].iter_rows())
@@ -159,11 +157,8 @@ def _table(filled: Iterator[_Row]) -> tuple[pd.DataFrame, int, np.ndarray]:
             column.add(*texts_of(words, name))
         _check_beside(block, len(names))
     if not lines:
-        raise InputError(
-            "the sheet has a header and no rows",
-            allowed="one row per item",
-            remedy="save the workbook with the votes in it, and with their sheet called votes",
-        )
+        remedy = "save the workbook with the votes in it, and with their sheet called votes"
+        raise InputError("the sheet has a header and no rows", "one row per item", remedy)
     return frame_from(names, columns), header, np.array(lines, dtype=np.int32)
 
 
@@ -171,13 +166,10 @@ def _check_beside(block: list[_Row], n_columns: int) -> None:
     for number, row in block:
         beside = next((cell for cell in row[n_columns:] if _held(cell)), None)
         if beside is not None:
-            raise InputError(
-                "a cell stands beside the table, in a column without a name",
-                row=number,
-                value=_text(beside),
-                allowed="a name for every column",
-                remedy="name the column in the header, or clear the cell",
-            )
+            problem = "a cell stands beside the table, in a column without a name"
+            remedy = "name the column in the header, or clear the cell"
+            text = _text(beside)
+            raise InputError(problem, "a name for every column", remedy, row=number, value=text)
 
 
 def _held(cell: Any) -> bool:
