@@ -7,12 +7,10 @@ CSV and Excel files assemble their columns in the same way.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,18 +19,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from judgepanel.votes import limits
+from judgepanel.votes import limits, table
 from judgepanel.votes.errors import EXPORT_AGAIN, InputError, quote_value
 from judgepanel.votes.names import FEATURE_PREFIX
-from judgepanel.votes.table import (
-    Format,
-    RawTable,
-    check_length,
-    check_size,
-    column_names,
-    no_column,
-    too_large_unpacked,
-)
+from judgepanel.votes.table import Format, RawTable
 
 Codes = NDArray[np.signedinteger]
 _FEW, _SHORT = 8, 1 << 10
@@ -92,7 +82,7 @@ def check_cells(words: pa.Array, column: str) -> None:
     longest = pc.max(pc.utf8_length(words)).as_py() or 0
     if longest > limits.MAX_CELL:
         text = words.filter(pc.equal(pc.utf8_length(words), longest))[0].as_py()
-        check_length(text, limits.MAX_CELL, "the cell", column=column)
+        table.check_length(text, limits.MAX_CELL, "the cell", column=column)
 
 
 def _dtype(words: pa.Array) -> pd.CategoricalDtype:
@@ -112,10 +102,10 @@ def frame_of(schema: pa.Schema, n_rows: int, parts_of: _Parts) -> pd.DataFrame:
 
     Raises InputError for a table without rows, too many cells, and nested or binary columns.
     """
-    names = column_names(schema.names, None)
+    names = table.column_names(schema.names, None)
     if n_rows == 0:
         raise InputError("columns but no rows", "at least one row", "write rows into the file")
-    check_size(n_rows, len(names))
+    table.check_size(n_rows, len(names))
     for name, kind in zip(names, schema.types, strict=True):
         check_kind(kind, name)
     columns: dict[str, pd.Categorical] = {}
@@ -193,7 +183,9 @@ def _words(values: pa.Array) -> pa.Array:
 
 # --- files --------------------------------------------------------------------------------------
 
-_FILE, _STREAM = b"ARROW1", b"\xff\xff\xff\xff"
+_FILE = b"ARROW1"
+ARROW = (_FILE, b"\xff\xff\xff\xff")
+"""First bytes of an Arrow file (Feather version 2), and of an Arrow stream."""
 _ROWS_AT_ONCE = 1 << 18
 
 
@@ -237,7 +229,13 @@ def _arrow(data: bytes) -> tuple[pa.Schema, int, _Parts]:
     else:
         given = pa.ipc.open_stream(source)
         schema = given.schema
-    batches = list(_checked(given))
+    batches, unpacked = list[pa.RecordBatch](), 0
+    for batch in given:
+        batch.validate(full=True)  # The metadata of a file may be wrong anywhere.
+        batches.append(batch)
+        unpacked += batch.get_total_buffer_size()
+        if unpacked > limits.MAX_UNPACKED:
+            raise table.too_large_unpacked()
 
     def parts_of(columns: list[str]) -> Iterator[Sequence[pa.Array]]:
         places = [schema.names.index(column) for column in columns]
@@ -249,17 +247,6 @@ def _arrow(data: bytes) -> tuple[pa.Schema, int, _Parts]:
     return schema, sum(batch.num_rows for batch in batches), parts_of
 
 
-def _checked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield all batches after checking each: the metadata of a file may be wrong anywhere."""
-    unpacked = 0
-    for batch in batches:
-        batch.validate(full=True)
-        unpacked += batch.get_total_buffer_size()
-        if unpacked > limits.MAX_UNPACKED:
-            raise too_large_unpacked()
-        yield batch
-
-
 def parquet_in(data: bytes, texts: Sequence[str] | None = None) -> pa.parquet.ParquetFile:
     """Return a Parquet file, its columns of ``texts`` with dictionaries.
 
@@ -268,7 +255,7 @@ def parquet_in(data: bytes, texts: Sequence[str] | None = None) -> pa.parquet.Pa
     file = pa.parquet.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
     groups = (file.metadata.row_group(index) for index in range(file.metadata.num_row_groups))
     if sum(group.total_byte_size for group in groups) > limits.MAX_UNPACKED:
-        raise too_large_unpacked()
+        raise table.too_large_unpacked()
     return file
 
 
@@ -307,10 +294,10 @@ def read_frame(frame: pd.DataFrame, *, features: Sequence[str] = (), name: str =
         values.
     """
     try:
-        names = column_names([str(column) for column in frame.columns], None)
+        names = table.column_names([str(column) for column in frame.columns], None)
         if not len(frame):
             raise InputError("columns but no rows", "at least one row", "add rows to the frame")
-        check_size(len(frame), len(names))
+        table.check_size(len(frame), len(names))
         renamed = _with_features(names, features)
         columns = {
             column: _column(frame.iloc[:, position], column)
@@ -326,9 +313,10 @@ def _with_features(names: list[str], features: Sequence[str]) -> list[str]:
         features = (features,)
     for feature in features:
         if feature not in names:
-            raise no_column(names, str(feature), "name features that are columns of the frame")
+            remedy = "name features that are columns of the frame"
+            raise table.no_column(names, str(feature), remedy)
     wanted = {feature for feature in features if not feature.startswith(FEATURE_PREFIX)}
-    return column_names([f"{FEATURE_PREFIX}{n}" if n in wanted else n for n in names], None)
+    return table.column_names([f"{FEATURE_PREFIX}{n}" if n in wanted else n for n in names], None)
 
 
 def _column(values: pd.Series, column: str) -> pd.Categorical:
@@ -352,11 +340,9 @@ def _array(values: pd.Series) -> pa.Array:
 
 
 def _texts(values: pd.Series) -> pa.Array:
-    return pa.array([_cell_text(value) for value in values.tolist()], pa.string())
+    cells = zip(values.tolist(), values.isna(), strict=True)
+    return pa.array([None if missing else _cell_text(cell) for cell, missing in cells], pa.string())
 
 
-def _cell_text(value: Any) -> str | None:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    is_nan = isinstance(value, float) and math.isnan(value)
-    return None if is_nan or value is None or value is pd.NA or value is pd.NaT else str(value)
+def _cell_text(cell: object) -> str:
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)

@@ -20,18 +20,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from judgepanel.votes import limits
+from judgepanel.votes import limits, table
 from judgepanel.votes.columnar import ColumnParts, frame_from, texts_of
 from judgepanel.votes.errors import SAVE_WORKBOOK, InputError, listed, quote_value
 from judgepanel.votes.installed import require
-from judgepanel.votes.table import (
-    MOST_TITLES,
-    RawTable,
-    check_size,
-    column_names,
-    title_note,
-    too_large_unpacked,
-)
+from judgepanel.votes.table import RawTable
 
 ZIP = b"PK\x03\x04"
 _BOOK = "xl/workbook.xml"
@@ -85,7 +78,7 @@ def _read(calamine: Any, data: bytes, name: str) -> RawTable:
         remedy = "show the sheet with the votes, and save the workbook again"
         raise InputError("no visible sheet of the workbook has content", remedy=remedy)
     title = next((title for title in full if title.strip().lower() == "votes"), full[0])
-    check_size(sheets[title].height, sheets[title].width)
+    table.check_size(sheets[title].height, sheets[title].width)
     notes, rows = _without_titles(sheets[title].iter_rows())
     frame, header, lines = _table(rows)
     others = [other for other in full if other != title]
@@ -102,11 +95,11 @@ def _check_extent(data: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
         if sum(member.file_size for member in members) > limits.MAX_UNPACKED:
-            raise too_large_unpacked()
+            raise table.too_large_unpacked()
         for member in members:
             # Any part may be a sheet, whatever it is called: relationships between parts say which.
             with archive.open(member) as part:
-                check_size(*_extent(part))
+                table.check_size(*_extent(part))
 
 
 def _extent(sheet: IO[bytes]) -> tuple[int, int]:
@@ -134,10 +127,11 @@ def _without_titles(rows: Iterator[list[Any]]) -> tuple[list[str], Iterator[_Row
     Titles are rows of a single cell above one of several: a table of votes has several columns.
     """
     filled = ((number, row) for number, row in enumerate(rows, start=1) if any(map(_held, row)))
-    start = list(islice(filled, MOST_TITLES + 1))
+    start = list(islice(filled, table.MOST_TITLES + 1))
     wide = (place for place, (_, row) in enumerate(start) if sum(map(_held, row)) > 1)
     header = next(wide, 0)
-    notes = [title_note(number, _text(next(filter(_held, row)))) for number, row in start[:header]]
+    titles = ((number, _text(next(filter(_held, row)))) for number, row in start[:header])
+    notes = [table.title_note(number, title) for number, title in titles]
     return notes, chain(start[header:], filled)
 
 
@@ -147,7 +141,7 @@ def _table(filled: Iterator[_Row]) -> tuple[pd.DataFrame, int, np.ndarray]:
     names = [_text(cell) for cell in first]
     while names and not names[-1]:
         names.pop()
-    names = column_names(names, header)
+    names = table.column_names(names, header)
     columns = [ColumnParts() for _ in names]
     lines: list[int] = []
     while block := list(islice(filled, _BLOCK)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import io
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from judgepanel.votes import limits
-from judgepanel.votes.columnar import read_arrow, read_parquet
+from judgepanel.votes.columnar import ARROW, read_arrow, read_parquet
 from judgepanel.votes.delimited import read_csv
 from judgepanel.votes.errors import EXPORT_AGAIN, RECORDS, SAVE_AS_UTF8, InputError, unopened
 from judgepanel.votes.excel import ZIP, is_workbook, read_excel
@@ -29,7 +30,7 @@ _TAR, _TAR_AT = b"ustar", 257
 _NO_CONTROLS = bytes(byte for byte in range(256) if byte >= 32 or byte in b"\t\n\f\r")
 _FOREIGN = (
     (_GZIP, "gzip; end its name in .csv.gz, or unpack it once if it is packed twice"),
-    (ZIP, "a ZIP archive"),
+    (ZIP, "a ZIP archive, or a damaged workbook"),
     (b"FEA1", "a Feather file of version 1; write it again as version 2"),
     (b"\xd0\xcf\x11\xe0", "an old or protected Excel workbook; save it as .xlsx without password"),
     (b"%PDF", "a PDF document"),
@@ -57,12 +58,7 @@ _KINDS: Mapping[Format, _Kind] = MappingProxyType(
     {
         "csv": _Kind("CSV", read_csv, ("csv", "tsv", "txt")),
         "parquet": _Kind("Parquet", read_parquet, ("parquet", "pq"), (b"PAR1",)),
-        "arrow": _Kind(
-            "Arrow",
-            read_arrow,
-            ("arrow", "arrows", "feather", "ipc"),
-            (b"ARROW1", b"\xff\xff\xff\xff"),
-        ),
+        "arrow": _Kind("Arrow", read_arrow, ("arrow", "arrows", "feather", "ipc"), ARROW),
         "jsonl": _Kind("JSON Lines", read_lines, ("jsonl", "ndjson", "json")),
         "excel": _Kind("Excel", read_excel, ("xlsx", "xlsm")),
     }
@@ -172,15 +168,17 @@ def unzip(data: bytes) -> bytes:
 
     Raises InputError for a damaged file and for one that unpacks to more.
     """
+    content = io.BytesIO()
     try:
         with pa.CompressedInputStream(pa.BufferReader(data), "gzip") as stream:
-            content: bytes = stream.read(limits.MAX_UNPACKED + 1)
+            while content.tell() <= limits.MAX_UNPACKED and (piece := stream.read(_BLOCK)):
+                content.write(piece)
     except OSError:
         problem = "the gzip content is damaged or cut off, or other data follows it"
         raise InputError(problem, remedy=EXPORT_AGAIN) from None
-    if len(content) > limits.MAX_UNPACKED:
+    if content.tell() > limits.MAX_UNPACKED:
         raise too_large_unpacked()
-    return content
+    return content.getvalue()
 
 
 def text_of(path: Path) -> str:

@@ -168,7 +168,7 @@ def member(source: Source, name: str) -> str:
 def json_in(data: bytes, file: str) -> Any:
     """What a JSON file holds; InputError for anything else."""
     try:
-        return decoded(data.removeprefix(codecs.BOM_UTF8))
+        return decoded(data)
     except InputError as error:
         raise error.in_file(file) from None
 

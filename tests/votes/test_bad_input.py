@@ -114,7 +114,7 @@ REFUSED: dict[str, tuple[str, bytes | str, list[str]]] = {
     "Parquet named CSV": ("v.csv", parquet_of(a=[1]), ["name ends in .csv", "'Parquet content'"]),
     "fake gzip": ("v.csv.gz", GOOD, ["the name ends in .gz but the content is not gzip"]),
     "gzip named CSV": ("v.csv", gzip.compress(GOOD.encode()), ["but gzip", ".csv.gz"]),
-    "cut gzip": ("v.csv.gz", gzip.compress(GOOD.encode())[:-9], ["gzip content is damaged or cut off"]),
+    "cut gzip": ("v.csv.gz", gzip.compress(GOOD.encode())[:-9], ["damaged or cut off"]),
     "damaged gzip": ("v.csv.gz", b"\x1f\x8b\x08\x00" + b"\xff" * 30, ["gzip content is damaged"]),
     "gzip and more": ("v.csv.gz", gzip.compress(GOOD.encode()) + b"x", ["other data follows it"]),
     "gzip in gzip": ("v.gz", gzip.compress(gzip.compress(b"a,b\n")), ["unpack it once"]),
@@ -123,7 +123,7 @@ REFUSED: dict[str, tuple[str, bytes | str, list[str]]] = {
     "broken JSON line": (
         "v.jsonl",
         '{"item_id": "a", "label": 1, "j1": 1}\n\n{"item_id": "b", \n',
-        ["v.jsonl, row 3: broken JSON", "at character"],
+        ["v.jsonl, row 3: is not JSON", "at character"],
     ),
     "JSON number line": ("v.jsonl", '{"item_id": "a"}\n3\n', ["row 2: not a JSON object"]),
     "nested JSON": (
