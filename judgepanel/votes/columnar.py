@@ -97,28 +97,6 @@ def _shared_dtype(words: tuple[str, ...]) -> pd.CategoricalDtype:
     return pd.CategoricalDtype(pd.Index(words, dtype="str"))
 
 
-def frame_of(schema: pa.Schema, n_rows: int, parts_of: _Parts) -> pd.DataFrame:
-    """Return categorical columns of a table; ``parts_of`` yields given columns in row batches.
-
-    Raises InputError for a table without rows, too many cells, and nested or binary columns.
-    """
-    names = table.column_names(schema.names, None)
-    if n_rows == 0:
-        raise InputError("columns but no rows", "at least one row", "write rows into the file")
-    table.check_size(n_rows, len(names))
-    for name, kind in zip(names, schema.types, strict=True):
-        check_kind(kind, name)
-    columns: dict[str, pd.Categorical] = {}
-    for start in range(0, len(names), _COLUMNS_AT_ONCE):
-        here = names[start : start + _COLUMNS_AT_ONCE]
-        parts = [ColumnParts() for _ in here]
-        for arrays in parts_of(schema.names[start : start + _COLUMNS_AT_ONCE]):
-            for name, part, values in zip(here, parts, arrays, strict=True):
-                part.add(*texts_of(values, name))
-        columns.update((name, part.finish()) for name, part in zip(here, parts, strict=True))
-    return pd.DataFrame(columns, copy=False)
-
-
 @contextmanager
 def readable(title: str) -> Iterator[None]:
     """Turn pyarrow's errors into an InputError."""
@@ -217,8 +195,22 @@ def _read(
     opened: Callable[[bytes], tuple[pa.Schema, int, _Parts]], data: bytes, name: str, kind: Format
 ) -> RawTable:
     with readable(kind.title()):
-        frame = frame_of(*opened(data))
-    return RawTable(frame, name, kind, first_row=1)
+        schema, n_rows, parts_of = opened(data)
+        names = table.column_names(schema.names, None)
+        if n_rows == 0:
+            raise InputError("columns but no rows", "at least one row", "write rows into the file")
+        table.check_size(n_rows, len(names))
+        for column, of_column in zip(names, schema.types, strict=True):
+            check_kind(of_column, column)
+        columns: dict[str, pd.Categorical] = {}
+        for start in range(0, len(names), _COLUMNS_AT_ONCE):
+            here = names[start : start + _COLUMNS_AT_ONCE]
+            parts = [ColumnParts() for _ in here]
+            for arrays in parts_of(schema.names[start : start + _COLUMNS_AT_ONCE]):
+                for column, part, values in zip(here, parts, arrays, strict=True):
+                    part.add(*texts_of(values, column))
+            columns |= {column: part.finish() for column, part in zip(here, parts, strict=True)}
+    return RawTable(pd.DataFrame(columns, copy=False), name, kind, first_row=1)
 
 
 def _arrow(data: bytes) -> tuple[pa.Schema, int, _Parts]:

@@ -72,7 +72,7 @@ def read_table(data: bytes, name: str, records: str | None = None) -> RawTable:
 
     The extension of the name says what the file should be, its first bytes what it is; a name
     without a known extension is not checked. A .gz may hold any of the text formats. ``records`` is
-    the path of the list of records in a JSON document (see ``lines_of``).
+    the path of the list of records in a JSON document (see ``read_document``).
 
     Raises
     ------

@@ -141,24 +141,21 @@ _as_written = json.JSONDecoder(
 ).decode
 
 
-def lines_of(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a text that are not blank, with their numbers."""
+def _as_object(text: str) -> dict[str, Any]:
+    value = _as_written(text)
+    if not isinstance(value, dict):
+        raise InputError("not a JSON object", "one object per line", CORRECT_LINE, value=text)
+    return value
+
+
+def json_lines(data: bytes, decode: Callable[[str], Any] = json.loads) -> Iterator[tuple[int, Any]]:
+    """Yield what each line of JSON Lines holds, with its number; blank lines are skipped."""
     for number, line in enumerate(io.BytesIO(data.removeprefix(codecs.BOM_UTF8)), start=1):
-        if line.strip():
-            yield number, line
-
-
-def _objects(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the object on each line, nested or not, with every number as it is written."""
-    for number, line in lines_of(data):
-        try:
-            value = decoded(line.strip(), _as_written)
-            if not isinstance(value, dict):
-                problem, text = "not a JSON object", line.decode().strip()
-                raise InputError(problem, "one object per line", CORRECT_LINE, value=text)
-        except InputError as error:
-            raise error.in_row(number) from None
-        yield number, value
+        if text := line.strip():
+            try:
+                yield number, decoded(text, decode)
+            except InputError as error:
+                raise error.in_row(number) from None
 
 
 def is_document(data: bytes, extension: str) -> bool:
@@ -443,8 +440,7 @@ def _candidates(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[dict[s
     elif isinstance(value, dict):
         for key, inner in value.items():
             yield from _candidates(inner, (*path, key))
-        keyed = _by_key(value)
-        if keyed:
+        if keyed := _by_key(value):
             yield path, keyed
 
 
@@ -532,13 +528,13 @@ def read_lines(data: bytes, name: str, records: str | None = None) -> RawTable:
     check_text(data)
     if records is None:
         try:
-            return _columns(name, _objects(data))
+            return _columns(name, json_lines(data, _as_object))
         except InputError as error:
             if error.problem != NESTED:
                 raise
     # Read twice, because all records together would take many times the memory of their text.
     wanted = None if records is None else tuple(records.split("."))
-    return _table(lambda: _objects(data), name, wanted)
+    return _table(lambda: json_lines(data, _as_object), name, wanted)
 
 
 def _table(

@@ -20,11 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from judgepanel.votes import limits
-from judgepanel.votes.columnar import parquet_in
+from judgepanel.votes.columnar import parquet_in, readable
 from judgepanel.votes.errors import EXPORT_AGAIN, InputError, TooLarge, unopened
 from judgepanel.votes.excel import ZIP
 from judgepanel.votes.formats import read_table
-from judgepanel.votes.records import decoded, lines_of
+from judgepanel.votes.records import decoded, json_lines
 from judgepanel.votes.table import too_large_unpacked
 
 try:
@@ -173,15 +173,6 @@ def json_in(data: bytes, file: str) -> Any:
         raise error.in_file(file) from None
 
 
-def json_lines(data: bytes, file: str) -> Iterator[tuple[int, Any]]:
-    """What each line of a JSON Lines file holds, with its number; blank lines are skipped."""
-    for number, line in lines_of(data):
-        try:
-            yield number, decoded(line)
-        except InputError as error:
-            raise error.in_file(file).in_row(number) from None
-
-
 @dataclass(frozen=True, slots=True)
 class Document:
     """A file: ``whole`` a JSON value, ``lines`` with their numbers, or ``parts``.
@@ -228,10 +219,13 @@ def opened(source: Source, path: str) -> Document | None:
             raise InputError("not a log of Inspect AI", "a whole .eval", EXPORT_AGAIN, file=file)
         inner = source.inside(path) if isinstance(source, Archive) else Archive(file, data)
         return Document(path, file, parts=inner)
-    if ending == "json":
-        return Document(path, file, whole=json_in(data, file))
-    if ending in _RECORDS:
-        return Document(path, file, lines=tuple(_RECORDS[ending](data, file)))
+    try:
+        if ending == "json":
+            return Document(path, file, whole=decoded(data))
+        if ending in _RECORDS:
+            return Document(path, file, lines=tuple(_RECORDS[ending](data, file)))
+    except InputError as error:
+        raise error.in_file(file) from None
     return None
 
 
@@ -254,7 +248,7 @@ def glimpsed(path: str, data: bytes) -> Document | None:
         elif data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"[":
             return Document(path, path, whole=[_first_of_list(data)])
         else:
-            return Document(path, path, lines=tuple(json_lines(first, path)))
+            return Document(path, path, lines=tuple(json_lines(first)))
     except (InputError, ValueError, RecursionError, pa.ArrowException, OSError):
         return None
     return Document(path, path, lines=((1, dict.fromkeys(columns, "")),))
@@ -274,17 +268,13 @@ def _rows(data: bytes, file: str) -> Iterator[tuple[int, dict[str, str]]]:
         yield table.row(number), dict(zip(table.columns, cells, strict=True))
 
 
-def _parquet(data: bytes, file: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _parquet(data: bytes, _: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Rows of a Parquet file; columns of lists of objects, such as conversations, are left out."""
-    try:
+    with readable("Parquet"):
         table = parquet_in(data)
         plain = [field.name for field in table.schema_arrow if not _of_objects(field.type)]
         batches = table.iter_batches(columns=plain, use_threads=False)
         yield from enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), start=1)
-    except InputError as error:
-        raise error.in_file(file) from None
-    except (pa.ArrowException, OSError, ValueError):
-        raise InputError("the Parquet file is damaged", file=file, remedy=EXPORT_AGAIN) from None
 
 
 def _of_objects(kind: pa.DataType) -> bool:
@@ -293,10 +283,8 @@ def _of_objects(kind: pa.DataType) -> bool:
 
 _RECORDS: Mapping[str, Callable[[bytes, str], Iterator[tuple[int, Any]]]] = MappingProxyType(
     {
-        "jsonl": json_lines,
-        "ndjson": json_lines,
-        "csv": _rows,
-        "tsv": _rows,
+        **dict.fromkeys(("jsonl", "ndjson"), lambda data, _: json_lines(data)),
+        **dict.fromkeys(("csv", "tsv"), _rows),
         "parquet": _parquet,
     }
 )

@@ -60,10 +60,10 @@ def test_the_path_is_kept_by_the_command_and_by_a_file_of_roles(tmp_path: Path) 
             json.dumps(ROWS).encode(),
             "v.json",
             "items",
-            "there is no such list.*no object of this file",
+            "no such list.*no object of this",
         ),
         (b"item_id,label,ann\nq1,1,1\n", "v.csv", "items", "named, but this is not JSON"),
-        (b'{"x": {"y": []}}', "v.json", "x.y", "there is no such list.*no object of this file"),
+        (b'{"x": {"y": []}}', "v.json", "x.y", "no such list.*no object of this"),
     ],
     ids=["not a list", "no path", "a list itself", "CSV", "an empty list"],
 )
