@@ -7,12 +7,10 @@ CSV and Excel files assemble their columns in the same way.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,17 +19,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from judgepanel.votes import limits
-from judgepanel.votes.errors import EXPORT_AGAIN, SHOWN_LENGTH, InputError, quote_value
+from judgepanel.votes import limits, table
+from judgepanel.votes.errors import EXPORT_AGAIN, InputError, quote_value
 from judgepanel.votes.names import FEATURE_PREFIX
-from judgepanel.votes.table import (
-    Format,
-    RawTable,
-    check_size,
-    column_names,
-    no_column,
-    too_large_unpacked,
-)
+from judgepanel.votes.table import Format, RawTable
 
 Codes = NDArray[np.signedinteger]
 _FEW, _SHORT = 8, 1 << 10
@@ -90,14 +81,8 @@ def check_cells(words: pa.Array, column: str) -> None:
     """Refuse texts of more than ``MAX_CELL`` characters."""
     longest = pc.max(pc.utf8_length(words)).as_py() or 0
     if longest > limits.MAX_CELL:
-        text = words.filter(pc.equal(pc.utf8_length(words), longest))[0]
-        raise InputError(
-            f"the cell has {longest:,} characters",
-            column=column,
-            value=pc.utf8_slice_codeunits(text, 0, SHOWN_LENGTH + 1).as_py(),
-            allowed=f"at most {limits.MAX_CELL:,}",
-            remedy="shorten it in the file",
-        )
+        text = words.filter(pc.equal(pc.utf8_length(words), longest))[0].as_py()
+        table.check_length(text, limits.MAX_CELL, "the cell", column=column)
 
 
 def _dtype(words: pa.Array) -> pd.CategoricalDtype:
@@ -110,30 +95,6 @@ def _dtype(words: pa.Array) -> pd.CategoricalDtype:
 def _shared_dtype(words: tuple[str, ...]) -> pd.CategoricalDtype:
     """Return the dtype of columns with these words; thousands of judges may have the same few."""
     return pd.CategoricalDtype(pd.Index(words, dtype="str"))
-
-
-def frame_of(schema: pa.Schema, n_rows: int, parts_of: _Parts) -> pd.DataFrame:
-    """Return categorical columns of a table; ``parts_of`` yields given columns in row batches.
-
-    Raises InputError for a table without rows, too many cells, and nested or binary columns.
-    """
-    names = column_names(schema.names, None)
-    if n_rows == 0:
-        raise InputError(
-            "columns but no rows", allowed="at least one row", remedy="write rows into the file"
-        )
-    check_size(n_rows, len(names))
-    for name, kind in zip(names, schema.types, strict=True):
-        check_kind(kind, name)
-    columns: dict[str, pd.Categorical] = {}
-    for start in range(0, len(names), _COLUMNS_AT_ONCE):
-        here = names[start : start + _COLUMNS_AT_ONCE]
-        parts = [ColumnParts() for _ in here]
-        for arrays in parts_of(schema.names[start : start + _COLUMNS_AT_ONCE]):
-            for name, part, values in zip(here, parts, arrays, strict=True):
-                part.add(*texts_of(values, name))
-        columns.update((name, part.finish()) for name, part in zip(here, parts, strict=True))
-    return pd.DataFrame(columns, copy=False)
 
 
 @contextmanager
@@ -150,19 +111,11 @@ def readable(title: str) -> Iterator[None]:
 
 def check_kind(kind: pa.DataType, name: str) -> None:
     """Refuse columns of nested or binary values."""
-    kind = _value_type(kind)
-    of_bytes = (
-        *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view),
-        pa.types.is_fixed_size_binary,
-    )
-    if pa.types.is_nested(kind) or any(is_kind(kind) for is_kind in of_bytes):
-        raise InputError(
-            "nested or binary values",
-            column=name,
-            value=kind,
-            allowed="columns of text, numbers, true and false",
-            remedy="write its parts as columns of their own, or take the column out",
-        )
+    plain = _value_type(kind)
+    if pa.types.is_nested(plain) or "binary" in str(plain):
+        allowed = "columns of text, numbers, true and false"
+        remedy = "write its parts as columns of their own, or take the column out"
+        raise InputError("nested or binary values", allowed, remedy, column=name, value=plain)
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
@@ -182,13 +135,8 @@ def texts_of(values: pa.Array, name: str) -> tuple[np.ndarray, pa.Array]:
     check_cells(words, name)
     nul = pc.index(pc.match_substring(words, "\0"), True).as_py()
     if nul >= 0:
-        raise InputError(
-            "NUL character",
-            column=name,
-            value=words[nul].as_py(),
-            allowed="plain text",
-            remedy="write the column again without it",
-        )
+        remedy, value = "write the column again without it", words[nul].as_py()
+        raise InputError("NUL character", "plain text", remedy, column=name, value=value)
     codes = values.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
     words = pa.concat_arrays([words, pa.array([""])])
     used = np.bincount(codes, minlength=len(words)) > 0
@@ -213,13 +161,10 @@ def _words(values: pa.Array) -> pa.Array:
 
 # --- files --------------------------------------------------------------------------------------
 
-_FILE, _STREAM = b"ARROW1", b"\xff\xff\xff\xff"
+_FILE = b"ARROW1"
+ARROW = (_FILE, b"\xff\xff\xff\xff")
+"""First bytes of an Arrow file (Feather version 2), and of an Arrow stream."""
 _ROWS_AT_ONCE = 1 << 18
-
-
-def is_arrow(data: bytes) -> bool:
-    """Whether the bytes start like an Arrow file (Feather version 2) or an Arrow stream."""
-    return data.startswith((_FILE, _STREAM))
 
 
 def read_arrow(data: bytes, name: str) -> RawTable:
@@ -250,8 +195,22 @@ def _read(
     opened: Callable[[bytes], tuple[pa.Schema, int, _Parts]], data: bytes, name: str, kind: Format
 ) -> RawTable:
     with readable(kind.title()):
-        frame = frame_of(*opened(data))
-    return RawTable(frame, name, kind, first_row=1)
+        schema, n_rows, parts_of = opened(data)
+        names = table.column_names(schema.names, None)
+        if n_rows == 0:
+            raise InputError("columns but no rows", "at least one row", "write rows into the file")
+        table.check_size(n_rows, len(names))
+        for column, of_column in zip(names, schema.types, strict=True):
+            check_kind(of_column, column)
+        columns: dict[str, pd.Categorical] = {}
+        for start in range(0, len(names), _COLUMNS_AT_ONCE):
+            here = names[start : start + _COLUMNS_AT_ONCE]
+            parts = [ColumnParts() for _ in here]
+            for arrays in parts_of(schema.names[start : start + _COLUMNS_AT_ONCE]):
+                for column, part, values in zip(here, parts, arrays, strict=True):
+                    part.add(*texts_of(values, column))
+            columns |= {column: part.finish() for column, part in zip(here, parts, strict=True)}
+    return RawTable(pd.DataFrame(columns, copy=False), name, kind, first_row=1)
 
 
 def _arrow(data: bytes) -> tuple[pa.Schema, int, _Parts]:
@@ -262,7 +221,13 @@ def _arrow(data: bytes) -> tuple[pa.Schema, int, _Parts]:
     else:
         given = pa.ipc.open_stream(source)
         schema = given.schema
-    batches = list(_checked(given))
+    batches, unpacked = list[pa.RecordBatch](), 0
+    for batch in given:
+        batch.validate(full=True)  # The metadata of a file may be wrong anywhere.
+        batches.append(batch)
+        unpacked += batch.get_total_buffer_size()
+        if unpacked > limits.MAX_UNPACKED:
+            raise table.too_large_unpacked()
 
     def parts_of(columns: list[str]) -> Iterator[Sequence[pa.Array]]:
         places = [schema.names.index(column) for column in columns]
@@ -274,17 +239,6 @@ def _arrow(data: bytes) -> tuple[pa.Schema, int, _Parts]:
     return schema, sum(batch.num_rows for batch in batches), parts_of
 
 
-def _checked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield all batches after checking each: the metadata of a file may be wrong anywhere."""
-    unpacked = 0
-    for batch in batches:
-        batch.validate(full=True)
-        unpacked += batch.get_total_buffer_size()
-        if unpacked > limits.MAX_UNPACKED:
-            raise too_large_unpacked()
-        yield batch
-
-
 def parquet_in(data: bytes, texts: Sequence[str] | None = None) -> pa.parquet.ParquetFile:
     """Return a Parquet file, its columns of ``texts`` with dictionaries.
 
@@ -293,7 +247,7 @@ def parquet_in(data: bytes, texts: Sequence[str] | None = None) -> pa.parquet.Pa
     file = pa.parquet.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
     groups = (file.metadata.row_group(index) for index in range(file.metadata.num_row_groups))
     if sum(group.total_byte_size for group in groups) > limits.MAX_UNPACKED:
-        raise too_large_unpacked()
+        raise table.too_large_unpacked()
     return file
 
 
@@ -332,12 +286,10 @@ def read_frame(frame: pd.DataFrame, *, features: Sequence[str] = (), name: str =
         values.
     """
     try:
-        names = column_names([str(column) for column in frame.columns], None)
+        names = table.column_names([str(column) for column in frame.columns], None)
         if not len(frame):
-            raise InputError(
-                "columns but no rows", allowed="at least one row", remedy="add rows to the frame"
-            )
-        check_size(len(frame), len(names))
+            raise InputError("columns but no rows", "at least one row", "add rows to the frame")
+        table.check_size(len(frame), len(names))
         renamed = _with_features(names, features)
         columns = {
             column: _column(frame.iloc[:, position], column)
@@ -353,9 +305,10 @@ def _with_features(names: list[str], features: Sequence[str]) -> list[str]:
         features = (features,)
     for feature in features:
         if feature not in names:
-            raise no_column(names, str(feature), "name features that are columns of the frame")
+            remedy = "name features that are columns of the frame"
+            raise table.no_column(names, str(feature), remedy)
     wanted = {feature for feature in features if not feature.startswith(FEATURE_PREFIX)}
-    return column_names([f"{FEATURE_PREFIX}{n}" if n in wanted else n for n in names], None)
+    return table.column_names([f"{FEATURE_PREFIX}{n}" if n in wanted else n for n in names], None)
 
 
 def _column(values: pd.Series, column: str) -> pd.Categorical:
@@ -379,11 +332,9 @@ def _array(values: pd.Series) -> pa.Array:
 
 
 def _texts(values: pd.Series) -> pa.Array:
-    return pa.array([_cell_text(value) for value in values.tolist()], pa.string())
+    cells = zip(values.tolist(), values.isna(), strict=True)
+    return pa.array([None if missing else _cell_text(cell) for cell, missing in cells], pa.string())
 
 
-def _cell_text(value: Any) -> str | None:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    is_nan = isinstance(value, float) and math.isnan(value)
-    return None if is_nan or value is None or value is pd.NA or value is pd.NaT else str(value)
+def _cell_text(cell: object) -> str:
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)

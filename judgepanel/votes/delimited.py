@@ -30,15 +30,10 @@ from judgepanel.votes.errors import (
     SAVE_AS_UTF8,
     InputError,
 )
-from judgepanel.votes.table import (
-    MOST_TITLES,
-    RawTable,
-    check_size,
-    column_names,
-    title_note,
-)
+from judgepanel.votes.table import MOST_TITLES, RawTable, check_size, column_names, title_note
 from judgepanel.votes.words import is_verdict
 
+Bytes = NDArray[np.uint8]
 _QUOTE, _CR, _LF = 34, 13, 10
 _BLOCK = 1 << 20
 
@@ -72,12 +67,9 @@ def check_text(data: bytes) -> None:
     """Refuse NUL bytes, with their line and offset."""
     offset = data.find(b"\0")
     if offset >= 0:
-        raise InputError(
-            f"NUL byte at byte {offset}",
-            row=data.count(b"\n", 0, offset) + 1,
-            allowed="plain UTF-8 text",
-            remedy=SAVE_AS_UTF8,
-        )
+        line = data.count(b"\n", 0, offset) + 1
+        problem = f"NUL byte at byte {offset}"
+        raise InputError(problem, "plain UTF-8 text", SAVE_AS_UTF8, row=line)
 
 
 def delimiter_of(header: str) -> str:
@@ -88,13 +80,10 @@ def delimiter_of(header: str) -> str:
     bare = "".join(header.split('"')[::2])
     best = max(",;\t|", key=bare.count)
     if bare.count(best) == 0:
-        raise InputError(
-            "not a CSV table, the first line has one column only",
-            row=1,
-            value=header.strip(),
-            allowed="a header of columns separated by comma, semicolon, tab or |",
-            remedy="save the table as CSV with one of these, and without a title above the header",
-        )
+        problem = "not a CSV table, the first line has one column only"
+        allowed = "a header of columns separated by comma, semicolon, tab or |"
+        remedy = "save the table as CSV with one of these, and without a title above the header"
+        raise InputError(problem, allowed, remedy, row=1, value=header.strip())
     return best
 
 
@@ -114,11 +103,8 @@ def scan(data: bytes, delimiter: str) -> Structure:
     rows = np.concatenate(lines)
     header_line, rows = int(rows[0]), rows[1:]
     if len(rows) == 0:
-        raise InputError(
-            "a header but no rows",
-            allowed="at least one row below the header",
-            remedy="export the table again, with its rows",
-        )
+        remedy = "export the table again, with its rows"
+        raise InputError("a header but no rows", "at least one row below the header", remedy)
     start, end = _header_span(data)
     header = _header(data[start:end].decode(), delimiter, header_line)
     body = _end_of(_LINE_ENDS, data, end)
@@ -187,11 +173,7 @@ def _blocks(data: bytes, start: int = 0) -> Iterator[tuple[int, bytes]]:
 
 
 def _within_quotes(
-    data: bytes,
-    offset: int,
-    codes: NDArray[np.uint8],
-    borders: NDArray[np.bool_],
-    inside: bool,
+    data: bytes, offset: int, codes: Bytes, borders: NDArray[np.bool_], inside: bool
 ) -> NDArray[np.bool_]:
     """Return which bytes of a block lie inside quotes; refuse quotes in the middle of a cell."""
     marks = codes == _QUOTE
@@ -213,42 +195,33 @@ def _within_quotes(
 
 def _loose_quote(problem: str, data: bytes, mark: int) -> InputError:
     """The refusal of a quotation mark; ``mark`` is the one that opens the cell."""
-    return InputError(
-        problem,
-        row=_line_of(data, mark),
-        allowed='cells quoted as "text", with any quotation mark inside them doubled',
-        remedy=CORRECT_LINE,
-    )
+    allowed = 'cells quoted as "text", with any quotation mark inside them doubled'
+    return InputError(problem, allowed, CORRECT_LINE, row=_line_of(data, mark))
 
 
 def _header(text: str, delimiter: str, line: int) -> tuple[str, ...]:
     try:
         return tuple(next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
     except csv.Error:  # The csv module's own limit on the size of a cell.
-        raise InputError(
-            "the name of a column is too long",
-            row=line,
-            allowed=f"at most {limits.MAX_NAME:,} characters",
-            remedy=RENAME_COLUMN,
-        ) from None
+        problem, most = "the name of a column is too long", f"at most {limits.MAX_NAME:,}"
+        raise InputError(problem, f"{most} characters", RENAME_COLUMN, row=line) from None
 
 
 def _refuse_ragged(cells: NDArray[np.int64], lines: NDArray[np.int32], expected: int) -> None:
     wrong = np.flatnonzero(cells != expected)
     if len(wrong):
         n_cells = int(cells[wrong[0]])
+        counted = "1 cell" if n_cells == 1 else f"{n_cells} cells"
         raise InputError(
-            f"{n_cells} {'cell' if n_cells == 1 else 'cells'} where the header has {expected}",
+            f"{counted} where the header has {expected}",
+            f"{expected} cells in every row",
+            "put quotation marks around a cell that holds a separator; remove a title that stands "
+            "above the header",
             row=int(lines[wrong[0]]),
-            allowed=f"{expected} cells in every row",
-            remedy="put quotation marks around a cell that holds a separator; remove a title that "
-            "stands above the header",
         )
 
 
 # --- cells --------------------------------------------------------------------------------------
-
-Bytes = NDArray[np.uint8]
 
 _LONG = np.uint8(255)
 """Stands for a longer cell: UTF-8 has no such byte."""
@@ -277,15 +250,8 @@ def read_csv(data: bytes, name: str) -> RawTable:
     names = column_names(structure.header, structure.header_line)
     check_size(structure.n_records, len(names))
     frame = _parse(data, delimiter, structure, names)
-    return RawTable(
-        frame,
-        name,
-        "csv",
-        structure.first_line,
-        structure.lines,
-        structure.header_line,
-        notes=notes,
-    )
+    first, lines, header = structure.first_line, structure.lines, structure.header_line
+    return RawTable(frame, name, "csv", first, lines, header, notes=notes)
 
 
 def _without_titles(data: bytes) -> tuple[bytes, tuple[str, ...]]:
@@ -352,10 +318,8 @@ def _parse(data: bytes, delimiter: str, structure: Structure, names: list[str]) 
                 check_cells(values.dictionary, names[place])
                 columns[place].add(values.indices.to_numpy(), values.dictionary)
     if n_rows != structure.n_records:
-        raise InputError(
-            f"{structure.n_records} rows were found, but {n_rows} could be read",
-            remedy=EXPORT_AGAIN,
-        )
+        problem = f"{structure.n_records} rows were found, but {n_rows} could be read"
+        raise InputError(problem, remedy=EXPORT_AGAIN)
     return frame_from(names, columns)
 
 
@@ -363,28 +327,22 @@ def _batches(
     data: bytes, delimiter: str, structure: Structure, n_columns: int, wanted: list[int]
 ) -> Iterator[pa.RecordBatch]:
     places = [str(position) for position in range(n_columns)]
-    body = memoryview(data)[structure.body :]
     quoted = b'"' in data
     # A block holds whole records; wide tables get larger blocks, as each costs time per column.
     block = min(max(_SMALLEST_BLOCK, 2 * structure.longest, 1024 * n_columns), _LARGEST_BLOCK)
-    return iter(
-        pa.csv.open_csv(
-            pa.BufferReader(pa.py_buffer(body)),
-            read_options=pa.csv.ReadOptions(
-                column_names=places, block_size=block, use_threads=False
-            ),
-            parse_options=pa.csv.ParseOptions(
-                delimiter=delimiter,
-                quote_char='"' if quoted else False,
-                newlines_in_values=quoted and structure.lines is not None,
-            ),
-            convert_options=pa.csv.ConvertOptions(
-                column_types=dict.fromkeys(places, pa.dictionary(pa.int32(), pa.string())),
-                include_columns=[places[place] for place in wanted],
-                strings_can_be_null=False,
-            ),
-        )
+    reading = pa.csv.ReadOptions(column_names=places, block_size=block, use_threads=False)
+    parsing = pa.csv.ParseOptions(
+        delimiter=delimiter,
+        quote_char='"' if quoted else False,
+        newlines_in_values=quoted and structure.lines is not None,
     )
+    converting = pa.csv.ConvertOptions(
+        column_types=dict.fromkeys(places, pa.dictionary(pa.int32(), pa.string())),
+        include_columns=[places[place] for place in wanted],
+        strings_can_be_null=False,
+    )
+    body = pa.BufferReader(pa.py_buffer(memoryview(data)[structure.body :]))
+    return iter(pa.csv.open_csv(body, reading, parsing, converting))
 
 
 def short_columns(

@@ -20,18 +20,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from judgepanel.votes import limits
+from judgepanel.votes import limits, table
 from judgepanel.votes.columnar import ColumnParts, frame_from, texts_of
 from judgepanel.votes.errors import SAVE_WORKBOOK, InputError, listed, quote_value
 from judgepanel.votes.installed import require
-from judgepanel.votes.table import (
-    MOST_TITLES,
-    RawTable,
-    check_size,
-    column_names,
-    title_note,
-    too_large_unpacked,
-)
+from judgepanel.votes.table import RawTable
 
 ZIP = b"PK\x03\x04"
 _BOOK = "xl/workbook.xml"
@@ -82,12 +75,10 @@ def _read(calamine: Any, data: bytes, name: str) -> RawTable:
     }
     full = [title for title, sheet in sheets.items() if sheet.start is not None]
     if not full:
-        raise InputError(
-            "no visible sheet of the workbook has content",
-            remedy="show the sheet with the votes, and save the workbook again",
-        )
+        remedy = "show the sheet with the votes, and save the workbook again"
+        raise InputError("no visible sheet of the workbook has content", remedy=remedy)
     title = next((title for title in full if title.strip().lower() == "votes"), full[0])
-    check_size(sheets[title].height, sheets[title].width)
+    table.check_size(sheets[title].height, sheets[title].width)
     notes, rows = _without_titles(sheets[title].iter_rows())
     frame, header, lines = _table(rows)
     others = [other for other in full if other != title]
@@ -104,11 +95,11 @@ def _check_extent(data: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
         if sum(member.file_size for member in members) > limits.MAX_UNPACKED:
-            raise too_large_unpacked()
+            raise table.too_large_unpacked()
         for member in members:
             # Any part may be a sheet, whatever it is called: relationships between parts say which.
             with archive.open(member) as part:
-                check_size(*_extent(part))
+                table.check_size(*_extent(part))
 
 
 def _extent(sheet: IO[bytes]) -> tuple[int, int]:
@@ -136,10 +127,11 @@ def _without_titles(rows: Iterator[list[Any]]) -> tuple[list[str], Iterator[_Row
     Titles are rows of a single cell above one of several: a table of votes has several columns.
     """
     filled = ((number, row) for number, row in enumerate(rows, start=1) if any(map(_held, row)))
-    start = list(islice(filled, MOST_TITLES + 1))
+    start = list(islice(filled, table.MOST_TITLES + 1))
     wide = (place for place, (_, row) in enumerate(start) if sum(map(_held, row)) > 1)
     header = next(wide, 0)
-    notes = [title_note(number, _text(next(filter(_held, row)))) for number, row in start[:header]]
+    titles = ((number, _text(next(filter(_held, row)))) for number, row in start[:header])
+    notes = [table.title_note(number, title) for number, title in titles]
     return notes, chain(start[header:], filled)
 
 
@@ -149,7 +141,7 @@ def _table(filled: Iterator[_Row]) -> tuple[pd.DataFrame, int, np.ndarray]:
     names = [_text(cell) for cell in first]
     while names and not names[-1]:
         names.pop()
-    names = column_names(names, header)
+    names = table.column_names(names, header)
     columns = [ColumnParts() for _ in names]
     lines: list[int] = []
     while block := list(islice(filled, _BLOCK)):
@@ -159,11 +151,8 @@ def _table(filled: Iterator[_Row]) -> tuple[pd.DataFrame, int, np.ndarray]:
             column.add(*texts_of(words, name))
         _check_beside(block, len(names))
     if not lines:
-        raise InputError(
-            "the sheet has a header and no rows",
-            allowed="one row per item",
-            remedy="save the workbook with the votes in it, and with their sheet called votes",
-        )
+        remedy = "save the workbook with the votes in it, and with their sheet called votes"
+        raise InputError("the sheet has a header and no rows", "one row per item", remedy)
     return frame_from(names, columns), header, np.array(lines, dtype=np.int32)
 
 
@@ -171,13 +160,10 @@ def _check_beside(block: list[_Row], n_columns: int) -> None:
     for number, row in block:
         beside = next((cell for cell in row[n_columns:] if _held(cell)), None)
         if beside is not None:
-            raise InputError(
-                "a cell stands beside the table, in a column without a name",
-                row=number,
-                value=_text(beside),
-                allowed="a name for every column",
-                remedy="name the column in the header, or clear the cell",
-            )
+            problem = "a cell stands beside the table, in a column without a name"
+            remedy = "name the column in the header, or clear the cell"
+            text = _text(beside)
+            raise InputError(problem, "a name for every column", remedy, row=number, value=text)
 
 
 def _held(cell: Any) -> bool:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import codecs
 import io
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from judgepanel.votes import limits
-from judgepanel.votes.columnar import is_arrow, read_arrow, read_parquet
+from judgepanel.votes.columnar import ARROW, read_arrow, read_parquet
 from judgepanel.votes.delimited import read_csv
-from judgepanel.votes.errors import RECORDS, SAVE_AS_UTF8, SAVE_WORKBOOK, InputError, unopened
+from judgepanel.votes.errors import EXPORT_AGAIN, RECORDS, SAVE_AS_UTF8, InputError, unopened
 from judgepanel.votes.excel import ZIP, is_workbook, read_excel
 from judgepanel.votes.records import is_document, read_document, read_lines
 from judgepanel.votes.table import Format, RawTable, too_large_unpacked
@@ -22,13 +23,14 @@ from judgepanel.votes.table import Format, RawTable, too_large_unpacked
 __all__ = ["RawTable", "check_bytes", "read_table", "text_of"]
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_BLOCK = 1 << 20
+_BLOCK, _SAMPLE = 1 << 20, 1 << 13
 ALLOWED_FILES = "CSV, CSV.GZ, Excel, Parquet, Arrow, JSON and JSON Lines"
 _GZIP = b"\x1f\x8b"
-_PARQUET = b"PAR1"
 _TAR, _TAR_AT = b"ustar", 257
+_NO_CONTROLS = bytes(byte for byte in range(256) if byte >= 32 or byte in b"\t\n\f\r")
 _FOREIGN = (
-    (ZIP, "a ZIP archive"),
+    (_GZIP, "gzip; end its name in .csv.gz, or unpack it once if it is packed twice"),
+    (ZIP, "a ZIP archive, or a damaged workbook"),
     (b"FEA1", "a Feather file of version 1; write it again as version 2"),
     (b"\xd0\xcf\x11\xe0", "an old or protected Excel workbook; save it as .xlsx without password"),
     (b"%PDF", "a PDF document"),
@@ -40,30 +42,29 @@ _FOREIGN = (
     (b"SQLite format 3", "an SQLite database"),
     (b"\x7fELF", "a program"),
 )
-_COMPRESS_AGAIN = "compress it again, or choose the file that was compressed"
 _MARKUP = (b"<!doctype", b"<html", b"<head", b"<body", b"<table", b"<?xml")
-_SAMPLE = 1 << 13
-_PIECE, _UNPACKED_PIECE = 1 << 12, 1 << 22
 
 
 class _Kind(NamedTuple):
-    """A format: its name in sentences, its reader, and the extensions of its files."""
+    """A format: its name in sentences, its reader, the extensions and first bytes of its files."""
 
     title: str
     read: Callable[[bytes, str], RawTable]
     extensions: tuple[str, ...]
+    magic: tuple[bytes, ...] = ()
 
 
 _KINDS: Mapping[Format, _Kind] = MappingProxyType(
     {
         "csv": _Kind("CSV", read_csv, ("csv", "tsv", "txt")),
-        "parquet": _Kind("Parquet", read_parquet, ("parquet", "pq")),
-        "arrow": _Kind("Arrow", read_arrow, ("arrow", "arrows", "feather", "ipc")),
+        "parquet": _Kind("Parquet", read_parquet, ("parquet", "pq"), (b"PAR1",)),
+        "arrow": _Kind("Arrow", read_arrow, ("arrow", "arrows", "feather", "ipc"), ARROW),
         "jsonl": _Kind("JSON Lines", read_lines, ("jsonl", "ndjson", "json")),
         "excel": _Kind("Excel", read_excel, ("xlsx", "xlsm")),
     }
 )
-_BY_EXTENSION = {end: name for name, kind in _KINDS.items() for end in kind.extensions}
+_TITLES = {"gz": "gzip"} | {end: kind.title for kind in _KINDS.values() for end in kind.extensions}
+"""What the content of a file should be, by its extension."""
 
 
 def read_table(data: bytes, name: str, records: str | None = None) -> RawTable:
@@ -71,7 +72,7 @@ def read_table(data: bytes, name: str, records: str | None = None) -> RawTable:
 
     The extension of the name says what the file should be, its first bytes what it is; a name
     without a known extension is not checked. A .gz may hold any of the text formats. ``records`` is
-    the path of the list of records in a JSON document (see ``lines_of``).
+    the path of the list of records in a JSON document (see ``read_document``).
 
     Raises
     ------
@@ -81,7 +82,7 @@ def read_table(data: bytes, name: str, records: str | None = None) -> RawTable:
     """
     try:
         check_bytes(len(data))
-        return _read(data, name, _extension(name), records, zipped=False)
+        return _read(data, name, records)
     except InputError as error:
         raise (error if error.file is not None else error.in_file(name)) from None
 
@@ -89,118 +90,77 @@ def read_table(data: bytes, name: str, records: str | None = None) -> RawTable:
 def check_bytes(size: int) -> None:
     """Refuse a file of more than ``limits.MAX_UPLOAD_MB`` (in units of 1024 x 1024 bytes)."""
     if size > limits.MAX_UPLOAD_MB * 1024 * 1024:
-        raise InputError(
-            f"the file has {size / 1024 / 1024:.0f} MB",
-            allowed=f"at most {limits.MAX_UPLOAD_MB} MB",
-            remedy="compress it as .csv.gz or Parquet",
-        )
+        problem = f"the file has {size / 1024 / 1024:.0f} MB"
+        most = f"at most {limits.MAX_UPLOAD_MB} MB"
+        raise InputError(problem, most, "compress it as .csv.gz or Parquet")
 
 
 def _extension(name: str) -> str:
     return name.lower().rpartition(".")[2] if "." in name else ""
 
 
-def _read(data: bytes, name: str, extension: str, records: str | None, *, zipped: bool) -> RawTable:
+def _read(data: bytes, name: str, records: str | None) -> RawTable:
+    extension = _extension(name)
+    if data.startswith(_GZIP) and _TITLES.get(extension, "gzip") == "gzip":
+        extension = _extension(name[: -len(".gz")]) if extension == "gz" else ""
+        data = unzip(data)
     if not data.removeprefix(codecs.BOM_UTF8).strip():
-        raise InputError(
-            "the file is empty",
-            allowed=ALLOWED_FILES,
-            remedy="export it again, and look at it before you choose it",
-        )
-    if data.startswith(_GZIP) or extension == "gz":
-        if zipped:
-            raise InputError(
-                "a gzip file inside a gzip file",
-                allowed=ALLOWED_FILES,
-                remedy="unpack it once, and choose the file inside",
-            )
-        if not data.startswith(_GZIP):
-            raise InputError(
-                "the name ends in .gz but the content is not gzip",
-                remedy="rename the file without .gz",
-            )
-        if extension != "gz" and extension in _BY_EXTENSION:
-            raise InputError(
-                f"the name ends in .{extension} but the content is gzip",
-                remedy=f"rename the file so that it ends in .{extension}.gz",
-            )
-        inner = _extension(name[: -len(".gz")]) if extension == "gz" else ""
-        return _read(unzip(data), name, inner, records, zipped=True)
+        remedy = "export it again, and look at it before you choose it"
+        raise InputError("the file is empty", ALLOWED_FILES, remedy)
     data, notes = from_utf16(data)
-    promised = _BY_EXTENSION.get(extension)
-    kind = _kind(data, promised)
-    if promised is not None and promised != kind:
+    kind = _kind(data, extension)
+    title = _KINDS[kind].title
+    if _TITLES.get(extension, title) != title:
         start = data[:40].decode("utf-8", "replace")
         raise InputError(
-            f"the name ends in .{extension} but the content is not {_KINDS[promised].title}",
-            value=start if kind == "csv" else f"{_KINDS[kind].title} content",
+            f"the name ends in .{extension} but the content is not {_TITLES[extension]}",
             allowed="a name that agrees with the content",
             remedy="rename the file, or save it again in the format that its name says",
+            value=start if kind == "csv" else f"{title} content",
         )
-    if kind not in ("parquet", "arrow", "excel"):
+    if kind in ("csv", "jsonl"):
         data, western = from_western(data)
         notes += western
     if kind == "jsonl" and (records is not None or is_document(data, extension)):
         table = read_document(data, name, records)
     elif records is not None:
-        raise InputError(
-            "a list of records is named, but this is not JSON",
-            value=records,
-            allowed="a JSON document",
-            remedy=f"name no list {RECORDS}",
-        )
+        problem, remedy = "a list of records is named, but this is not JSON", "name no list"
+        raise InputError(problem, "a JSON document", f"{remedy} {RECORDS}", value=records)
     else:
         table = _KINDS[kind].read(data, name)
     return replace(table, notes=(*table.notes, *notes))
 
 
-def _kind(data: bytes, promised: Format | None) -> Format:
+def _kind(data: bytes, extension: str) -> Format:
     """Return the format of the content by its first bytes; refuse unknown formats."""
-    if data.startswith(_PARQUET):
-        return "parquet"
-    if is_arrow(data):
-        return "arrow"
+    for name, kind in _KINDS.items():
+        if data.startswith(kind.magic):
+            return name
     if is_workbook(data):
         return "excel"
-    if promised == "parquet":
-        return "csv"
-    if promised == "excel" and data.startswith(ZIP):
-        raise InputError("not a workbook, although its name says so", remedy=SAVE_WORKBOOK)
-    for magic, title in _FOREIGN:
-        if data.startswith(magic):
-            raise _not_a_table(title)
-    if data[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
-        raise _not_a_table("a tar archive; unpack it, or put its files into a .zip")
-    if _is_binary(data[:_SAMPLE]):
-        raise _not_a_table("binary data")
     start = data[:_SAMPLE].removeprefix(codecs.BOM_UTF8).lstrip().lower()
-    if start.startswith(_MARKUP):
-        raise _not_a_table("a web page or XML")
-    if start.startswith(b"[") and promised != "csv":
+    foreign = next((title for magic, title in _FOREIGN if data.startswith(magic)), None)
+    if foreign is None and data.startswith(_TAR, _TAR_AT):
+        foreign = "a tar archive; unpack it, or put its files into a .zip"
+    if foreign is None and _is_binary(data[:_SAMPLE]):
+        foreign = "binary data"
+    if foreign is None and start.startswith(_MARKUP):
+        foreign = "a web page or XML"
+    if foreign is not None:
+        remedy = "save the table of votes in one of these formats"
+        raise InputError(f"not a table of votes but {foreign}", ALLOWED_FILES, remedy)
+    promised = _TITLES.get(extension)
+    if promised == "JSON Lines" or start.startswith(b"{"):
         return "jsonl"
-    return "jsonl" if promised == "jsonl" or start.startswith(b"{") else "csv"
-
-
-def _not_a_table(title: str) -> InputError:
-    return InputError(
-        f"not a table of votes but {title}",
-        allowed=ALLOWED_FILES,
-        remedy="save the table of votes in one of these formats",
-    )
+    return "jsonl" if start.startswith(b"[") and promised != "CSV" else "csv"
 
 
 def _is_binary(sample: bytes) -> bool:
     """Whether over 10 % is NUL, or over 5 % control characters in text that is not UTF-8."""
+    n_controls = len(sample.translate(None, _NO_CONTROLS))
     if sample.count(0) * 10 > len(sample):
         return True
-    controls = sum(byte < 32 and byte not in (9, 10, 12, 13) for byte in sample)
-    if controls * 20 <= len(sample):
-        return False
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(sample)
-    except UnicodeDecodeError:
-        return True
-    return False
+    return n_controls * 20 > len(sample) and not _is_utf8(sample)
 
 
 def unzip(data: bytes) -> bytes:
@@ -208,36 +168,17 @@ def unzip(data: bytes) -> bytes:
 
     Raises InputError for a damaged file and for one that unpacks to more.
     """
-    out = io.BytesIO()
-    start = 0
+    content = io.BytesIO()
     try:
-        while data.startswith(_GZIP, start):
-            start = _unzip_member(data, start, out)
-    except zlib.error as error:
-        raise InputError(f"the gzip content is damaged, {error}", remedy=_COMPRESS_AGAIN) from None
-    if data[start:].strip(b"\0"):
-        raise InputError("the gzip content is followed by other data", remedy=_COMPRESS_AGAIN)
-    return out.getvalue()
-
-
-def _unzip_member(data: bytes, start: int, out: io.BytesIO) -> int:
-    """Write the content of one member of a gzip file; return the offset of the next member.
-
-    The bytes are passed in small pieces because zlib copies the unused part of each.
-    """
-    member = zlib.decompressobj(wbits=31)
-    rest = b""
-    while not member.eof:
-        piece = rest or data[start : start + _PIECE]
-        start += 0 if rest else len(piece)
-        chunk = member.decompress(piece, _UNPACKED_PIECE)
-        if not piece and not chunk and not member.eof:
-            raise InputError("the gzip content is cut off", remedy=_COMPRESS_AGAIN)
-        out.write(chunk)
-        if out.tell() > limits.MAX_UNPACKED:
-            raise too_large_unpacked()
-        rest = member.unconsumed_tail
-    return start - len(member.unused_data)
+        with pa.CompressedInputStream(pa.BufferReader(data), "gzip") as stream:
+            while content.tell() <= limits.MAX_UNPACKED and (piece := stream.read(_BLOCK)):
+                content.write(piece)
+    except OSError:
+        problem = "the gzip content is damaged or cut off, or other data follows it"
+        raise InputError(problem, remedy=EXPORT_AGAIN) from None
+    if content.tell() > limits.MAX_UNPACKED:
+        raise too_large_unpacked()
+    return content.getvalue()
 
 
 def text_of(path: Path) -> str:
@@ -258,23 +199,18 @@ def from_utf16(data: bytes) -> tuple[bytes, tuple[str, ...]]:
     if not data.startswith(_UTF16):
         return data, ()
     try:
-        text = data.decode("utf-16")
+        return _bounded(data.decode("utf-16")), ("Read as UTF-16 text.",)
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"damaged UTF-16 text at byte {error.start}",
-            allowed="UTF-8 or UTF-16 text",
-            remedy=SAVE_AS_UTF8,
-        ) from None
-    return _bounded(text), ("Read as UTF-16 text.",)
+        problem = f"damaged UTF-16 text at byte {error.start}"
+        raise InputError(problem, "UTF-8 or UTF-16 text", SAVE_AS_UTF8) from None
 
 
 def from_western(data: bytes) -> tuple[bytes, tuple[str, ...]]:
     """Return non-UTF-8 text decoded as Windows-1252 or Latin-1, and a note; UTF-8 unchanged."""
     if data.isascii() or _is_utf8(data):
         return data, ()
-    title = "Windows-1252"
     try:
-        text = data.decode("cp1252")
+        title, text = "Windows-1252", data.decode("cp1252")
     except UnicodeDecodeError:
         title, text = "Latin-1", data.decode("latin-1")
     note = f"Not UTF-8: read as {title} text. If letters look wrong, save the file as UTF-8."

@@ -27,13 +27,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgepanel.votes import limits
+from judgepanel.votes import limits, table
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.delimited import check_text
 from judgepanel.votes.errors import (
     CORRECT_LINE,
     EXPORT_AGAIN,
     RECORDS,
+    SAVE_AS_UTF8,
     InputError,
     first_repeated,
     listed,
@@ -48,15 +49,7 @@ from judgepanel.votes.names import (
     find_column,
     tokens_of,
 )
-from judgepanel.votes.table import (
-    RawTable,
-    check_columns,
-    check_length,
-    check_size,
-    column_names,
-    text_column,
-    too_large_unpacked,
-)
+from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import is_missing, is_verdict
 
 # Possessive quantifiers never backtrack, so matching takes linear time.
@@ -76,19 +69,12 @@ _LOOKED_AT = 400
 _FEWEST_KEYED, _SHARED, _FEW_RECORDS = 3, 0.5, 0.05
 """Objects of records by key, the share of cells that they have, and of records of a small list."""
 _LISTED = 8
+_FIRST = 80
 Path = tuple[str, ...]
 """The keys that lead to a value; ``EACH`` stands for the elements of a list."""
 
 
 # --- decoding --------------------------------------------------------------------------------
-
-
-def _too_deep() -> InputError:
-    return InputError(
-        "JSON is nested too deeply",
-        allowed=f"at most {limits.MAX_DEPTH} levels",
-        remedy="write each nested value as a column of its own",
-    )
 
 
 def check_json(data: bytes) -> None:
@@ -99,13 +85,12 @@ def check_json(data: bytes) -> None:
     bare = _STRING.sub(b"", data)
     opening = bare.count(b"[") + bare.count(b"{")
     if opening > limits.MAX_DEPTH and _depth(bare) > limits.MAX_DEPTH:
-        raise _too_deep()
+        remedy = "write each nested value as a column of its own"
+        most = f"at most {limits.MAX_DEPTH} levels"
+        raise InputError("JSON is nested too deeply", most, remedy)
     if opening + bare.count(b",") >= limits.MAX_VALUES:
-        raise InputError(
-            "one JSON document has too many values",
-            allowed=f"at most {limits.MAX_VALUES:,}",
-            remedy="split it",
-        )
+        most = f"at most {limits.MAX_VALUES:,}"
+        raise InputError("one JSON document has too many values", most, "split it")
 
 
 def _depth(bare: bytes) -> int:
@@ -116,35 +101,33 @@ def _depth(bare: bytes) -> int:
     return int(np.cumsum(np.where(opening, 1, -1)).max(initial=0))
 
 
-def decoded(data: bytes) -> Any:
-    """Return the value of a JSON text, its numbers as numbers.
+def decoded(data: bytes, decode: Callable[[str], Any] = json.loads) -> Any:
+    """Return the value of a JSON text, its numbers as numbers unless ``decode`` leaves them.
 
     Raises InputError (without file and row) for text that is not JSON or exceeds the limits.
     """
     check_json(data)
     try:
-        return json.loads(data.decode())
-    except (ValueError, RecursionError):
-        raise InputError("is not JSON: cut off, or damaged", remedy=EXPORT_AGAIN) from None
+        return decode(data.removeprefix(codecs.BOM_UTF8).decode())
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
+        problem = "is not JSON, cut off or damaged"
+        if isinstance(error, json.JSONDecodeError):
+            problem += f": {error.msg.removesuffix(' at')} at character {error.pos + 1}"
+        start = data[:_FIRST].decode("utf-8", "replace")
+        raise InputError(problem, "whole JSON", EXPORT_AGAIN, value=start) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object; an error in it is one value, a text, whatever is written about it."""
     result = {key: _error(value) if key in _ERRORS else value for key, value in pairs}
     if len(result) < len(pairs):
-        raise InputError(
-            "this key is given twice",
-            column=first_repeated([name for name, _ in pairs]),
-            allowed="every key once",
-            remedy="rename or remove one of the two",
-        )
+        key, remedy = first_repeated([key for key, _ in pairs]), "rename or remove one of the two"
+        raise InputError("this key is given twice", "every key once", remedy, column=key)
     if EACH in result:
-        raise InputError(
-            "a key in nested records has this name",
-            column=EACH,
-            allowed="any other name",
-            remedy="rename the key",
-        )
+        problem = "a key in nested records has this name"
+        raise InputError(problem, "any other name", "rename the key", column=EACH)
     return result
 
 
@@ -153,72 +136,35 @@ def _error(value: Any) -> Any:
 
 
 # Numbers keep their original text: 0.30 is shown as 0.30, and no digit is lost.
-_TEXTS = json.JSONDecoder(
+_as_written = json.JSONDecoder(
     object_pairs_hook=_object, parse_float=str, parse_int=str, parse_constant=str
-)
+).decode
 
 
-def _document(data: bytes) -> Any:
-    """Return the value of a JSON text with every number as it is written."""
-    check_json(data)
-    try:
-        return _TEXTS.decode(data.removeprefix(codecs.BOM_UTF8).decode())
-    except (json.JSONDecodeError, RecursionError):
-        raise InputError("not readable as JSON", allowed=_ALLOWED, remedy=EXPORT_AGAIN) from None
+def _as_object(text: str) -> dict[str, Any]:
+    value = _as_written(text)
+    if not isinstance(value, dict):
+        raise InputError("not a JSON object", "one object per line", CORRECT_LINE, value=text)
+    return value
 
 
-def lines_of(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a text that are not blank, with their numbers."""
+def json_lines(data: bytes, decode: Callable[[str], Any] = json.loads) -> Iterator[tuple[int, Any]]:
+    """Yield what each line of JSON Lines holds, with its number; blank lines are skipped."""
     for number, line in enumerate(io.BytesIO(data.removeprefix(codecs.BOM_UTF8)), start=1):
-        if line.strip():
-            yield number, line
-
-
-def _objects(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the object on each line, nested or not, with every number as it is written."""
-    for number, line in lines_of(data):
-        text = line.decode().strip()
-        try:
-            check_json(line)
-            value = _TEXTS.decode(text)
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"broken JSON, {error.msg.removesuffix(' at')} at character {error.pos + 1}",
-                row=number,
-                value=text,
-                allowed="one JSON object per line",
-                remedy=CORRECT_LINE,
-            ) from None
-        except RecursionError:
-            raise _too_deep().in_row(number) from None
-        except InputError as error:
-            raise error.in_row(number) from None
-        if not isinstance(value, dict):
-            raise InputError(
-                "not a JSON object",
-                row=number,
-                value=text,
-                allowed="one object per line",
-                remedy=CORRECT_LINE,
-            )
-        yield number, value
+        if text := line.strip():
+            try:
+                yield number, decoded(text, decode)
+            except InputError as error:
+                raise error.in_row(number) from None
 
 
 def is_document(data: bytes, extension: str) -> bool:
-    """Whether the text is a JSON list, or an object over several lines or with records in it."""
+    """Whether the text is a JSON list, or a single object that is not one of JSON Lines."""
     text = data.removeprefix(codecs.BOM_UTF8).strip()
-    if text.startswith(b"["):
-        return True
-    if extension in ("jsonl", "ndjson") or not text.startswith(b"{"):
-        return False
+    if text.startswith(b"[") or extension in ("jsonl", "ndjson") or not text.startswith(b"{"):
+        return text.startswith(b"[")
     first, end, _ = text.partition(b"\n")
-    if end:
-        return not first.rstrip().endswith(b"}")
-    try:
-        value = _document(text)
-    except InputError:
-        return False
-    return isinstance(value, dict) and any(isinstance(v, list | dict) for v in value.values())
+    return not end or not first.rstrip().endswith(b"}")
 
 
 # --- what is where ---------------------------------------------------------------------------
@@ -290,7 +236,7 @@ class Shape:
     def _at(self, path: Path, kind: str, number: int) -> _Stat:
         stat = self.stats.get(path)
         if stat is None:
-            check_columns(len(self.stats) + 1 - limits.MAX_DEPTH, number)
+            table.check_columns(len(self.stats) + 1 - limits.MAX_DEPTH, number)
             stat = self.stats[path] = _Stat()
         stat.kinds.setdefault(kind, number)
         return stat
@@ -307,11 +253,8 @@ class Shape:
 
     def says_verdicts(self, path: Path) -> bool:
         """Whether a list, or the records themselves (``()``), hold verdicts of their own."""
-        return any(
-            stat.says_verdicts(_bare((*path[-1:], *rest)))
-            for rest, stat in self.inside(path)
-            if EACH not in rest
-        )
+        own = [(rest, stat) for rest, stat in self.inside(path) if EACH not in rest]
+        return any(stat.says_verdicts(_bare((*path[-1:], *rest))) for rest, stat in own)
 
     def names_judges(self, path: Path) -> bool:
         """Whether a key in the elements of a list is one for the names of judges."""
@@ -320,12 +263,9 @@ class Shape:
 
     def partners(self, path: Path) -> list[Path]:
         """Return the lists that go together with one: beside it, and always of its length."""
-        lengths = self.stats[path].lengths
-        return [
-            other
-            for other in self.lists()
-            if other[:-1] == path[:-1] and self.stats[other].lengths == lengths
-        ]
+        stats = self.stats
+        beside = [other for other in self.lists() if other[:-1] == path[:-1]]
+        return [other for other in beside if stats[other].lengths == stats[path].lengths]
 
 
 def _chosen(shape: Shape, wanted: Path | None) -> list[Path]:
@@ -354,20 +294,11 @@ def _chosen(shape: Shape, wanted: Path | None) -> list[Path]:
     return objects if len(objects) == 1 and not shape.says_verdicts(()) else []
 
 
-def _which_list(
-    problem: str,
-    paths: Sequence[Path],
-    allowed: str = "one list of votes in a record",
-    most: int = _LISTED,
-) -> InputError:
+def _which_list(problem: str, paths: Sequence[Path]) -> InputError:
     """The refusal of records in several lists, of which one is to be named."""
     choices = tuple(map(_joined, paths))
-    return InputError(
-        f"{problem}: {listed(choices, most)}",
-        allowed=allowed,
-        remedy=f"name it {RECORDS}",
-        choices=choices,
-    )
+    sentence, remedy = f"{problem}: {listed(choices, _LISTED)}", f"name it {RECORDS}"
+    return InputError(sentence, "one list of votes", remedy, choices=choices)
 
 
 def _bare(path: Path) -> Path:
@@ -412,7 +343,10 @@ class _Plan:
         lists = _chosen(shape, wanted)
         outer = [lists[0][:k] for k, key in enumerate(lists[0]) if key == EACH] if lists else []
         inside = {*outer, *lists}
-        _refuse_mixed(shape, inside)
+        for path, stat in shape.stats.items():
+            nested = [kind for kind in ("list", "object") if kind in stat.kinds]
+            if nested and "value" in stat.kinds and path not in inside:
+                raise _nested(nested[0], _joined(path), stat.kinds[nested[0]])
         dropped = [path for path in shape.lists() if path not in inside]
         names: dict[Path, str] = {}
         own_names = {(*path, EACH, "name") for path in lists}
@@ -427,50 +361,44 @@ class _Plan:
                     names[path], unnamed = "judge name", False
         left_out = [path for path in dropped if not _inside(path[:-1], dropped)]
         if left_out and not names:
-            raise _which_list("records of lists, none of them with verdicts", left_out, most=5)
+            raise _which_list("records of lists, none of them with verdicts", left_out)
         levels = (*((path,) for path in outer), tuple(lists)) if lists else ()
         numbered = _bare(lists[0])[-1] if unnamed else None
         return cls(levels, names, [*map(_joined, left_out)], numbered)
 
     def rows(self, record: Mapping[str, Any], number: int) -> Iterator[dict[str, Any]]:
         """Yield the rows of the record of this number."""
-        shared = self._row(record, (), number)
-        if not self.levels:
-            yield shared
-            return
-        for position, inner in self._elements(record, (), self.levels, number):
-            row = {RECORD: str(number), **shared, **inner}
-            if self.numbered is not None:
-                row[f"{self.numbered} number"] = f"{self.numbered} {position}"
-            yield row
+        start = {RECORD: str(number)} if self.levels else {}
+        for row in self._unfolded([((), record)], self.levels, number):
+            yield {**start, **row}
 
-    def _elements(
-        self, value: Any, path: Path, levels: Sequence[tuple[Path, ...]], number: int
-    ) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the number of each innermost element, and its columns with those around it."""
-        lists, *deeper = levels
-        columns = [_at(value, own[len(path) :]) or () for own in lists]
+    def _unfolded(
+        self, beside: list[tuple[Path, Any]], levels: Sequence[tuple[Path, ...]], number: int
+    ) -> Iterator[dict[str, Any]]:
+        """Yield what values with these paths hold, with each of the elements in their lists."""
+        row: dict[str, Any] = {}
+        for path, value in beside:
+            row |= self._row(value, path, number)
+        if not levels:
+            yield row
+            return
+        (lists, *deeper), (above, around) = levels, beside[0]
+        columns = [_at(around, path[len(above) :]) or () for path in lists]
         for position, elements in enumerate(zip(*columns, strict=False), start=1):
-            row: dict[str, Any] = {}
-            for own, element in zip(lists, elements, strict=True):
-                row |= self._row(element, (*own, EACH), number)
-            if not deeper:
-                yield position, row
-                continue
-            for place, inner in self._elements(elements[0], (*lists[0], EACH), deeper, number):
-                yield place, {**row, **inner}
+            numbered = self.numbered if not deeper else None
+            last = {f"{numbered} number": f"{numbered} {position}"} if numbered is not None else {}
+            inside = [((*path, EACH), own) for path, own in zip(lists, elements, strict=True)]
+            for inner in self._unfolded(inside, deeper, number):
+                yield {**row, **inner, **last}
 
     def _row(self, value: Any, path: Path, number: int) -> dict[str, Any]:
         row: dict[str, Any] = {}
         for at, leaf in _leaves(value, path):
             name = self.names.get(at)
             if name in row:
-                raise InputError(
-                    f"two keys of record {number} lead to the same column",
-                    column=name,
-                    allowed="every column once",
-                    remedy="rename or remove one of the two keys",
-                )
+                problem = f"two keys of record {number} lead to the same column"
+                remedy = "rename or remove one of the two keys"
+                raise InputError(problem, "every column once", remedy, column=name)
             if name is not None:
                 row[name] = leaf
         return row
@@ -495,23 +423,10 @@ def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
         yield path, value
 
 
-def _refuse_mixed(shape: Shape, inside: set[Path]) -> None:
-    """Refuse a key that holds a value in one record and something nested in another."""
-    for path, stat in shape.stats.items():
-        kind = next((kind for kind in ("list", "object") if kind in stat.kinds), None)
-        if "value" in stat.kinds and kind is not None and path not in inside:
-            raise _nested(kind, _joined(path), stat.kinds[kind])
-
-
 def _nested(kind: str, column: str, row: int) -> InputError:
-    return InputError(
-        NESTED,
-        row=row,
-        column=column,
-        value=kind,
-        allowed="text, numbers, true, false, null",
-        remedy="write its parts as columns of their own, or take the key out",
-    )
+    allowed = "text, numbers, true, false, null"
+    remedy = "write its parts as columns of their own, or take the key out"
+    return InputError(NESTED, allowed, remedy, row=row, column=column, value=kind)
 
 
 # --- lists of records in a document ----------------------------------------------------------
@@ -525,8 +440,7 @@ def _candidates(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[dict[s
     elif isinstance(value, dict):
         for key, inner in value.items():
             yield from _candidates(inner, (*path, key))
-        keyed = _by_key(value)
-        if keyed:
+        if keyed := _by_key(value):
             yield path, keyed
 
 
@@ -574,24 +488,14 @@ def _records(value: Any, wanted: str | None) -> tuple[list[dict[str, Any]], Path
     if not able and len(at_top) == 1:
         choices = at_top
     if len(choices) > 1:
-        raise _which_list("several lists of records", list(found), "one list of votes")
+        raise _which_list("several lists of records", list(found))
     return found[choices[0]], None, [_joined(path) for path in found if path != choices[0]]
 
 
 def _no_list(path: str, lists: Sequence[str]) -> InputError:
-    if not lists:
-        return InputError(
-            "no list of records is inside an object of this file",
-            value=path,
-            allowed="the keys that lead to a list of objects, such as results.items",
-            remedy=f"name no list {RECORDS}",
-        )
-    return InputError(
-        "there is no such list of records",
-        value=path,
-        allowed=listed(lists, _LISTED),
-        remedy=f"name one of them {RECORDS}",
-    )
+    allowed = listed(lists, _LISTED) if lists else "none: no object of this file has such a list"
+    remedy = f"name one that there is, or none, {RECORDS}"
+    return InputError("there is no such list of records", allowed, remedy, value=path)
 
 
 # --- tables ----------------------------------------------------------------------------------
@@ -606,10 +510,10 @@ def read_document(data: bytes, name: str, records: str | None = None) -> RawTabl
         Without the file's name: not JSON, beyond the limits, no list of objects, no such list, or
         without a path several lists that may be the records.
     """
-    found, inside, left_out = _records(_document(data), records)
+    found, inside, left_out = _records(decoded(data, _as_written), records)
     # Records of a document do not start on lines of their own: rows are counted from 1.
-    table = _table(lambda: enumerate(found, start=1), name, inside, left_out)
-    return replace(table, records=records)
+    result = _table(lambda: enumerate(found, start=1), name, inside, left_out)
+    return replace(result, records=records)
 
 
 def read_lines(data: bytes, name: str, records: str | None = None) -> RawTable:
@@ -624,14 +528,13 @@ def read_lines(data: bytes, name: str, records: str | None = None) -> RawTable:
     check_text(data)
     if records is None:
         try:
-            return _columns(name, _objects(data))
+            return _columns(name, json_lines(data, _as_object))
         except InputError as error:
             if error.problem != NESTED:
                 raise
     # Read twice, because all records together would take many times the memory of their text.
-    return _table(
-        lambda: _objects(data), name, None if records is None else tuple(records.split("."))
-    )
+    wanted = None if records is None else tuple(records.split("."))
+    return _table(lambda: json_lines(data, _as_object), name, wanted)
 
 
 def _table(
@@ -648,59 +551,45 @@ def _table(
     return replace(_columns(name, rows), notes=notes)
 
 
-class _Column:
-    """Codes of one key's values by row; rows without the key are filled in later."""
-
-    __slots__ = ("codes", "words")
-
-    def __init__(self) -> None:
-        self.codes = array("i")
-        self.words: dict[str | bool | None, int] = {None: 0}
-
-    def fill_to(self, n_rows: int) -> None:
-        self.codes.extend(array("i", [0]) * (n_rows - len(self.codes)))
-
-    def finish(self, n_rows: int) -> pd.Categorical:
-        self.fill_to(n_rows)
-        return text_column(np.frombuffer(self.codes, np.int32), [*map(_text, self.words)])
-
-
 def _columns(name: str, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> RawTable:
     """Return numbered rows of keys and values as a table; absent keys are missing cells."""
-    columns: dict[str, _Column] = {}
+    # The codes of a column by row, as far as it is known, and the values that they stand for.
+    columns: dict[str, tuple[array[int], dict[str | bool | None, int]]] = {}
     lines = array("i")
     for number, row in rows:
         for key, value in row.items():
             column = columns.get(key)
             if column is None:
-                check_columns(len(columns) + 1, number)
-                check_size(len(lines) + 1, len(columns) + 1)
+                table.check_columns(len(columns) + 1, number)
+                table.check_size(len(lines) + 1, len(columns) + 1)
                 _check_plain(key, key, number)
-                column = columns[key] = _Column()
-            if len(column.codes) < len(lines):
-                column.fill_to(len(lines))
-            code = None if isinstance(value, list | dict) else column.words.get(value)
+                column = columns[key] = array("i"), {None: 0}
+            codes, words = column
+            if len(codes) < len(lines):
+                _fill(codes, len(lines))
+            code = None if isinstance(value, list | dict) else words.get(value)
             if code is None:
                 _check_plain(value, key, number)
-                code = column.words[value] = len(column.words)
-            column.codes.append(code)
+                code = words[value] = len(words)
+            codes.append(code)
         lines.append(number)
         if len(lines) * len(columns) > limits.MAX_CELLS:
-            raise too_large_unpacked()
-    names = column_names(list(columns), None)
-    if not names:
-        raise InputError(
-            "objects without keys", row=1, allowed="one key per column", remedy=EXPORT_AGAIN
-        )
-    frame = pd.DataFrame(
-        {
-            name: columns.pop(key).finish(len(lines))
-            for name, key in zip(names, [*columns], strict=True)
-        }
-    )
+            raise table.too_large_unpacked()
+    if not columns:
+        raise InputError("objects without keys", "one key per column", EXPORT_AGAIN, row=1)
+    frame: dict[str, pd.Categorical] = {}
+    for title, key in zip(table.column_names(list(columns), None), [*columns], strict=True):
+        codes, words = columns.pop(key)
+        _fill(codes, len(lines))
+        frame[title] = table.text_column(np.frombuffer(codes, np.int32), [*map(_text, words)])
     places = np.array(lines, dtype=np.int32)
     regular = bool((np.diff(places) == 1).all())
-    return RawTable(frame, name, "jsonl", int(lines[0]), None if regular else places)
+    irregular = None if regular else places
+    return RawTable(pd.DataFrame(frame), name, "jsonl", int(lines[0]), irregular)
+
+
+def _fill(codes: array[int], n_rows: int) -> None:
+    codes.frombytes(bytes(codes.itemsize * (n_rows - len(codes))))
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], name: str) -> RawTable:
@@ -721,16 +610,11 @@ def _check_plain(value: Any, column: str, line: int) -> None:
     if isinstance(value, list | dict):
         raise _nested("object" if isinstance(value, dict) else "list", column, line)
     if isinstance(value, str):
-        check_length(value, limits.MAX_CELL, "the cell", row=line, column=column)
+        table.check_length(value, limits.MAX_CELL, "the cell", row=line, column=column)
     if isinstance(value, str) and not _is_plain(value):
-        raise InputError(
-            "a NUL or a broken Unicode character",
-            row=line,
-            column=quote_value(column)[1:-1],
-            value=value.encode("ascii", "backslashreplace").decode().replace("\0", "\\0"),
-            allowed="plain text",
-            remedy="save the file as UTF-8 again",
-        )
+        shown = value.encode("ascii", "backslashreplace").decode().replace("\0", "\\0")
+        problem, key = "a NUL or a broken Unicode character", quote_value(column)[1:-1]
+        raise InputError(problem, "plain text", SAVE_AS_UTF8, row=line, column=key, value=shown)
 
 
 def _is_plain(text: str) -> bool:

@@ -186,7 +186,7 @@ def _check_choices(table: RawTable, choices: Choices) -> None:
 def _claim(table: RawTable, name: str, seen: set[str], absent: str, twice: str) -> None:
     """Add a column to those with a role; refuse one that is absent, or that has a role already."""
     if name not in table.frame.columns:  # Its index is hashed: there may be thousands of names.
-        raise no_column(table.columns, name, absent, file=table.name, row=table.header_row)
+        raise no_column(table.columns, name, absent).in_header(table, name)
     if name in seen:
         raise InputError(
             "this column has two roles",

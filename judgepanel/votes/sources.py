@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
 
 from judgepanel.votes import limits
-from judgepanel.votes.columnar import parquet_in
-from judgepanel.votes.errors import CHECK_PATH, EXPORT_AGAIN, InputError, TooLarge, unopened
+from judgepanel.votes.columnar import parquet_in, readable
+from judgepanel.votes.errors import EXPORT_AGAIN, InputError, TooLarge, unopened
 from judgepanel.votes.excel import ZIP
 from judgepanel.votes.formats import read_table
-from judgepanel.votes.records import decoded, lines_of
+from judgepanel.votes.records import decoded, json_lines
 from judgepanel.votes.table import too_large_unpacked
 
 try:
@@ -49,50 +49,36 @@ READABLE = (".csv", ".tsv", ".csv.gz", ".parquet", ".arrow", ".feather", ".jsonl
 _LONGEST_HEADER = 10_000
 
 
-class Source(Protocol):
-    """Files by their paths, '/' between the parts, in a fixed order."""
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files by their paths, '/' between the parts, in a fixed order.
 
-    @property
-    def name(self) -> str:
-        """What messages call it."""
+    ``read`` returns the content of one of them; it raises InputError where it cannot be read.
+    """
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The paths of all files."""
-
-    def read(self, name: str) -> bytes:
-        """The content of one of them; InputError where it cannot be read."""
+    name: str
+    names: tuple[str, ...]
+    read: Callable[[str], bytes]
 
 
-class OneFile:
+def one_file(name: str, data: bytes) -> Files:
     """A file, by its name and its content."""
-
-    def __init__(self, name: str, data: bytes) -> None:
-        self.name = name
-        self.names = (name,)
-        self._data = data
-
-    def read(self, name: str) -> bytes:
-        """The content."""
-        return self._data
+    return Files(name, (name,), lambda _: data)
 
 
-class Folder:
+def folder(path: Path) -> Files:
     """All files below a folder; paths begin with its own name. Links are not followed."""
 
-    def __init__(self, path: Path) -> None:
-        self.name = path.name
-        self._above = path.parent
-        below = (Path(at, name) for at, _, names in os.walk(path) for name in names)
-        files = (file for file in below if file.is_file() and not file.is_symlink())
-        self.names = tuple(sorted(file.relative_to(path.parent).as_posix() for file in files))
-
-    def read(self, name: str) -> bytes:
-        """The content of a file below the folder."""
+    def read(name: str) -> bytes:
         try:
-            return (self._above / name).read_bytes()
+            return (path.parent / name).read_bytes()
         except OSError as error:
             raise unopened(error, name) from None
+
+    below = (Path(at, name) for at, _, names in os.walk(path) for name in names)
+    files = (file for file in below if file.is_file() and not file.is_symlink())
+    names = sorted(file.relative_to(path.parent).as_posix() for file in files)
+    return Files(path.name, tuple(names), read)
 
 
 class Archive:
@@ -106,7 +92,6 @@ class Archive:
     def __init__(self, name: str, data: bytes, room: int | None = None) -> None:
         self.name = name
         self._data = data
-        room = limits.MAX_UNPACKED if room is None else room
         try:
             # Held open: to open it reads the whole list of its files.
             self._archive = zipfile.ZipFile(io.BytesIO(data))
@@ -114,20 +99,16 @@ class Archive:
         except (zipfile.BadZipFile, ValueError, NotImplementedError):
             raise InputError(_DAMAGED, file=name, remedy=EXPORT_AGAIN) from None
         if any(entry.flag_bits & 1 for entry in entries):
-            raise InputError(
-                "the ZIP archive is locked", file=name, remedy="make it again without a password"
-            )
+            remedy = "make it again without a password"
+            raise InputError("the ZIP archive is locked", file=name, remedy=remedy)
+        room = limits.MAX_UNPACKED if room is None else room
         self._room = room - sum(entry.file_size for entry in entries)
         self._inside: dict[str, int] = {}
         if self._room < 0:
             raise too_large_unpacked().in_file(name)
         if len(entries) > limits.MAX_MEMBERS:
-            raise TooLarge(
-                f"{len(entries):,} files in one archive",
-                file=name,
-                allowed=f"at most {limits.MAX_MEMBERS:,}",
-                remedy="split it",
-            )
+            problem, most = f"{len(entries):,} files in one archive", f"{limits.MAX_MEMBERS:,}"
+            raise TooLarge(problem, f"at most {most}", "split it", file=name)
         self._entries = {entry.filename: entry for entry in entries}
         self.names = tuple(sorted(self._entries))
 
@@ -159,16 +140,15 @@ class Archive:
         return content
 
 
+Source = Files | Archive
+
+
 def source_of(path: Path) -> Source:
     """The files at a path: a folder's, an archive's, or the one that is there."""
     if path.is_dir():
-        return Folder(path)
+        return folder(path)
     try:
         return source_in(path.name, path.read_bytes())
-    except FileNotFoundError:
-        raise InputError(
-            "there is no such file or folder", file=path.name, remedy=CHECK_PATH
-        ) from None
     except OSError as error:
         raise unopened(error, path.name) from None
 
@@ -177,7 +157,7 @@ def source_in(name: str, data: bytes) -> Source:
     """The files in an upload; a log of Inspect AI is one file, although it is an archive."""
     if data.startswith(ZIP) and not name.lower().endswith(".eval"):
         return Archive(name, data)
-    return OneFile(name, data)
+    return one_file(name, data)
 
 
 def member(source: Source, name: str) -> str:
@@ -188,18 +168,9 @@ def member(source: Source, name: str) -> str:
 def json_in(data: bytes, file: str) -> Any:
     """What a JSON file holds; InputError for anything else."""
     try:
-        return decoded(data.removeprefix(codecs.BOM_UTF8))
+        return decoded(data)
     except InputError as error:
         raise error.in_file(file) from None
-
-
-def json_lines(data: bytes, file: str) -> Iterator[tuple[int, Any]]:
-    """What each line of a JSON Lines file holds, with its number; blank lines are skipped."""
-    for number, line in lines_of(data):
-        try:
-            yield number, decoded(line)
-        except InputError as error:
-            raise error.in_file(file).in_row(number) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,15 +216,16 @@ def opened(source: Source, path: str) -> Document | None:
     ending = path.lower().rpartition(".")[2]
     if ending == "eval":
         if not data.startswith(ZIP):
-            raise InputError(
-                "not a log of Inspect AI", file=file, allowed="a whole .eval", remedy=EXPORT_AGAIN
-            )
+            raise InputError("not a log of Inspect AI", "a whole .eval", EXPORT_AGAIN, file=file)
         inner = source.inside(path) if isinstance(source, Archive) else Archive(file, data)
         return Document(path, file, parts=inner)
-    if ending == "json":
-        return Document(path, file, whole=json_in(data, file))
-    if ending in _RECORDS:
-        return Document(path, file, lines=tuple(_RECORDS[ending](data, file)))
+    try:
+        if ending == "json":
+            return Document(path, file, whole=decoded(data))
+        if ending in _RECORDS:
+            return Document(path, file, lines=tuple(_RECORDS[ending](data, file)))
+    except InputError as error:
+        raise error.in_file(file) from None
     return None
 
 
@@ -265,22 +237,21 @@ def glimpsed(path: str, data: bytes) -> Document | None:
     ending = path.lower().rpartition(".")[2]
     end = data.find(b"\n")
     first = data if end < 0 else data[:end]
-    is_table = _RECORDS.get(ending) is _rows
-    if is_table and len(first) > _LONGEST_HEADER:
-        return None  # No tool writes so many columns.
     try:
-        if is_table:
+        if _RECORDS.get(ending) is _rows:
+            if len(first) > _LONGEST_HEADER:
+                return None  # No tool writes so many columns.
             # A table has a row: here it is the header once more.
-            columns = read_table(first + b"\n" + first, path).columns
-            return Document(path, path, lines=((1, dict.fromkeys(columns, "")),))
-        if ending == "parquet":
-            names = pa.parquet.read_schema(pa.BufferReader(data)).names
-            return Document(path, path, lines=((1, dict.fromkeys(names, "")),))
-        if data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"[":
+            columns = list(read_table(first + b"\n" + first, path).columns)
+        elif ending == "parquet":
+            columns = pa.parquet.read_schema(pa.BufferReader(data)).names
+        elif data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"[":
             return Document(path, path, whole=[_first_of_list(data)])
-        return Document(path, path, lines=tuple(json_lines(first, path)))
+        else:
+            return Document(path, path, lines=tuple(json_lines(first)))
     except (InputError, ValueError, RecursionError, pa.ArrowException, OSError):
         return None
+    return Document(path, path, lines=((1, dict.fromkeys(columns, "")),))
 
 
 def _first_of_list(data: bytes) -> Any:
@@ -292,22 +263,18 @@ def _first_of_list(data: bytes) -> Any:
 
 def _rows(data: bytes, file: str) -> Iterator[tuple[int, dict[str, str]]]:
     table = read_table(data, file)
-    columns = [table.frame[name].astype("str").tolist() for name in table.columns]
+    columns = [table.frame[name].tolist() for name in table.columns]
     for number, cells in enumerate(zip(*columns, strict=True)):
         yield table.row(number), dict(zip(table.columns, cells, strict=True))
 
 
-def _parquet(data: bytes, file: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _parquet(data: bytes, _: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Rows of a Parquet file; columns of lists of objects, such as conversations, are left out."""
-    try:
+    with readable("Parquet"):
         table = parquet_in(data)
         plain = [field.name for field in table.schema_arrow if not _of_objects(field.type)]
         batches = table.iter_batches(columns=plain, use_threads=False)
         yield from enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), start=1)
-    except InputError as error:
-        raise error.in_file(file) from None
-    except (pa.ArrowException, OSError, ValueError):
-        raise InputError("the Parquet file is damaged", file=file, remedy=EXPORT_AGAIN) from None
 
 
 def _of_objects(kind: pa.DataType) -> bool:
@@ -316,10 +283,8 @@ def _of_objects(kind: pa.DataType) -> bool:
 
 _RECORDS: Mapping[str, Callable[[bytes, str], Iterator[tuple[int, Any]]]] = MappingProxyType(
     {
-        "jsonl": json_lines,
-        "ndjson": json_lines,
-        "csv": _rows,
-        "tsv": _rows,
+        **dict.fromkeys(("jsonl", "ndjson"), lambda data, _: json_lines(data)),
+        **dict.fromkeys(("csv", "tsv"), _rows),
         "parquet": _parquet,
     }
 )

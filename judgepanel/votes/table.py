@@ -16,7 +16,7 @@ from pandas.api.types import union_categoricals
 
 from judgepanel.votes import limits
 from judgepanel.votes.coverage import Coverage
-from judgepanel.votes.errors import SHOWN_LENGTH, InputError, TooLarge, quote_value
+from judgepanel.votes.errors import SHOWN_LENGTH, InputError, TooLarge, first_repeated, quote_value
 from judgepanel.votes.matrix import Task
 
 INDEX_COLUMN = "Unnamed: 0"
@@ -119,24 +119,14 @@ def column_names(raw: Sequence[str], header_row: int | None) -> list[str]:
     names = [name if name.startswith("'") else name.strip() for name in raw]
     if len(names) > 1 and names[0] == "" and INDEX_COLUMN not in names:
         names[0] = INDEX_COLUMN
-    seen: set[str] = set()
-    for position, name in enumerate(names, start=1):
-        if name == "":
-            raise InputError(
-                f"column {position} has no name",
-                row=header_row,
-                allowed="a name for every column",
-                remedy="name it in the header, or remove it",
-            )
-        if name in seen:
-            raise InputError(
-                "this column is given twice",
-                row=header_row,
-                column=name,
-                allowed="every column name once",
-                remedy="rename or remove one of the two",
-            )
-        seen.add(name)
+    if "" in names:
+        problem = f"column {names.index('') + 1} has no name"
+        remedy = "name it in the header, or remove it"
+        raise InputError(problem, "a name for every column", remedy, row=header_row)
+    repeated = first_repeated(names)
+    if repeated is not None:
+        problem, remedy = "this column is given twice", "rename or remove one of the two"
+        raise InputError(problem, "every column name once", remedy, row=header_row, column=repeated)
     return names
 
 
@@ -145,54 +135,33 @@ def title_note(row: int, title: str) -> str:
     return f"Row {row} is left out, a title above the header: {quote_value(title)}."
 
 
-def no_column(
-    names: Sequence[str],
-    column: str,
-    remedy: str,
-    *,
-    file: str | None = None,
-    row: int | None = None,
-) -> InputError:
+def no_column(names: Sequence[str], column: str, remedy: str) -> InputError:
     """The refusal of a column that does not exist."""
-    return InputError(
-        "there is no such column",
-        file=file,
-        row=row,
-        column=column,
-        allowed=", ".join(quote_value(name)[1:-1] for name in names[:8])
-        + (", …" if len(names) > 8 else ""),
-        remedy=remedy,
-    )
+    problem, known = "there is no such column", [quote_value(name)[1:-1] for name in names[:8]]
+    allowed = ", ".join([*known, "…"] if len(names) > 8 else known)
+    return InputError(problem, allowed, remedy, column=column)
 
 
 def check_columns(n_columns: int, row: int | None = None) -> None:
     """Refuse a table with more than ``MAX_COLUMNS`` columns."""
     if n_columns > limits.MAX_COLUMNS:
-        raise InputError(
-            f"{n_columns:,} columns are too many",
-            row=row,
-            allowed=f"{limits.MAX_COLUMNS:,} columns",
-            remedy="with more judges, write one row per vote with item, judge and verdict",
-        )
+        problem = f"{n_columns:,} columns are too many"
+        remedy = "with more judges, write one row per vote with item, judge and verdict"
+        raise InputError(problem, f"{limits.MAX_COLUMNS:,} columns", remedy, row=row)
 
 
 def check_size(n_rows: int, n_columns: int) -> None:
     """Refuse a table with more than ``MAX_CELLS`` cells."""
     if n_rows * n_columns > limits.MAX_CELLS:
-        raise InputError(
-            f"{n_rows:,} rows by {n_columns:,} columns are too many cells",
-            allowed=f"{limits.MAX_CELLS:,} cells",
-            remedy="leave out columns or rows that are not needed",
-        )
+        problem = f"{n_rows:,} rows by {n_columns:,} columns are too many cells"
+        remedy = "leave out columns or rows that are not needed"
+        raise InputError(problem, f"{limits.MAX_CELLS:,} cells", remedy)
 
 
 def too_large_unpacked() -> TooLarge:
     """The refusal of a compressed file or archive that holds too much."""
-    return TooLarge(
-        "too large when unpacked",
-        allowed=f"at most {limits.MAX_UNPACKED:,} bytes",
-        remedy="leave out columns or files that are not needed",
-    )
+    most, remedy = limits.MAX_UNPACKED, "leave out columns or files that are not needed"
+    return TooLarge("too large when unpacked", f"at most {most:,} bytes", remedy)
 
 
 def check_length(
@@ -200,14 +169,9 @@ def check_length(
 ) -> None:
     """Refuse a text with more than ``most`` characters."""
     if len(text) > most:
-        raise InputError(
-            f"{what} has {len(text):,} characters",
-            row=row,
-            column=column,
-            value=text[:SHOWN_LENGTH],
-            allowed=f"at most {most:,}",
-            remedy="shorten it in the file",
-        )
+        problem, start = f"{what} has {len(text):,} characters", text[: SHOWN_LENGTH + 1]
+        remedy = "shorten it in the file"
+        raise InputError(problem, f"at most {most:,}", remedy, row=row, column=column, value=start)
 
 
 def text_column(codes: NDArray[np.integer], texts: Sequence[str]) -> pd.Categorical:

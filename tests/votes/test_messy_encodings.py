@@ -84,7 +84,7 @@ def test_an_encoding_that_was_guessed_is_in_a_note() -> None:
 REFUSED = {
     "half a character of UTF-16": (b"\xff\xfe" + b"a", "v.csv", "damaged UTF-16"),
     "a list of numbers": (b"[1, 2, 3]", "v.json", "not a list of JSON objects"),
-    "a list cut off": (b'[{"item_id": "a"', "v.json", "not readable as JSON"),
+    "a list cut off": (b'[{"item_id": "a"', "v.json", "is not JSON"),
     "an empty list": (b"[]", "v.json", "not a list of JSON objects"),
     "a key twice": (b'[{"item_id": "a", "item_id": "b"}]', "v.json", "given twice"),
     "two lists": (b'{"a": [{"x": 1}], "b": [{"x": 1}]}', "v.json", "lists of records: 'a', 'b'"),

@@ -115,7 +115,7 @@ def test_bad_rows_are_refused_in_one_sentence(rows: tuple[dict, ...], sentence: 
 
 def test_a_line_that_is_cut_off_is_named() -> None:
     whole = lines(*FILL)
-    with pytest.raises(InputError, match=r"said.jsonl, row 4: broken JSON"):
+    with pytest.raises(InputError, match=r"said.jsonl, row 4: is not JSON"):
         load_votes(whole[:-20], name="said.jsonl")
 
 

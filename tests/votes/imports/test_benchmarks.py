@@ -124,7 +124,7 @@ def test_judgebench_becomes_votes_of_texts_and_scores(tmp_path: Path, capsys) ->
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_what_is_not_there_or_not_of_that_kind_is_refused(tmp_path: Path, kind: str) -> None:
-    with pytest.raises(InputError, match="there is no such file or folder"):
+    with pytest.raises(InputError, match="there is no such file"):
         read_kind(source_of(tmp_path / "nowhere"), kind)
     with pytest.raises(InputError, match="there is nothing to read"):
         read_kind(source_of(tmp_path), kind)

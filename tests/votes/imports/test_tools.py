@@ -304,8 +304,9 @@ def test_logs_with_nothing_to_read_and_damaged_ones_are_named_and_the_others_rea
         "Left out, files that cannot be read: 3.",
         "Not read: half.eval: the ZIP archive is damaged; export it again with the tool that wrote "
         "it.",
-        "Not read: half.json: is not JSON: cut off, or damaged; export it again with the tool that "
-        "wrote it.",
+        "Not read: half.json: is not JSON, cut off or damaged: Unterminated string starting at "
+        """character 390 (found '{"version": 2, "status": "success", "eval": {"run_id": "2qs…'); """
+        "allowed: whole JSON; export it again with the tool that wrote it.",
         "Not read: odd.json: damaged, or not written as logs of Inspect AI are; allowed: a log of "
         "Inspect AI (.eval or .json), or a folder with them; export it again with the tool that "
         "wrote it.",
@@ -337,7 +338,7 @@ def test_an_archive_of_a_mac_is_read_and_one_of_two_tools_is_refused() -> None:
     [
         ("half.eval", "half.eval: the ZIP archive is damaged"),
         ("half.zip", "half.zip: the ZIP archive is damaged"),
-        ("half.json", "half.json: is not JSON: cut off, or damaged"),
+        ("half.json", "half.json: is not JSON, cut off or damaged"),
     ],
 )
 def test_half_a_result_is_called_so(name: str, sentence: str) -> None:
