@@ -45,7 +45,7 @@ from judgepanel.votes.reading import (
     task_of,
     vote_warnings,
 )
-from judgepanel.votes.roles import Roles, check_roles
+from judgepanel.votes.roles import Roles
 from judgepanel.votes.rows import turned_back
 from judgepanel.votes.table import LabelSource, RawTable
 from judgepanel.votes.words import (
@@ -101,7 +101,6 @@ def build_votes(
         With file, row, column, value and what is allowed.
     """
     try:
-        check_roles(table, roles, need_label=need_labels)
         reader = Reader.of(table, roles, choices)
         task, unsaid = task_of(reader, choices)
         reader = reader.for_task(task)

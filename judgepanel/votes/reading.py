@@ -307,7 +307,7 @@ def unknown_words(reader: Reader, *, but: Collection[str] = ()) -> tuple[tuple[s
     models = reader.columns.models()
     for name in dict.fromkeys(reader.named):
         column = reader.columns[name]
-        coded = column.is_zero_one_two
+        coded = column.levels.keys() == {0.0, 1.0, 2.0}
         is_graded = name in but or (column.is_numeric and reader.roles.layout != "long")
         if is_graded and not coded:
             continue
@@ -326,13 +326,10 @@ def label_levels(reader: Reader) -> tuple[tuple[float, int], ...]:
     name = reader.roles.label_column
     if name is None or not reader.columns[name].is_scores:
         return ()
-    column = reader.columns[name]
-    levels, counts = np.unique(column.numbers[column.codes], return_counts=True)
-    known = ~np.isnan(levels)
-    if np.isinf(levels).any() or np.isin(levels[known], (-1.0, 0.0, 1.0, 2.0)).all():
-        return ()
-    pairs = zip(levels[known].tolist(), counts[known].tolist(), strict=True)
-    return tuple(pairs) if known.sum() <= _MOST_LEVELS else ()
+    levels = reader.columns[name].levels
+    verdicts = levels.keys() <= {-1.0, 0.0, 1.0, 2.0}
+    is_scale = not verdicts and len(levels) <= _MOST_LEVELS and np.inf not in map(abs, levels)
+    return tuple(levels.items()) if is_scale else ()
 
 
 def role_warnings(roles: Roles) -> list[str]:

@@ -8,35 +8,19 @@ answer, see ``judgepanel.votes.columns``. What cannot be told is refused, with t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
 
+from judgepanel.votes import errors
 from judgepanel.votes import names as naming
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.choices import SINGLE, Choices
-from judgepanel.votes.columns import (
-    Column,
-    Columns,
-    Truth,
-    equal_to_label,
-    evaluators,
-    facet_of,
-    majorities,
-    opposite_judges,
-    spread,
-)
-from judgepanel.votes.errors import (
-    CHOICE_CONTROLS,
-    ONE_ROLE_EACH,
-    InputError,
-    choose_column,
-    name_column,
-    quote_value,
-)
+from judgepanel.votes.columns import Column, Columns, computed, evaluators, facet_of, spread
+from judgepanel.votes.errors import CHOICE_CONTROLS, ONE_ROLE_EACH, InputError, quote_value
 from judgepanel.votes.names import FEATURE_PREFIX, find_column, plain_name, tokens_of, words_in
 from judgepanel.votes.orders import says_orders
 from judgepanel.votes.records import RECORD
@@ -82,7 +66,7 @@ _ID_WORDS = words_in("id|uid|uuid|key|idx|index")
 _NO_ITEMS = words_in("assignment|annotation|assessment|score|run|event|vote")
 """Words of ids that are of a vote, not of an item."""
 _FEW_VALUES, _LABEL_VALUES, _FEW_ROWS, _FEW_STATES = 12, 11, 5, 9
-_STATES = ("status", "state")
+_STATES = (("status",), ("state",))
 _COMPUTED = "named as something computed from the judges"
 _DESCRIBES = "named as something that describes the items"
 _WRITER = "the name of the model that wrote a response"
@@ -169,47 +153,11 @@ def guess_roles(table: RawTable, choices: Choices, *, need_label: bool = True) -
     roles = None if choices.judge_columns else guess.long()
     if roles is None:
         roles = guess.wide()
-    check_roles(table, roles, need_label=need_label, guess=guess)
-    return replace(roles, columns=guess.roles(roles), notes=tuple(guess.notes))
-
-
-def _check_choices(table: RawTable, choices: Choices) -> None:
-    """Refuse columns that are chosen and do not exist, or are chosen twice."""
-    seen: set[str] = set()
-    for choice, names in choices.named.items():
-        one_each = choice in SINGLE or choice == "id_column"
-        twice = ONE_ROLE_EACH if one_each else f"name it once, {CHOICE_CONTROLS[choice]}"
-        for name in names:
-            _claim(table, name, seen, choose_column(choice), twice)
-
-
-def _claim(table: RawTable, name: str, seen: set[str], absent: str, twice: str) -> None:
-    """Add a column to those with a role; refuse one that is absent, or that has a role already."""
-    if name not in table.frame.columns:  # Its index is hashed: there may be thousands of names.
-        raise no_column(table.columns, name, absent, file=table.name, row=table.header_row)
-    if name in seen:
-        raise InputError(
-            "this column has two roles",
-            file=table.name,
-            column=name,
-            allowed="one role per column",
-            remedy=twice,
-        )
-    seen.add(name)
-
-
-def check_roles(
-    table: RawTable, roles: Roles, *, need_label: bool, guess: _Guess | None = None
-) -> None:
-    """Refuse roles that do not fit the table (see ``guess_roles``)."""
-    seen: set[str] = set()
-    for column in roles.used:
-        _claim(table, column, seen, "name a column that is in the file", ONE_ROLE_EACH)
     if need_label and roles.label_column is None:
         raise InputError(
             "there is no label column",
             "a column named label, gold, truth, target or y",
-            name_column("label", () if guess is None else guess.label_candidates()),
+            errors.name_column("label", guess.label_candidates()),
         ).in_header(table)
     if roles.layout == "wide" and not roles.judge_columns:
         raise InputError(
@@ -218,6 +166,23 @@ def check_roles(
             "add the judges' columns; or, if one of them was taken for another role, "
             + ONE_ROLE_EACH,
         ).in_header(table)
+    return replace(roles, columns=guess.roles(roles), notes=tuple(guess.notes))
+
+
+def _check_choices(table: RawTable, choices: Choices) -> None:
+    """Refuse columns that are chosen and do not exist, or are chosen twice."""
+    seen: set[str] = set()
+    for choice, names in choices.named.items():
+        one_each = choice in SINGLE or choice == "id_column"
+        once = ONE_ROLE_EACH if one_each else f"name it once, {CHOICE_CONTROLS[choice]}"
+        for name in names:
+            if name not in table.frame.columns:  # Its index is hashed: there may be many names.
+                absent = errors.choose_column(choice)
+                raise no_column(table.columns, name, absent, file=table.name, row=table.header_row)
+            if name in seen:
+                twice = InputError("this column has two roles", "one role per column", once)
+                raise replace(twice, file=table.name, column=name)
+            seen.add(name)
 
 
 def judges_beside(table: RawTable, item: str, others: set[str]) -> tuple[str, ...]:
@@ -312,13 +277,10 @@ class _Guess:
 
     def _may_be_label(self, name: str) -> bool:
         column = self.columns[name]
-        few = len(column.given) <= (_LABEL_VALUES if column.kind == "numbers" else _FEW_VALUES)
-        return (
-            self.is_value(name)
-            and few
-            and not _says(name, naming.COMPUTED_WORDS - {"final"})
-            and not name.startswith(FEATURE_PREFIX)
-        )
+        most = _LABEL_VALUES if column.kind == "numbers" else _FEW_VALUES
+        is_computed = _says(name, naming.COMPUTED_WORDS - {"final"})
+        is_other = is_computed or name.startswith(FEATURE_PREFIX)
+        return self.is_value(name) and len(column.given) <= most and not is_other
 
     def label(self, taken: Iterable[str | None], within: np.ndarray | None = None) -> str | None:
         """Return the label by its name: a usual one, else the only one with a word for it.
@@ -346,25 +308,25 @@ class _Guess:
         for name in self.without(taken):
             if plain_name(name) not in _LABEL_NAMES_ONLY or not self.readable(name):
                 continue
-            if self.choices.label_column is None and not self._say_the_same(label, name):
+            same = np.array_equal(self._meant(label), self._meant(name))
+            if self.choices.label_column is None and not same:
                 raise InputError(
                     f"this may be the label, and so may {quote_value(label)}, which differs",
                     "one label column; another one is not read as a judge",
-                    name_column("label"),
+                    errors.name_column("label"),
                 ).in_header(self.table, name)
             self.give(name, "ignore", f"named as a label, beside {quote_value(label)}")
 
-    def _say_the_same(self, first: str, second: str) -> bool:
-        """Whether two columns hold the same verdicts, and the same words where none is known.
+    def _meant(self, name: str) -> np.ndarray:
+        """Return meanings (n_rows,) of cells, and the words themselves where none is known.
 
         Names of models are such words: as codes they would all be alike.
         """
-        left, right = self.columns[first], self.columns[second]
-        codes = left.means(self.vocabulary)
-        unknown = codes == UNKNOWN
-        words, others = (c.cells[unknown].astype("str").str.strip() for c in (left, right))
-        same = np.array_equal(codes, right.means(self.vocabulary))
-        return same and words.tolist() == others.tolist()
+        column = self.columns[name]
+        codes = self.vocabulary.meanings(column.words).tolist()
+        words = zip(codes, map(str.strip, column.words), strict=False)
+        meant = [word if code == UNKNOWN else code for code, word in words]
+        return np.array(meant, dtype=object)[column.codes]
 
     # --- ids, groups, features ---
 
@@ -408,11 +370,10 @@ class _Guess:
         numbers = column.numbers[column.codes]
         return bool((np.diff(numbers) == 1.0).all() and numbers[0] in (0.0, 1.0))
 
-    def group(self, taken: Iterable[str | None]) -> str | None:
+    def group(self, taken: Collection[str | None]) -> str | None:
         if self.choices.group_column is not None:
             return self.choices.group_column
-        taken, usual = set(taken), _usual(self.free, naming.GROUP_NAMES)
-        named = [name for name in usual if name not in taken]
+        named = [name for name in _usual(self.free, naming.GROUP_NAMES) if name not in taken]
         return next((n for n in named if self.columns[n].kind not in ("verdicts", "empty")), None)
 
     def features(self, taken: Iterable[str | None]) -> tuple[str, ...]:
@@ -434,9 +395,15 @@ class _Guess:
         within = self._codes(item) if item else None
         verdict = choices.verdict_column or self._verdict(taken, within)
         if not (item and judge and verdict):
-            if asked:
-                raise self._no_long_table(item, judge, verdict)
-            return None
+            if not asked:
+                return None
+            what = "judge" if not judge else "verdict" if not verdict else "item"
+            choice = "id_column" if what == "item" else f"{what}_column"
+            raise InputError(
+                "a table with one row per vote needs an item, a judge and a verdict column; there "
+                f"is no {what} column",
+                remedy=errors.choose_column(choice, [n for n in self.free if self._repeats(n)]),
+            ).in_header(self.table)
         taken.add(verdict)
         if label is None:
             truths = [n for n in naming.LABEL_NAMES if find_column(self.free, (n,)) != verdict]
@@ -446,18 +413,27 @@ class _Guess:
             label = label or self.label(taken, within)
         if not asked and self._is_wide(item, verdict, label, taken):
             return None
-        group = self.group({*taken, label})
-        order, run = self._order({*taken, label, group}), choices.run_column
-        taken |= {label, group, order, run}
+        roles = self._described("long", item, label, self.group({*taken, label}), taken)
+        beside = self._beside_verdict(verdict, {*taken, *roles.used, roles.order_column}, within)
+        return replace(roles, judge_column=judge, verdict_column=verdict, beside=beside)
+
+    def _described(
+        self,
+        layout: Layout,
+        item: tuple[str, ...],
+        label: str | None,
+        group: str | None,
+        taken: Iterable[str | None],
+    ) -> Roles:
+        """Return roles with the columns that describe the items and the votes of any file."""
+        choices, taken = self.choices, {*taken, *item, label, group}
+        features = self.features(taken)
         return Roles(
-            *("long", item, label, group),
-            judge_column=judge,
-            verdict_column=verdict,
-            order_column=order,
-            run_column=run,
+            *(layout, item, label, group, choices.judge_columns),
+            order_column=self._order({*taken, *features}),
+            run_column=choices.run_column,
             system_column=choices.system_column,
-            feature_columns=self.features(taken),
-            beside=self._beside_verdict(verdict, taken, within),
+            feature_columns=features,
         )
 
     def _codes(self, names: Sequence[str]) -> np.ndarray:
@@ -581,12 +557,12 @@ class _Guess:
         # Crowdsourcing files call the worker's answer "label" and the truth "gold".
         named += [n for n in (find_column(free, ("label", "labels")),) if n and n not in named[:1]]
         named = [name for name in named if not _says(name, _TRUTHS | _PERSONS)] or named
-        if within is None or not named or np.count_nonzero(np.bincount(within)) == len(within):
-            return named[0] if named else None
+        if within is None:
+            return next(iter(named), None)
         varying = [name for name in named if not self.is_constant(name, within)]
         usual = [name for name in varying if find_column([name], naming.LONG_VERDICT_NAMES)]
         short = [name for name in usual or varying if self.columns[name].kind != "texts"]
-        return (short or varying or named)[0]
+        return next(iter(short or varying or named), None)
 
     def _order(self, taken: Iterable[str | None]) -> str | None:
         """Return the column that says which response was shown first."""
@@ -602,29 +578,17 @@ class _Guess:
         beside = []
         for name in self.without(taken):
             facet = facet_of((tokens_of(name) or ("verdict",))[-1])
-            if facet == "word" or name.startswith(FEATURE_PREFIX):
-                continue
-            if facet == "number" and not self.is_value(name):
+            about = facet != "word" and (facet != "number" or self.is_value(name))
+            if not about or name.startswith(FEATURE_PREFIX):
                 continue
             if within is None or not self.is_constant(name, within):
                 beside.append(name)
                 self.give(name, "beside", f"about the verdict in {quote_value(verdict)}")
         return {verdict: tuple(beside)} if beside else {}
 
-    def _no_long_table(
-        self, item: Sequence[str], judge: Sequence[str], verdict: str | None
-    ) -> InputError:
-        choice = "judge_column" if not judge else "verdict_column" if not verdict else "id_column"
-        what = {"judge_column": "judge", "verdict_column": "verdict", "id_column": "item"}[choice]
-        return InputError(
-            "a table with one row per vote needs an item, a judge and a verdict column; there is "
-            f"no {what} column",
-            remedy=choose_column(choice, [n for n in self.free if self._repeats(n)]),
-        ).in_header(self.table)
-
     # --- one row per item ---
 
-    def judges(self, taken: Iterable[str | None]) -> tuple[str, ...]:
+    def judges(self, taken: Collection[str | None]) -> tuple[str, ...]:
         """Return the verdict columns whose names suggest neither a role nor a long file."""
         out = {*taken, self._usual_id(taken), find_column(self.free, naming.LABEL_NAMES)}
         out |= {self.group(taken), *self.features(out)}
@@ -643,17 +607,8 @@ class _Guess:
         known = choices.id_column or choices.group_column or self._usual_id(())
         if group is not None and self.columns[group].is_unique and not (item and known):
             item, group = (group,), None
-        features = self.features({*item, label, group})
-        taken = {*item, label, group, *features, *choices.system_column, choices.run_column}
-        order = self._order(taken)
-        roles = Roles(
-            *("wide", item, label, group, choices.judge_columns),
-            order_column=order,
-            run_column=choices.run_column,
-            system_column=choices.system_column,
-            feature_columns=features,
-        )
-        taken |= {order, *choices.ignore}
+        roles = self._described("wide", item, label, group, ())
+        taken = {*roles.used, roles.order_column, *choices.ignore}
         if choices.judge_columns:
             rest = self.without(taken)
             beside = self._evaluators(None, rest, choices.judge_columns)
@@ -675,7 +630,7 @@ class _Guess:
     def _outcome(self, taken: set[str | None]) -> str | None:
         """Return the column named winner or preference, the label if no other column is."""
         names = [n for n in _usual(self.free, ("winner", "preference")) if n not in taken]
-        names = list(filter(self.readable, names))
+        names = [name for name in names if self.readable(name)]
         return names[0] if len(names) == 1 else None
 
     def _bracketed(self, name: str) -> bool:
@@ -722,21 +677,11 @@ class _Guess:
                 self.give(name, *self._by_content(name))
         self._measurements([name for name in rest if self.why[name].role == "judge"])
         judges = [name for name in rest if self.why[name].role == "judge"]
-        voting = filter(self.readable, judges)
-        own = {name: self.columns[name].means(self.vocabulary) for name in voting}
-        for name in majorities(own):
-            self.give(name, "ignore", "equal to the majority of the other judges")
-        label = roles.label_column
-        truth = None if label is None else Truth.of(self.columns[label], self.vocabulary)
-        for later, first in opposite_judges(own).items():
-            swap = truth is not None and truth.agreement(own[first]) < truth.agreement(own[later])
-            name, other = (first, later) if swap else (later, first)
-            self.give(name, "ignore", f"always the opposite of {quote_value(other)}")
-        if truth is not None:
-            for name in judges:
-                reason = equal_to_label(truth, self.columns[name], self.vocabulary)
-                if reason:
-                    self.give(name, "ignore", reason)
+        votes = {n: self.columns[n].means(self.vocabulary) for n in judges if self.readable(n)}
+        label = None if roles.label_column is None else self.columns[roles.label_column]
+        columns = [self.columns[name] for name in judges]
+        for name, reason in computed(columns, votes, label, self.vocabulary).items():
+            self.give(name, "ignore", reason)
         judges = [name for name in names if self.why[name].role == "judge"]
         features = {name for name in names if self.why[name].role == "feature"}
         features.update(roles.feature_columns)
@@ -766,15 +711,14 @@ class _Guess:
         """Return the role of a column by what it holds."""
         column, lower = self.columns[name], name.strip().lower()
         words = column.given
-        if column.tokens and column.tokens[-1] in _STATES and len(words) < _FEW_STATES:
-            return "ignore", "named as the state of a row"
-        if self.readable(name):
-            return "judge", "holds verdicts"
         n_verdicts = sum(map(self.vocabulary.knows, words))
         numeric = int((~np.isnan(column.numbers)).sum())
         is_text = lower in _TEXTS and 2 * n_verdicts < len(words)
+        is_state = tokens_of(name)[-1:] in _STATES and len(words) < _FEW_STATES
         is_constant = len(words) == 1 and self.table.n_rows > 1
         rules: tuple[tuple[bool, RoleName, str], ...] = (
+            (is_state, "ignore", "named as the state of a row"),
+            (self.readable(name), "judge", "holds verdicts"),
             (lower in _DATES or column.kind == "dates", "ignore", "dates or times"),
             (is_text, "text", "named as a text about the item"),
             (column.kind == "numbers", "judge", "numbers, which may be scores"),
