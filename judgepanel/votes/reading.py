@@ -29,22 +29,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.votes import errors
 from judgepanel.votes.attributes import first_given
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.checks import reversal
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import Column
-from judgepanel.votes.errors import (
-    CHOICE_CONTROLS,
-    IGNORE,
-    JUDGE_COLUMNS,
-    PAIRWISE,
-    POINTWISE,
-    TURN,
-    InputError,
-    listed,
-    quote_value,
-)
+from judgepanel.votes.errors import CHOICE_CONTROLS, InputError, listed, quote_value
 from judgepanel.votes.layouts import Reader
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
 from judgepanel.votes.names import AGGREGATE_NAMES, LABEL_NAMES, is_role_name, plain_name, tokens_of
@@ -53,7 +44,6 @@ from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import (
     ABSTAINED,
     TIE,
-    TWOS,
     distinct,
     form_of,
     is_good_or_bad,
@@ -64,15 +54,15 @@ from judgepanel.votes.words import (
 FEW_LABELS = 20
 READ_AS_POINTWISE = (
     "Verdicts say whether one response is good, so that items are single responses (pointwise). "
-    f"If they are pairs, say so {PAIRWISE}."
+    f"If they are pairs, say so {errors.PAIRWISE}."
 )
 _ONE_RESPONSE = (
     "There is one response per item, so that items are single responses (pointwise). If they are "
-    f"pairs, say so {PAIRWISE}."
+    f"pairs, say so {errors.PAIRWISE}."
 )
 TASK_NOT_SAID = (
     "Items are taken as pairs of responses, which the file does not say; if they are single "
-    f"responses, say so {POINTWISE}."
+    f"responses, say so {errors.POINTWISE}."
 )
 _SHOWN = 5
 _SAID_AS_GUESSES = ("id", "label", "judge name", "verdict", "order", "run")
@@ -110,12 +100,16 @@ def task_of(reader: Reader, choices: Choices) -> tuple[Task, str]:
     pairs = reader.columns.pair is not None or reader.roles.order_column is not None
     if pairs or any(side_of(word) is not None for word in words) or reader.vocabulary.places:
         return "pairwise", ""
-    responses = [n for n in reader.table.columns if _RESPONSES & set(tokens_of(n))]
-    texts = [n for n in responses if reader.columns[n].kind in ("texts", "words")]
-    texts = [n for n in texts if n not in reader.roles.used]
+    texts = [
+        name
+        for name in reader.table.columns
+        if _RESPONSES & {*tokens_of(name)}
+        and name not in reader.roles.used
+        and reader.columns[name].kind in ("texts", "words")
+    ]
     if len(texts) == 1 and texts[0].lower() in _RESPONSES:
         return "pointwise", _ONE_RESPONSE
-    return ("pairwise", "") if len(texts) == 2 else ("pairwise", TASK_NOT_SAID)
+    return "pairwise", "" if len(texts) == 2 else TASK_NOT_SAID
 
 
 def forms_sentence(reader: Reader, graded: Sequence[str]) -> str:
@@ -131,7 +125,7 @@ def forms_sentence(reader: Reader, graded: Sequence[str]) -> str:
         if name not in graded:
             form = form_of(reader.columns[name].words, models)
             by_form.setdefault(form, []).append(name)
-    if set(by_form) <= {"0/1"}:
+    if by_form.keys() <= {"0/1"}:
         return "0/1"
     return "; ".join(
         form if len(named) == len(columns) else f"{form} in {listed(named)}"
@@ -159,20 +153,18 @@ def meaning_of_one(reader: Reader, choices: Choices, task: Task) -> str:
 
 def reading_of(reader: Reader, votes: VoteMatrix, one: str, guesses: Sequence[str]) -> Reading:
     """Return how a file was read."""
-    roles, table = reader.roles, reader.table
+    roles, source = reader.roles, reader.table.labels
     per = "item" if roles.layout == "wide" else "vote"
     n_labels = int(votes.labelled.sum())
-    parts = [
-        f"I read {votes.n_items:,} items and {_judges(votes.judges, '', '').strip()} from one row "
-        f"per {per}",
-    ]
+    judges = f"{votes.n_judges} judge{'s' if votes.n_judges > 1 else ''}"
+    parts = [f"I read {votes.n_items:,} items and {judges} from one row per {per}"]
     if roles.label_column is None:
         parts.append("without labels")
     else:
         of = "all of them" if n_labels == votes.n_items else f"{n_labels:,} of them"
-        source = table.labels
-        where = quote_value(roles.label_column if source is None else source.column)
-        where += "" if source is None else f" of {quote_value(source.file)}"
+        where = quote_value(roles.label_column)
+        if source is not None:
+            where = f"{quote_value(source.column)} of {quote_value(source.file)}"
         parts.append(f"labels from {where} on {of}")
     if TASK_NOT_SAID in guesses:
         parts.append("items are taken as pairs of responses (the file does not say)")
@@ -228,16 +220,15 @@ def vote_warnings(votes: VoteMatrix) -> list[str]:
         )
     ones = (votes.votes == 1).sum(axis=0)
     counts = (votes.votes != MISSING).sum(axis=0)
-    silent = [votes.judges[j] for j in np.flatnonzero(counts == 0)]
-    if silent:
-        warnings.append(f"{_judges(silent, 'has', 'have')} no votes: {listed(silent)}.")
     same = (counts >= 2) & ((ones == 0) | (ones == counts))
-    constant = [votes.judges[j] for j in np.flatnonzero(same)]
-    if constant:
-        who = _judges(
-            constant, "gives the same verdict in all its", "give one verdict in all their"
-        )
-        warnings.append(f"{who} votes: {listed(constant)}.")
+    for found, singular, many in (
+        (counts == 0, "has no votes", "have no votes"),
+        (same, "gives the same verdict in all its votes", "give one verdict in all their votes"),
+    ):
+        names = [votes.judges[j] for j in np.flatnonzero(found)]
+        who = f"1 judge {singular}" if len(names) == 1 else f"{len(names)} judges {many}"
+        if names:
+            warnings.append(f"{who}: {listed(names)}.")
     unseen = np.flatnonzero(votes.n_votes == 0)
     if len(unseen):
         first = quote_value(votes.item_ids[int(unseen[0])])
@@ -254,10 +245,6 @@ def label_warnings(votes: VoteMatrix) -> list[str]:
     return [f"Only {n_labels} items have a label; fewer than {FEW_LABELS} say very little."]
 
 
-def _judges(names: Sequence[str], singular: str, many: str) -> str:
-    return f"1 judge {singular}" if len(names) == 1 else f"{len(names)} judges {many}"
-
-
 def refuse_reversed_scale(table: RawTable, votes: VoteMatrix) -> InputError | None:
     """Return the refusal of differences whose direction was guessed, and seems to be the other."""
     if not reversal(votes):
@@ -265,10 +252,9 @@ def refuse_reversed_scale(table: RawTable, votes: VoteMatrix) -> InputError | No
     return InputError(
         "higher scores seem to speak for the second response: most judges are right on clearly "
         "less than half of the labelled items",
+        "scores that are higher where the first response is better",
+        f"turn the votes {errors.TURN}; or, if they are meant so, cut them at 0 {errors.THRESHOLD}",
         file=table.name,
-        allowed="scores that are higher where the first response is better",
-        remedy=f"turn the votes {TURN}; or, if they are meant so, cut them at 0 "
-        f"{CHOICE_CONTROLS['thresholds']}",
     )
 
 
@@ -308,12 +294,11 @@ def unknown_words(reader: Reader, *, but: Collection[str] = ()) -> tuple[tuple[s
     for name in dict.fromkeys(reader.named):
         column = reader.columns[name]
         coded = column.levels.keys() == {0.0, 1.0, 2.0}
-        is_graded = name in but or (column.is_numeric and reader.roles.layout != "long")
-        if is_graded and not coded:
+        if not coded and (name in but or (column.is_numeric and reader.roles.layout == "wide")):
             continue
         cells = np.bincount(column.codes, minlength=len(column.words))
         for word, n in zip(column.words, cells.tolist(), strict=True):
-            known = reader.vocabulary.knows(word) or word.strip() in models or plain(word) in TWOS
+            known = reader.vocabulary.knows(word) or word.strip() in models
             numeric = is_number(plain(word))
             if n and (numeric if coded else not known and not numeric):
                 counts[word.strip()] += n
@@ -334,18 +319,16 @@ def label_levels(reader: Reader) -> tuple[tuple[float, int], ...]:
 
 def role_warnings(roles: Roles) -> list[str]:
     """Return sentences on columns left out or read as features."""
-    out = doubtful(roles)
+    out = dict.fromkeys(doubtful(roles))
     unused = [role for role in roles.columns if role.role in ("ignore", "text", "beside")]
-    doubted = {role.column for role in out}
-    unused = [role for role in unused if role.reason != CHOSEN and role.column not in doubted]
-    plain = [role.column for role in unused]
+    plain = [role.column for role in unused if role.reason != CHOSEN and role not in out]
     warnings = []
     if plain:
         warnings.append(f"Columns that are not used: {listed(plain)}.")
     if out:
         warnings.append(
-            f"Not read as judges: {_with_reasons(out, _SHOWN)}. If one of them is a judge, name "
-            f"all judges {JUDGE_COLUMNS}."
+            f"Not read as judges: {_with_reasons([*out], _SHOWN)}. If one of them is a judge, name "
+            f"all judges {errors.JUDGE_COLUMNS}."
         )
     features = [
         role.column
@@ -354,7 +337,8 @@ def role_warnings(roles: Roles) -> list[str]:
     ]
     if features:
         warnings.append(
-            f"Read as item features by their names: {listed(features)}. Leave one out {IGNORE}."
+            f"Read as item features by their names: {listed(features)}. Leave one out "
+            f"{errors.IGNORE}."
         )
     return warnings
 
@@ -387,12 +371,12 @@ def group_hint(
     """
     if roles.group_column is not None:
         return [""]
-    exclusions = {*roles.used} - {*roles.feature_columns}
+    taken = {*roles.used}.difference(roles.feature_columns)
     for name in table.columns:
         plain = plain_name(name.strip().lower().removeprefix("feat_"))
-        if name in exclusions or plain not in _NAMES:
-            continue
-        column = _of_items(table, name, items, votes.n_items)
+        column = None
+        if plain in _NAMES and name not in taken:
+            column = _of_items(table, name, items, votes.n_items)
         if column is not None and (repeats := repeats_across_items(column)):
             return [
                 name,
@@ -400,9 +384,8 @@ def group_hint(
                 "are too narrow unless such items stay together"
                 f"{_wider(times_as_wide(votes, _values(column)))}. Name {_REMEDY}",
             ]
-    described = [
-        _of_items(table, name, items, votes.n_items) for name in _descriptions(roles, items)
-    ]
+    names = _descriptions(roles, items)
+    described = [_of_items(table, name, items, votes.n_items) for name in names]
     return _by_errors([column for column in described if column is not None], votes)
 
 
@@ -415,10 +398,8 @@ def _descriptions(roles: Roles, items: NDArray[np.intp] | None) -> list[str]:
     columns = [role.column for role in roles.columns if role.role in ("feature", "text")]
     if items is None or 2 * (np.bincount(items) > 1).sum() < items.max() + 1:
         return columns
-    unused = [role.column for role in roles.columns if role.role == "ignore"]
-    chosen = {role.column for role in roles.columns if role.reason == CHOSEN}
-    plain = {column: column.strip().lower() for column in unused if column not in chosen}
-    return columns + [column for column, name in plain.items() if name not in AGGREGATE_NAMES]
+    unused = [r.column for r in roles.columns if r.role == "ignore" and r.reason != CHOSEN]
+    return columns + [name for name in unused if name.strip().lower() not in AGGREGATE_NAMES]
 
 
 def _of_items(
@@ -440,19 +421,16 @@ def _of_items(
 def _by_errors(described: Sequence[Column], votes: VoteMatrix) -> list[str]:
     """Offer the column whose values explain the judges' errors best, if any does."""
     repeating = [column for column in described if repeats_across_items(column) is not None]
-    strata = [
-        _values(column)
-        for column in described
-        if column not in repeating and len(column.words) <= _MOST_STRATA
-    ]
-    numbers = {column.name: _numbers(column) for column in repeating}
+    rest = [column for column in described if column not in repeating]
+    strata = [_values(column) for column in rest if len(column.words) <= _MOST_STRATA]
+    numbers = {c.name: c.numbers[c.codes] if c.is_numeric else None for c in repeating}
     # Fractions are measurements; what they have in common is no origin.
     fractions = {name for name, own in numbers.items() if own is not None and np.any(own % 1.0 > 0)}
     tested = [column for column in repeating if column.name not in fractions]
     if not tested:
         return [""]
-    errors = item_errors(votes, strata)
-    p = [alike_p(errors, _values(column), numbers[column.name]) for column in tested]
+    wrong = item_errors(votes, strata)
+    p = [alike_p(wrong, _values(column), numbers[column.name]) for column in tested]
     best = tested[int(np.argmin(p))]
     if min(p) * len(tested) > LEVEL or (times := times_as_wide(votes, _values(best))) < _HARDLY:
         return [""]
@@ -474,11 +452,6 @@ def _wider(times: float) -> str:
 def _values(column: Column) -> Codes:
     """Return codes (n_items,) of the values in a column, -1 if missing."""
     return np.where(column.present, column.codes, -1).astype(np.intp)
-
-
-def _numbers(column: Column) -> Floats | None:
-    """Return the numbers in a column (n_items,), NaN if missing; None if a cell is no number."""
-    return column.numbers[column.codes] if column.is_numeric else None
 
 
 def item_errors(votes: VoteMatrix, strata: Sequence[Codes] = ()) -> Floats:
