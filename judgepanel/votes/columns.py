@@ -9,7 +9,7 @@ Columns that are no judges although they hold verdicts: computed from the judges
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, takewhile
@@ -44,10 +44,7 @@ _DATE = re.compile(
 )
 _LONG_TEXT, _MANY_WORDS = 40, 12
 _SAMPLE = 400
-_BETWEEN = "._-/: "
-_GAPS = re.compile(rf"[{re.escape(_BETWEEN)}]+")
-_MAY_BE_WORDS = ("2", "2.0", "left", "right", "y", "n")
-"""Words that are verdicts in some files."""
+_GAPS = re.compile(r"[._\-/: ]+")
 _HEADER_ROWS, _HEADERS = 3, 60
 """Rows that may belong to the header, and columns that tell it."""
 _FACETS = {
@@ -146,14 +143,6 @@ class Column:
         """Meanings (n_rows,) of the cells."""
         return np.asarray(vocabulary.meanings(self.words)[self.codes])
 
-    def says_verdicts(self, vocabulary: Vocabulary, models: Iterable[str] = ()) -> bool:
-        """Whether every cell is a verdict in any form: words, 1 and 2, or the name of a model."""
-        known = set(models)
-        return all(
-            vocabulary.knows(word) or plain(word) in _MAY_BE_WORDS or word in known
-            for word in self.given
-        )
-
 
 class Columns(dict[str, Column]):
     """The columns of a table by name, each looked at when it is asked for."""
@@ -216,7 +205,7 @@ def with_choices_joined(table: RawTable) -> tuple[RawTable, dict[str, tuple[str,
         for gap in reversed([*_GAPS.finditer(name, 1)]):
             word = name[gap.end() :]
             if is_verdict(word) and not is_number(word):
-                stems.setdefault(name[: gap.start()].rstrip(_BETWEEN), {})[word] = name
+                stems.setdefault(name[: gap.start()], {})[word] = name
     frame = table.frame
     joined: dict[str, tuple[str, ...]] = {}
     for stem, flags in stems.items():
@@ -263,18 +252,7 @@ def without_header_rows(table: RawTable) -> tuple[RawTable, list[str]]:
 
 
 def _is_title(text: str) -> bool:
-    return bool(text) and not is_number(text) and meaning_of(text) == UNKNOWN
-
-
-def spread(codes: Codes, within: Codes) -> float:
-    """Return the share of groups ``within`` (n,) of several rows whose ``codes`` (n,) differ."""
-    sizes = np.bincount(within)
-    first = np.zeros(len(sizes), dtype=codes.dtype)
-    first[within[::-1]] = codes[::-1]
-    differs = np.zeros(len(sizes), dtype=bool)
-    differs[within[codes != first[within]]] = True
-    several = sizes > 1
-    return float(differs[several].mean()) if several.any() else 0.0
+    return not is_number(text) and meaning_of(text) == UNKNOWN
 
 
 _NO_ERROR = words_in("false|0|0.0|no|ok|success|passed|pass|completed")

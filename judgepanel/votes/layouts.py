@@ -75,8 +75,7 @@ class Reader:
     @property
     def named(self) -> tuple[str, ...]:
         """The columns of the judges, and the label."""
-        label = self.roles.label_column
-        return (*self.roles.verdicts, *(() if label is None else (label,)))
+        return (*self.roles.verdicts, *self.roles.of("label"))
 
     def for_task(self, task: Task) -> Reader:
         """Return the reader for a task: 1 and 2 may name the two responses of a pair."""
@@ -98,10 +97,7 @@ class Reader:
 
     def has_halves(self, name: str) -> bool:
         """Whether .5 is a tie in a column."""
-        with_halves, without = (
-            (self.meanings(name, halves=halves) == TIE).sum() for halves in (True, False)
-        )
-        return bool(with_halves > without)
+        return not np.array_equal(self.meanings(name), self.meanings(name, halves=False))
 
     def named_models(self) -> list[str]:
         """Return columns of verdicts in which names of models are read as sides."""

@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 
 from judgepanel.votes import errors
 from judgepanel.votes.attributes import first_given
-from judgepanel.votes.cells import is_number
 from judgepanel.votes.checks import reversal
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import Column
@@ -39,17 +38,9 @@ from judgepanel.votes.errors import CHOICE_CONTROLS, InputError, listed, quote_v
 from judgepanel.votes.layouts import Reader
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
 from judgepanel.votes.names import AGGREGATE_NAMES, LABEL_NAMES, is_role_name, plain_name, tokens_of
-from judgepanel.votes.roles import CHOSEN, PLACES, ColumnRole, Roles
+from judgepanel.votes.roles import CHOSEN, DESCRIBES, PLACES, ColumnRole, Roles
 from judgepanel.votes.table import RawTable
-from judgepanel.votes.words import (
-    ABSTAINED,
-    TIE,
-    distinct,
-    form_of,
-    is_good_or_bad,
-    plain,
-    side_of,
-)
+from judgepanel.votes.words import ABSTAINED, TIE, distinct, form_of, is_good_or_bad, side_of
 
 FEW_LABELS = 20
 READ_AS_POINTWISE = (
@@ -117,8 +108,7 @@ def forms_sentence(reader: Reader, graded: Sequence[str]) -> str:
 
     Columns of grades are left out: notes say how they are read.
     """
-    label = reader.roles.label_column
-    columns = (*([] if label is None else [label]), *reader.roles.verdicts)
+    columns = (*reader.roles.of("label"), *reader.roles.verdicts)
     models = reader.columns.models()
     by_form: dict[str, list[str]] = {}
     for name in columns:
@@ -297,10 +287,10 @@ def unknown_words(reader: Reader, *, but: Collection[str] = ()) -> tuple[tuple[s
         if not coded and (name in but or (column.is_numeric and reader.roles.layout == "wide")):
             continue
         cells = np.bincount(column.codes, minlength=len(column.words))
-        for word, n in zip(column.words, cells.tolist(), strict=True):
-            known = reader.vocabulary.knows(word) or word.strip() in models
-            numeric = is_number(plain(word))
-            if n and (numeric if coded else not known and not numeric):
+        numeric = ~np.isnan(column.numbers)
+        for word, n, is_number in zip(column.words, cells.tolist(), numeric, strict=True):
+            known = is_number or reader.vocabulary.knows(word) or word.strip() in models
+            if n and (is_number if coded else not known):
                 counts[word.strip()] += n
     given = [(word, 0) for word in reader.vocabulary.given if word not in counts]
     return tuple([*counts.most_common(_MOST_WORDS), *given][:_MOST_WORDS])
@@ -330,11 +320,7 @@ def role_warnings(roles: Roles) -> list[str]:
             f"Not read as judges: {_with_reasons([*out], _SHOWN)}. If one of them is a judge, name "
             f"all judges {errors.JUDGE_COLUMNS}."
         )
-    features = [
-        role.column
-        for role in roles.columns
-        if role.role == "feature" and role.reason.startswith("named as something")
-    ]
+    features = [role.column for role in roles.columns if role.reason == DESCRIBES]
     if features:
         warnings.append(
             f"Read as item features by their names: {listed(features)}. Leave one out "

@@ -19,13 +19,13 @@ from judgepanel.votes import errors
 from judgepanel.votes import names as naming
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.choices import SINGLE, Choices
-from judgepanel.votes.columns import Column, Columns, computed, evaluators, facet_of, spread
+from judgepanel.votes.columns import Column, Columns, computed, evaluators, facet_of
 from judgepanel.votes.errors import CHOICE_CONTROLS, ONE_ROLE_EACH, InputError, quote_value
 from judgepanel.votes.names import FEATURE_PREFIX, find_column, plain_name, tokens_of, words_in
 from judgepanel.votes.orders import says_orders
 from judgepanel.votes.records import RECORD
 from judgepanel.votes.table import FILE_COLUMN, RawTable, no_column
-from judgepanel.votes.words import UNKNOWN, Vocabulary, is_good_or_bad, side_of
+from judgepanel.votes.words import UNKNOWN, Vocabulary, is_good_or_bad, plain, side_of
 
 Layout = Literal["wide", "long"]
 Place = Literal[
@@ -66,9 +66,11 @@ _ID_WORDS = words_in("id|uid|uuid|key|idx|index")
 _NO_ITEMS = words_in("assignment|annotation|assessment|score|run|event|vote")
 """Words of ids that are of a vote, not of an item."""
 _FEW_VALUES, _LABEL_VALUES, _FEW_ROWS, _FEW_STATES = 12, 11, 5, 9
+_MAY_BE_WORDS = ("2", "2.0", "left", "right", "y", "n")
+"""Words that are verdicts in some files."""
 _STATES = (("status",), ("state",))
 _COMPUTED = "named as something computed from the judges"
-_DESCRIBES = "named as something that describes the items"
+DESCRIBES = "named as something that describes the items"
 _WRITER = "the name of the model that wrote a response"
 _SCALES = ((1.0, "0 to 1"), (10.0, "0 to 10"), (100.0, "0 to 100"), (np.inf, "large"))
 
@@ -244,7 +246,10 @@ class _Guess:
 
     def readable(self, name: str) -> bool:
         """Whether a column holds verdicts in any form: words, 1 and 2, or model names."""
-        return self.columns[name].says_verdicts(self.vocabulary, self.models)
+        return all(
+            self.vocabulary.knows(word) or plain(word) in _MAY_BE_WORDS or word in self.models
+            for word in self.columns[name].given
+        )
 
     def is_value(self, name: str) -> bool:
         """Whether a column may hold verdicts, grades or labels by its content."""
@@ -253,17 +258,15 @@ class _Guess:
             return False
         return column.kind == "numbers" or column.is_few or self.readable(name)
 
-    def is_known(self, name: str) -> bool:
-        """Whether a column has the votes of a judge of the panel that is to score them."""
-        known = self.choices.known
-        return bool(known) and unshield(name, naming.is_role_name) in known
-
     def give(self, name: str, role: RoleName, reason: str) -> None:
         self.why[name] = ColumnRole(name, role, reason)
 
     def is_constant(self, name: str, within: np.ndarray) -> bool:
         """Whether a column says the same on all rows of an item."""
-        return spread(self.columns[name].codes, within) == 0.0
+        codes = self.columns[name].codes
+        last = np.zeros(int(within.max(initial=0)) + 1, dtype=codes.dtype)
+        last[within] = codes
+        return np.array_equal(last[within], codes)
 
     # --- labels ---
 
@@ -371,10 +374,9 @@ class _Guess:
         return bool((np.diff(numbers) == 1.0).all() and numbers[0] in (0.0, 1.0))
 
     def group(self, taken: Collection[str | None]) -> str | None:
-        if self.choices.group_column is not None:
-            return self.choices.group_column
-        named = [name for name in _usual(self.free, naming.GROUP_NAMES) if name not in taken]
-        return next((n for n in named if self.columns[n].kind not in ("verdicts", "empty")), None)
+        named = (name for name in _usual(self.free, naming.GROUP_NAMES) if name not in taken)
+        found = (n for n in named if self.columns[n].kind not in ("verdicts", "empty"))
+        return self.choices.group_column or next(found, None)
 
     def features(self, taken: Iterable[str | None]) -> tuple[str, ...]:
         wanted = {name for name in self.free if name.startswith(FEATURE_PREFIX)}
@@ -406,34 +408,25 @@ class _Guess:
             ).in_header(self.table)
         taken.add(verdict)
         if label is None:
-            truths = [n for n in naming.LABEL_NAMES if find_column(self.free, (n,)) != verdict]
-            label = find_column(self.without(taken), truths)
+            label = find_column(self.without(taken), naming.LABEL_NAMES)
             if label is None and not (asked or self._several_votes(item)) and self.judges(taken):
                 return None
             label = label or self.label(taken, within)
         if not asked and self._is_wide(item, verdict, label, taken):
             return None
-        roles = self._described("long", item, label, self.group({*taken, label}), taken)
-        beside = self._beside_verdict(verdict, {*taken, *roles.used, roles.order_column}, within)
-        return replace(roles, judge_column=judge, verdict_column=verdict, beside=beside)
+        group = self.group({*taken, label})
+        roles = self._described(Roles("long", item, label, group, (), judge, verdict))
+        beside = self._beside_verdict(verdict, {*roles.used, roles.order_column}, within)
+        return replace(roles, beside=beside)
 
-    def _described(
-        self,
-        layout: Layout,
-        item: tuple[str, ...],
-        label: str | None,
-        group: str | None,
-        taken: Iterable[str | None],
-    ) -> Roles:
+    def _described(self, roles: Roles) -> Roles:
         """Return roles with the columns that describe the items and the votes of any file."""
-        choices, taken = self.choices, {*taken, *item, label, group}
-        features = self.features(taken)
-        return Roles(
-            *(layout, item, label, group, choices.judge_columns),
-            order_column=self._order({*taken, *features}),
-            run_column=choices.run_column,
-            system_column=choices.system_column,
-            feature_columns=features,
+        return replace(
+            roles,
+            order_column=self._order(roles.used),
+            run_column=self.choices.run_column,
+            system_column=self.choices.system_column,
+            feature_columns=self.features(roles.used),
         )
 
     def _codes(self, names: Sequence[str]) -> np.ndarray:
@@ -471,10 +464,9 @@ class _Guess:
     def _judge_names(self) -> tuple[str, ...]:
         """Return the columns that name the judge of a row: by a usual name, else by its words."""
         usual = find_column(self.free, naming.LONG_JUDGE_NAMES)
-        if usual is not None:
-            return (usual,)
         named = _plainest(
             self.free,
+            lambda name: name == usual,
             lambda name: _says(name, naming.JUDGE_WORDS) and self._holds_names(name),
             lambda name: name.endswith(" number") and self._repeats(name),
             lambda name: name == FILE_COLUMN and self._files_are_judges(),
@@ -483,19 +475,17 @@ class _Guess:
 
     def _files_are_judges(self) -> bool:
         """Whether each of several files has the votes of a judge: items recur only across files."""
-        if not self.table.files:
-            return False
         ids = [n for n in self.without({FILE_COLUMN}) if _says(n, _ID_WORDS | _ITEM_WORDS)]
         rows = self.table.n_rows
-        return any(self._n_values((n,)) < rows == self._n_values((FILE_COLUMN, n)) for n in ids)
+        recur = (self._n_values((n,)) < rows == self._n_values((FILE_COLUMN, n)) for n in ids)
+        return bool(self.table.files) and any(recur)
 
     def _holds_names(self, name: str) -> bool:
         """Whether a column may hold names of judges, or numbers that stand for them."""
-        column, words = self.columns[name], tokens_of(name)
-        if column.kind == "verdicts" or any(word.isdigit() for word in words):
-            return False
-        may_be_numbers = column.kind != "numbers" or _says(name, {"id", "user", "number"})
-        return may_be_numbers and self._repeats(name)
+        kind = self.columns[name].kind
+        is_numbered = any(word.isdigit() for word in tokens_of(name))
+        is_measured = kind == "numbers" and not _says(name, {"id", "user", "number"})
+        return not (kind == "verdicts" or is_numbered or is_measured) and self._repeats(name)
 
     def _repeats(self, name: str) -> bool:
         """Whether the values of a column recur, and it holds no texts and no dates."""
@@ -566,10 +556,9 @@ class _Guess:
 
     def _order(self, taken: Iterable[str | None]) -> str | None:
         """Return the column that says which response was shown first."""
-        if self.choices.order_column is not None:
-            return self.choices.order_column
         named = filter(naming.names_order, self.without(taken))
-        return next((name for name in named if says_orders(self.columns[name])), None)
+        found = (name for name in named if says_orders(self.columns[name]))
+        return self.choices.order_column or next(found, None)
 
     def _beside_verdict(
         self, verdict: str, taken: Iterable[str | None], within: np.ndarray | None
@@ -607,7 +596,7 @@ class _Guess:
         known = choices.id_column or choices.group_column or self._usual_id(())
         if group is not None and self.columns[group].is_unique and not (item and known):
             item, group = (group,), None
-        roles = self._described("wide", item, label, group, ())
+        roles = self._described(Roles("wide", item, label, group, choices.judge_columns))
         taken = {*roles.used, roles.order_column, *choices.ignore}
         if choices.judge_columns:
             rest = self.without(taken)
@@ -618,12 +607,12 @@ class _Guess:
             return replace(roles, beside=beside)
         judges = self.judges({*item, label, group})
         if len(judges) > 1 or (judges and not self._bracketed(judges[0])):
-            for name in self._named_as_long(taken):
-                self.give(name, "ignore", "named as in a file with one row per vote")
+            for name in self.without(taken):
+                words = self.columns[name].given if plain_name(name) in _LONG_NAMES else []
+                if 2 * sum(map(self.vocabulary.knows, words)) < len(words):
+                    self.give(name, "ignore", "named as in a file with one row per vote")
         else:
             self._refuse_half_a_long_file(taken)
-        if self.table.files and FILE_COLUMN in self.without(taken):
-            self.give(FILE_COLUMN, "ignore", "the name of the file of a row")
         self.second_labels(label, taken)
         return self._with_judges(roles, [n for n in self.without(taken) if n not in self.why])
 
@@ -636,13 +625,6 @@ class _Guess:
     def _bracketed(self, name: str) -> bool:
         """Whether verdicts are written as ``[[A]]``, which suggests outputs of judges."""
         return any(word.startswith("[[") for word in self.columns[name].given)
-
-    def _named_as_long(self, taken: Iterable[str | None]) -> list[str]:
-        """Return columns with names typical of a long file in which most words are no verdicts."""
-        long = [name for name in self.without(taken) if plain_name(name) in _LONG_NAMES]
-        words = {name: self.columns[name].given for name in long}
-        knows = self.vocabulary.knows
-        return [name for name, own in words.items() if 2 * sum(map(knows, own)) < len(own)]
 
     def _refuse_half_a_long_file(self, taken: Iterable[str | None]) -> None:
         """Refuse judge names without verdicts, and texts without judge names."""
@@ -694,15 +676,18 @@ class _Guess:
 
     def _by_name(self, name: str) -> tuple[RoleName, str] | None:
         lower = name.strip().lower()
+        is_known = unshield(name, naming.is_role_name) in self.choices.known
         is_order = naming.names_order(name) and says_orders(self.columns[name])
+        is_file = name == FILE_COLUMN and bool(self.table.files)
         rules: tuple[tuple[bool, RoleName, str], ...] = (
+            (is_file, "ignore", "the name of the file of a row"),
             (name in self.choices.thresholds.by_judge, "judge", "has a threshold"),
-            (self.is_known(name), "judge", "a judge of the panel"),
+            (is_known, "judge", "a judge of the panel"),
             (name in (self.columns.pair or ()), "text", _WRITER),
             (lower.startswith(_INDEX), "ignore", "an index column"),
             (name == RECORD, "ignore", "the number of its record"),
             (lower in naming.AGGREGATE_NAMES, "ignore", _COMPUTED),
-            (lower in naming.FEATURE_NAMES, "feature", _DESCRIBES),
+            (lower in naming.FEATURE_NAMES, "feature", DESCRIBES),
             (is_order, "ignore", "named as the order in which responses were shown"),
         )
         return next(((role, reason) for holds, role, reason in rules if holds), None)
@@ -751,10 +736,9 @@ class _Guess:
             if not chosen:
                 verdicts = self._best_verdict(parts)
             if len(verdicts) == 1:
-                about = f"about the verdict in {quote_value(verdicts[0])}"
                 beside[verdicts[0]] = tuple(name for name in others if name != verdicts[0])
                 for name in beside[verdicts[0]]:
-                    self.give(name, "beside", about)
+                    self.give(name, "beside", f"about the verdict in {quote_value(verdicts[0])}")
         return beside
 
     def _best_verdict(self, parts: Mapping[str, str]) -> list[str]:
@@ -762,14 +746,14 @@ class _Guess:
         facets = {name: facet_of(last) for last, name in parts.items()}
         values = [n for n, f in facets.items() if f in ("word", "number") and self.is_value(n)]
         readable = list(filter(self.readable, values))
-        words = [name for name in readable if not self._of_numbers(name)]
+
+        def says_words(name: str) -> bool:
+            words = self.columns[name].given
+            return any(is_good_or_bad(word) or side_of(word) is not None for word in words)
+
+        words = list(filter(says_words, readable))
         named = [name for name in readable if facets[name] == "word"]
         return (words or named or readable or values)[:1]
-
-    def _of_numbers(self, name: str) -> bool:
-        """Whether all verdicts in a column are 0 and 1."""
-        words = self.columns[name].given
-        return not any(is_good_or_bad(word) or side_of(word) is not None for word in words)
 
     def _measurements(self, judges: Sequence[str]) -> None:
         """Leave out numbers that are no scale of judges: measurements, sums, one on its own."""
@@ -777,8 +761,6 @@ class _Guess:
         families = Counter(map(_family, judges))
         scales: dict[str, list[str]] = {}
         for name in scores:
-            if name in self.choices.thresholds.by_judge:
-                continue
             alone = families[_family(name)] == 1
             if alone and _says(name, naming.MEASURE_WORDS):
                 self.give(name, "ignore", "numbers, named as a measurement")
