@@ -49,8 +49,7 @@ class Thresholds:
     by_judge: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.default is not None:
-            object.__setattr__(self, "default", _number(self.default))
+        object.__setattr__(self, "default", _number(self.default))
         cuts = {judge: _number(cut) for judge, cut in self.by_judge.items()}
         object.__setattr__(self, "by_judge", MappingProxyType(cuts))
 
@@ -259,8 +258,8 @@ def _meanings(words: Mapping[str, Any] | None) -> Mapping[str, int]:
         if code is None or not word.strip():
             raise InputError(
                 "the meaning of a word cannot be read",
+                "1, 0, 'tie', or None for no verdict",
                 value=f"{word}={meant}"[:40],
-                allowed="1, 0, 'tie', or None for no verdict",
             )
         meanings[plain(word)] = code
     return MappingProxyType(meanings)
@@ -276,9 +275,7 @@ def read_roles(path: str | Path) -> dict[str, Any]:
     """
     path = Path(path)
     if path.is_file() and path.stat().st_size > _LARGEST:
-        raise InputError(
-            "too large", file=path.name, allowed="at most 1 MiB", remedy="keep only the roles in it"
-        )
+        raise InputError("too large", "at most 1 MiB", "keep only the roles in it", file=path.name)
     text = text_of(path)
     try:
         content = tomllib.loads(text)

@@ -19,21 +19,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.votes import words as wording
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import quote_value
 from judgepanel.votes.names import PAIR_NAMES, tokens_of, words_in
 from judgepanel.votes.table import RawTable, text_column
-from judgepanel.votes.words import (
-    UNKNOWN,
-    Vocabulary,
-    decimal_of,
-    distinct,
-    is_missing,
-    is_verdict,
-    meaning_of,
-    plain,
-    side_of,
-)
+from judgepanel.votes.words import UNKNOWN, Vocabulary, is_missing, is_verdict, plain, side_of
 
 Codes = NDArray[np.intp]
 Kind = Literal["empty", "verdicts", "numbers", "dates", "words", "texts"]
@@ -68,7 +59,7 @@ class Column:
 
     def __init__(self, name: str, cells: pd.Series) -> None:
         self.name, self.cells = name, cells
-        self.codes, self.words = distinct(cells)
+        self.codes, self.words = wording.distinct(cells)
         """Codes (n_rows,) into the distinct texts, missing ones too."""
 
     @cached_property
@@ -94,7 +85,7 @@ class Column:
     @cached_property
     def is_numeric(self) -> bool:
         """Whether all cells hold numbers."""
-        return bool(self.given) and all(is_number(decimal_of(word)) for word in self.given)
+        return bool(self.given) and all(is_number(plain(word)) for word in self.given)
 
     @cached_property
     def levels(self) -> dict[float, int]:
@@ -106,12 +97,9 @@ class Column:
     @cached_property
     def is_scores(self) -> bool:
         """Whether all cells hold numbers, or words that say that there is none."""
-        known = np.isnan(self.numbers)
-        return not known.all() and all(
-            meaning_of(word) < 0 and meaning_of(word) != UNKNOWN
-            for word, is_word in zip(self.words, known, strict=True)
-            if is_word
-        )
+        others = np.flatnonzero(np.isnan(self.numbers))
+        meant = Vocabulary().meanings(self.words[k] for k in others)
+        return len(others) < len(self.words) and bool(((meant < 0) & (meant != UNKNOWN)).all())
 
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
@@ -238,8 +226,9 @@ def without_header_rows(table: RawTable) -> tuple[RawTable, list[str]]:
     few = [n for n, w in rest.items() if len(w) <= _MANY_WORDS and 2 * len(w) < table.n_rows]
 
     def is_header(row: int) -> bool:
-        own = [n for n in few if start[n][row] not in rest[n] and _is_title(start[n][row].strip())]
-        return len(own) >= max(2, 0.8 * len(few))
+        texts = [start[n][row].strip() for n in few if start[n][row] not in rest[n]]
+        titles = [text for text in texts if not (is_number(text) or is_verdict(text))]
+        return len(titles) >= max(2, 0.8 * len(few))
 
     n_rows = len([*takewhile(is_header, range(_HEADER_ROWS))])
     if not n_rows:
@@ -249,10 +238,6 @@ def without_header_rows(table: RawTable) -> tuple[RawTable, list[str]]:
     table = table.taken(np.arange(n_rows, table.n_rows))
     frame = table.frame.apply(lambda cells: cells.cat.remove_unused_categories())
     return replace(table, frame=frame), [f"{rows} left out, further rows of the header."]
-
-
-def _is_title(text: str) -> bool:
-    return not is_number(text) and meaning_of(text) == UNKNOWN
 
 
 _NO_ERROR = words_in("false|0|0.0|no|ok|success|passed|pass|completed")

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.votes import errors
+from judgepanel.votes import words as wording
 from judgepanel.votes.attributes import names_in, unique_ids
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.choices import Choices
@@ -23,15 +24,7 @@ from judgepanel.votes.orders import are_by_place, first_shown, given_order, says
 from judgepanel.votes.roles import CHOSEN, Roles
 from judgepanel.votes.rows import Cast, combined, turned_back
 from judgepanel.votes.table import RawTable, check_size
-from judgepanel.votes.words import (
-    TIE,
-    UNKNOWN,
-    Vocabulary,
-    counted_words,
-    is_good_or_bad,
-    mixed_words,
-    side_of,
-)
+from judgepanel.votes.words import TIE, UNKNOWN, Vocabulary, is_good_or_bad, side_of
 
 Scales = Mapping[str, Scale]
 
@@ -112,7 +105,7 @@ class Reader:
         remedy = errors.JUDGE_OR_NOT if wide else errors.CORRECT_CELL
         if not np.isnan(column.numbers[column.codes[first]]):
             raise refuse_scores(self.table, column, first, remedy)
-        words = counted_words(column.cells, (UNKNOWN,), self.vocabulary)
+        words = wording.counted_words(column.cells, (UNKNOWN,), self.vocabulary)
         raise InputError(
             f"not a verdict; unknown: {words}",
             "0, 1, yes, no, pass, fail, A, B, A>B, B>A, tie, ..., or blank for no verdict",
@@ -124,7 +117,7 @@ class Reader:
         said, words = self.vocabulary.given, {}
         for name in self.named:
             words[name] = {word for word in self.columns[name].given if word.lower() not in said}
-        mixed = mixed_words(chain.from_iterable(words.values()))
+        mixed = wording.mixed_words(chain.from_iterable(words.values()))
         if mixed is None:
             return
         better = [name for name, own in words.items() if any(side_of(w) is not None for w in own)]

@@ -40,17 +40,14 @@ from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
 from judgepanel.votes.names import AGGREGATE_NAMES, LABEL_NAMES, is_role_name, plain_name, tokens_of
 from judgepanel.votes.roles import CHOSEN, DESCRIBES, PLACES, ColumnRole, Roles
 from judgepanel.votes.table import RawTable
-from judgepanel.votes.words import ABSTAINED, TIE, distinct, form_of, is_good_or_bad, side_of
+from judgepanel.votes.words import ABSTAINED, TIE, form_of, is_good_or_bad, side_of
 
 FEW_LABELS = 20
-READ_AS_POINTWISE = (
-    "Verdicts say whether one response is good, so that items are single responses (pointwise). "
-    f"If they are pairs, say so {errors.PAIRWISE}."
+_IF_PAIRS = (
+    f"so that items are single responses (pointwise). If they are pairs, say so {errors.PAIRWISE}."
 )
-_ONE_RESPONSE = (
-    "There is one response per item, so that items are single responses (pointwise). If they are "
-    f"pairs, say so {errors.PAIRWISE}."
-)
+READ_AS_POINTWISE = f"Verdicts say whether one response is good, {_IF_PAIRS}"
+_ONE_RESPONSE = f"There is one response per item, {_IF_PAIRS}"
 TASK_NOT_SAID = (
     "Items are taken as pairs of responses, which the file does not say; if they are single "
     f"responses, say so {errors.POINTWISE}."
@@ -147,25 +144,23 @@ def reading_of(reader: Reader, votes: VoteMatrix, one: str, guesses: Sequence[st
     per = "item" if roles.layout == "wide" else "vote"
     n_labels = int(votes.labelled.sum())
     judges = f"{votes.n_judges} judge{'s' if votes.n_judges > 1 else ''}"
-    parts = [f"I read {votes.n_items:,} items and {judges} from one row per {per}"]
-    if roles.label_column is None:
-        parts.append("without labels")
-    else:
+    labels = "without labels"
+    if roles.label_column is not None:
         of = "all of them" if n_labels == votes.n_items else f"{n_labels:,} of them"
         where = quote_value(roles.label_column)
         if source is not None:
             where = f"{quote_value(source.column)} of {quote_value(source.file)}"
-        parts.append(f"labels from {where} on {of}")
-    if TASK_NOT_SAID in guesses:
-        parts.append("items are taken as pairs of responses (the file does not say)")
-    parts.append(f"1 means {one}")
-    if roles.order_column is not None:
-        parts.append(f"the order shown from {quote_value(roles.order_column)}")
-    if roles.run_column is not None:
-        parts.append(f"runs from {quote_value(roles.run_column)}")
+        labels = f"labels from {where} on {of}"
     out = [role for role in doubtful(roles) if not role.reason.startswith(_PLAINLY_NONE)]
-    if out:
-        parts.append(f"left out as no judges: {_with_reasons(out, 3)}")
+    pairs = "items are taken as pairs of responses (the file does not say)"
+    parts = [
+        f"I read {votes.n_items:,} items and {judges} from one row per {per}; {labels}",
+        *([pairs] if TASK_NOT_SAID in guesses else []),
+        f"1 means {one}",
+        *(f"the order shown from {quote_value(name)}" for name in roles.of("order")),
+        *(f"runs from {quote_value(name)}" for name in roles.of("run")),
+        *([f"left out as no judges: {_with_reasons(out, 3)}"] if out else []),
+    ]
     guessed = [
         f"{quote_value(role.column)} is guessed to be the {role.role}; say otherwise "
         f"{CHOICE_CONTROLS[PLACES[role.role]]}."
@@ -253,24 +248,20 @@ def column_warnings(reader: Reader, graded: Sequence[str]) -> list[str]:
 
     Columns of grades are ``graded``: codes for missing grades are no such words.
     """
-    roles, warnings = reader.roles, []
-    if roles.label_column is not None:
-        ties = int((reader.meanings(roles.label_column, halves=False) == TIE).sum())
-        if ties:
-            many = "labels are ties and count" if ties > 1 else "label is a tie and counts"
-            warnings.append(f"{ties} {many} as no label.")
-    # A second label or group column read as a judge would be a judge that knows the answer.
-    odd = [column for column in roles.judge_columns if is_role_name(column)]
-    if odd:
-        warnings.append(f"Read as judges in spite of their names: {listed(odd)}.")
+    labels = [reader.meanings(name, halves=False) for name in reader.roles.of("label")]
     voted = [name for name in reader.named if name not in graded]
+    ties = sum(int((codes == TIE).sum()) for codes in labels)
     unsure = sum(int((reader.meanings(name) == ABSTAINED).sum()) for name in voted)
-    if unsure:
-        many = "cells say" if unsure > 1 else "cell says"
-        warnings.append(
-            f"{unsure} {many} that there is no verdict (unsure, -, ...) and count as missing."
-        )
-    return warnings
+    # A second label or group column read as a judge would be a judge that knows the answer.
+    odd = [column for column in reader.roles.judge_columns if is_role_name(column)]
+    are_ties = "labels are ties and count" if ties > 1 else "label is a tie and counts"
+    say = "cells say" if unsure > 1 else "cell says"
+    warnings = {
+        f"{ties} {are_ties} as no label.": ties,
+        f"Read as judges in spite of their names: {listed(odd)}.": odd,
+        f"{unsure} {say} that there is no verdict (unsure, -, ...) and count as missing.": unsure,
+    }
+    return [warning for warning, found in warnings.items() if found]
 
 
 def unknown_words(reader: Reader, *, but: Collection[str] = ()) -> tuple[tuple[str, int], ...]:
@@ -312,21 +303,15 @@ def role_warnings(roles: Roles) -> list[str]:
     out = dict.fromkeys(doubtful(roles))
     unused = [role for role in roles.columns if role.role in ("ignore", "text", "beside")]
     plain = [role.column for role in unused if role.reason != CHOSEN and role not in out]
-    warnings = []
-    if plain:
-        warnings.append(f"Columns that are not used: {listed(plain)}.")
-    if out:
-        warnings.append(
-            f"Not read as judges: {_with_reasons([*out], _SHOWN)}. If one of them is a judge, name "
-            f"all judges {errors.JUDGE_COLUMNS}."
-        )
     features = [role.column for role in roles.columns if role.reason == DESCRIBES]
-    if features:
-        warnings.append(
-            f"Read as item features by their names: {listed(features)}. Leave one out "
-            f"{errors.IGNORE}."
-        )
-    return warnings
+    warnings = {
+        f"Columns that are not used: {listed(plain)}.": plain,
+        f"Not read as judges: {_with_reasons([*out], _SHOWN)}. If one of them is a judge, name "
+        f"all judges {errors.JUDGE_COLUMNS}.": out,
+        f"Read as item features by their names: {listed(features)}. Leave one out "
+        f"{errors.IGNORE}.": features,
+    }
+    return [warning for warning, found in warnings.items() if found]
 
 
 Floats = NDArray[np.float64]
@@ -360,9 +345,8 @@ def group_hint(
     taken = {*roles.used}.difference(roles.feature_columns)
     for name in table.columns:
         plain = plain_name(name.strip().lower().removeprefix("feat_"))
-        column = None
-        if plain in _NAMES and name not in taken:
-            column = _of_items(table, name, items, votes.n_items)
+        is_named = plain in _NAMES and name not in taken
+        column = _of_items(table, name, items, votes.n_items) if is_named else None
         if column is not None and (repeats := repeats_across_items(column)):
             return [
                 name,
@@ -392,16 +376,13 @@ def _of_items(
     table: RawTable, name: str, items: NDArray[np.intp] | None, n_items: int
 ) -> Column | None:
     """Return a column with one row per item; None if the rows of an item differ."""
-    cells = table.frame[name]
+    column = Column(name, table.frame[name])
     if items is None:
-        return Column(name, cells)
-    codes, words = distinct(cells)
-    given = np.array([word.strip() != "" for word in words], dtype=bool)[codes]
-    rows, differing = first_given(codes, given, items, n_items)
-    if len(differing):
-        return None
-    own = cells.iloc[rows].cat.remove_unused_categories().reset_index(drop=True)
-    return Column(name, own)
+        return column
+    given = np.array([word.strip() != "" for word in column.words], dtype=bool)[column.codes]
+    rows, differing = first_given(column.codes, given, items, n_items)
+    own = column.cells.iloc[rows].cat.remove_unused_categories().reset_index(drop=True)
+    return None if len(differing) else Column(name, own)
 
 
 def _by_errors(described: Sequence[Column], votes: VoteMatrix) -> list[str]:

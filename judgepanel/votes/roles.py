@@ -72,7 +72,8 @@ _STATES = (("status",), ("state",))
 _COMPUTED = "named as something computed from the judges"
 DESCRIBES = "named as something that describes the items"
 _WRITER = "the name of the model that wrote a response"
-_SCALES = ((1.0, "0 to 1"), (10.0, "0 to 10"), (100.0, "0 to 100"), (np.inf, "large"))
+_SCALES = (1.0, 10.0, 100.0)
+"""The ends of scales from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +127,7 @@ class Roles:
     @property
     def verdicts(self) -> tuple[str, ...]:
         """The columns whose cells are votes."""
-        if self.layout == "long":
-            return self.of("verdict")
-        return self.judge_columns
+        return self.of("verdict") or self.judge_columns
 
 
 def guess_roles(table: RawTable, choices: Choices, *, need_label: bool = True) -> Roles:
@@ -199,8 +198,7 @@ def judges_beside(table: RawTable, item: str, others: set[str]) -> tuple[str, ..
 
 def _usual(free: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the free columns of usual names, in the order of these names."""
-    columns = (find_column(free, (name,)) for name in names)
-    return [column for column in columns if column is not None]
+    return [column for name in names if (column := find_column(free, (name,))) is not None]
 
 
 def _plainest(names: Iterable[str], *tests: Callable[[str], bool]) -> list[str]:
@@ -261,6 +259,12 @@ class _Guess:
     def give(self, name: str, role: RoleName, reason: str) -> None:
         self.why[name] = ColumnRole(name, role, reason)
 
+    def give_first(self, name: str, *rules: tuple[object, RoleName, str]) -> None:
+        """Give a column the role of the first rule that holds, with its reason."""
+        found = next((rule for rule in rules if rule[0]), None)
+        if found is not None:
+            self.give(name, *found[1:])
+
     def is_constant(self, name: str, within: np.ndarray) -> bool:
         """Whether a column says the same on all rows of an item."""
         codes = self.columns[name].codes
@@ -273,9 +277,7 @@ class _Guess:
     def label_candidates(self, taken: Iterable[str | None] = ()) -> tuple[str, ...]:
         """Return columns that may be the label, those whose names say so most plainly."""
         names = list(filter(self._may_be_label, self.without(taken)))
-        tiers = (
-            [n for n in names if all(_says(n, words) for words in tier)] for tier in _LABEL_TIERS
-        )
+        tiers = ([n for n in names if all(_says(n, w) for w in tier)] for tier in _LABEL_TIERS)
         return tuple(next(filter(None, tiers), ()))
 
     def _may_be_label(self, name: str) -> bool:
@@ -390,11 +392,13 @@ class _Guess:
         choices = self.choices
         asked = bool(choices.judge_column or choices.verdict_column)
         judge = choices.judge_column or self._judge_names()
+        if not (judge or asked):
+            return None
         label = choices.label_column
         taken = {*judge, label, choices.group_column}
         item = choices.id_column or self._items_of_votes(judge, taken)
         taken |= {*item}
-        within = self._codes(item) if item else None
+        within = self._codes(item)
         verdict = choices.verdict_column or self._verdict(taken, within)
         if not (item and judge and verdict):
             if not asked:
@@ -431,11 +435,12 @@ class _Guess:
 
     def _codes(self, names: Sequence[str]) -> np.ndarray:
         """Return codes (n_rows,) of the combinations of columns."""
-        codes = self.columns[names[0]].codes.astype(np.int64)
-        for name in names[1:]:
+        codes = np.zeros(self.table.n_rows, dtype=np.int64)
+        for name in names:
             own = self.columns[name].codes.astype(np.int64)
-            codes = pd.factorize(codes * (int(own.max(initial=0)) + 1) + own)[0]
-        return np.asarray(codes)
+            pairs = codes * (int(own.max(initial=0)) + 1) + own
+            codes = np.asarray(pd.factorize(pairs)[0]) if codes.any() else own
+        return codes
 
     def _n_values(self, names: Sequence[str]) -> int:
         """Return the number of combinations of values of columns."""
@@ -535,7 +540,7 @@ class _Guess:
             return False
         return self._n_values((*judge, name)) > n_values
 
-    def _verdict(self, taken: set[str | None], within: np.ndarray | None) -> str | None:
+    def _verdict(self, taken: set[str | None], within: np.ndarray) -> str | None:
         """Return the column with the verdict of a row, first one that differs within items."""
         free = self.without(taken)
         named = _usual(free, naming.LONG_VERDICT_NAMES)
@@ -547,8 +552,6 @@ class _Guess:
         # Crowdsourcing files call the worker's answer "label" and the truth "gold".
         named += [n for n in (find_column(free, ("label", "labels")),) if n and n not in named[:1]]
         named = [name for name in named if not _says(name, _TRUTHS | _PERSONS)] or named
-        if within is None:
-            return next(iter(named), None)
         varying = [name for name in named if not self.is_constant(name, within)]
         usual = [name for name in varying if find_column([name], naming.LONG_VERDICT_NAMES)]
         short = [name for name in usual or varying if self.columns[name].kind != "texts"]
@@ -561,16 +564,15 @@ class _Guess:
         return self.choices.order_column or next(found, None)
 
     def _beside_verdict(
-        self, verdict: str, taken: Iterable[str | None], within: np.ndarray | None
+        self, verdict: str, taken: Iterable[str | None], within: np.ndarray
     ) -> dict[str, tuple[str, ...]]:
         """Return the columns of a long file that are about the verdict of the same row."""
         beside = []
         for name in self.without(taken):
             facet = facet_of((tokens_of(name) or ("verdict",))[-1])
             about = facet != "word" and (facet != "number" or self.is_value(name))
-            if not about or name.startswith(FEATURE_PREFIX):
-                continue
-            if within is None or not self.is_constant(name, within):
+            about = about and not name.startswith(FEATURE_PREFIX)
+            if about and not self.is_constant(name, within):
                 beside.append(name)
                 self.give(name, "beside", f"about the verdict in {quote_value(verdict)}")
         return {verdict: tuple(beside)} if beside else {}
@@ -649,14 +651,12 @@ class _Guess:
     def _with_judges(self, roles: Roles, names: Sequence[str]) -> Roles:
         """Return roles with the judges among columns without another role."""
         for name in names:
-            by_name = self._by_name(name)
-            if by_name is not None:
-                self.give(name, *by_name)
+            self._by_name(name)
         rest = [name for name in names if name not in self.why]
         beside = self._evaluators(roles.label_column, rest)
         for name in rest:
             if name not in self.why:
-                self.give(name, *self._by_content(name))
+                self._by_content(name)
         self._measurements([name for name in rest if self.why[name].role == "judge"])
         judges = [name for name in rest if self.why[name].role == "judge"]
         votes = {n: self.columns[n].means(self.vocabulary) for n in judges if self.readable(n)}
@@ -674,12 +674,14 @@ class _Guess:
             beside={name: own for name, own in beside.items() if name in judges},
         )
 
-    def _by_name(self, name: str) -> tuple[RoleName, str] | None:
+    def _by_name(self, name: str) -> None:
+        """Give a column the role that its name says."""
         lower = name.strip().lower()
         is_known = unshield(name, naming.is_role_name) in self.choices.known
         is_order = naming.names_order(name) and says_orders(self.columns[name])
-        is_file = name == FILE_COLUMN and bool(self.table.files)
-        rules: tuple[tuple[bool, RoleName, str], ...] = (
+        is_file = name == FILE_COLUMN and self.table.files
+        self.give_first(
+            name,
             (is_file, "ignore", "the name of the file of a row"),
             (name in self.choices.thresholds.by_judge, "judge", "has a threshold"),
             (is_known, "judge", "a judge of the panel"),
@@ -690,10 +692,9 @@ class _Guess:
             (lower in naming.FEATURE_NAMES, "feature", DESCRIBES),
             (is_order, "ignore", "named as the order in which responses were shown"),
         )
-        return next(((role, reason) for holds, role, reason in rules if holds), None)
 
-    def _by_content(self, name: str) -> tuple[RoleName, str]:
-        """Return the role of a column by what it holds."""
+    def _by_content(self, name: str) -> None:
+        """Give a column a role by what it holds."""
         column, lower = self.columns[name], name.strip().lower()
         words = column.given
         n_verdicts = sum(map(self.vocabulary.knows, words))
@@ -701,7 +702,8 @@ class _Guess:
         is_text = lower in _TEXTS and 2 * n_verdicts < len(words)
         is_state = tokens_of(name)[-1:] in _STATES and len(words) < _FEW_STATES
         is_constant = len(words) == 1 and self.table.n_rows > 1
-        rules: tuple[tuple[bool, RoleName, str], ...] = (
+        self.give_first(
+            name,
             (is_state, "ignore", "named as the state of a row"),
             (self.readable(name), "judge", "holds verdicts"),
             (lower in _DATES or column.kind == "dates", "ignore", "dates or times"),
@@ -714,7 +716,6 @@ class _Guess:
             (not column.is_few, "ignore", f"{len(words):,} different words, none a verdict"),
             (True, "judge", "few words, which may be verdicts"),
         )
-        return next((role, reason) for holds, role, reason in rules if holds)
 
     def _evaluators(
         self, label: str | None, names: Sequence[str], chosen: Sequence[str] = ()
@@ -759,7 +760,7 @@ class _Guess:
         """Leave out numbers that are no scale of judges: measurements, sums, one on its own."""
         scores = [n for n in judges if self.columns[n].is_scores and not self.readable(n)]
         families = Counter(map(_family, judges))
-        scales: dict[str, list[str]] = {}
+        scales: dict[int, list[str]] = {}
         for name in scores:
             alone = families[_family(name)] == 1
             if alone and _says(name, naming.MEASURE_WORDS):
@@ -775,7 +776,7 @@ class _Guess:
         if self.choices.thresholds.default is not None and largest == len(scales) == 1:
             return  # The threshold that is given is for these numbers.
         for scale, own in scales.items():
-            shared = len(own) > 1 or (scale == "0 to 1" and others)
+            shared = len(own) > 1 or (scale == 0 and others)
             if not shared and (others or largest > 1):
                 low, high = (f(self.columns[own[0]].numbers) for f in (np.nanmin, np.nanmax))
                 reason = f"numbers from {low:g} to {high:g}, a scale that no other column has"
@@ -806,8 +807,7 @@ def _family(name: str) -> str:
     return " ".join(words[:-1]) or " ".join(words)
 
 
-def _scale_of(column: Column) -> str:
-    """Return the scale of a column of numbers, as wide as its numbers need."""
-    if np.nanmin(column.numbers) < 0:
-        return "signed"
-    return next(name for most, name in _SCALES if np.nanmax(column.numbers) <= most)
+def _scale_of(column: Column) -> int:
+    """Return the number of the scale that holds the numbers of a column, -1 for negative ones."""
+    least, most = np.nanmin(column.numbers), np.nanmax(column.numbers)
+    return -1 if least < 0 else int(np.searchsorted(_SCALES, most))
