@@ -23,7 +23,7 @@ from judgepanel.votes.layouts import Reader, Scales, Verdicts, cut_column, read_
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
 from judgepanel.votes.names import is_role_name
 from judgepanel.votes.reading import Reading
-from judgepanel.votes.roles import Roles, check_roles
+from judgepanel.votes.roles import Roles
 from judgepanel.votes.rows import turned_back
 from judgepanel.votes.table import LabelSource, RawTable
 from judgepanel.votes.words import TWOS, UNKNOWN, distinct
@@ -73,7 +73,6 @@ def build_votes(
         With file, row, column, value and what is allowed.
     """
     try:
-        check_roles(table, roles, need_label=need_labels)
         reader = Reader.of(table, roles, choices)
         task, unsaid = reading.task_of(reader, choices)
         reader = reader.for_task(task)

@@ -49,8 +49,7 @@ class Thresholds:
     by_judge: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.default is not None:
-            object.__setattr__(self, "default", _number(self.default))
+        object.__setattr__(self, "default", _number(self.default))
         cuts = {judge: _number(cut) for judge, cut in self.by_judge.items()}
         object.__setattr__(self, "by_judge", MappingProxyType(cuts))
 
@@ -86,9 +85,12 @@ GivenThresholds = float | Mapping[str, float] | Thresholds | None
 """Thresholds as callers may give them, see :meth:`Thresholds.of`; None guesses all of them."""
 
 
-def _said(default: Any, *words: str | None) -> Any:
+def _said(
+    default: Any, words: str, metavar: str | None = "NAME", *, name: str = "", flag: str = ""
+) -> Any:
     """Return a field of :class:`Choices`: its default, and the words of its :class:`Option`."""
-    return field(default_factory=lambda: default, metadata={"words": words})
+    metadata = {"help": words, "metavar": metavar, "name": name, "flag": flag}
+    return field(default_factory=lambda: default, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,75 +121,55 @@ class Choices:
         for a judge that gave none.
     """
 
-    task: Task | None = _said(
-        *(None, "task", "--task", "what an item is: a pair of responses or a single one")
-    )
+    task: Task | None = _said(None, "what an item is: a pair of responses or a single one")
     records: str | None = _said(
-        *(None, "records", "--records"),
-        *("the keys that lead to the list of votes in JSON, such as results.items", "PATH"),
+        None, "the keys that lead to the list of votes in JSON, such as results.items", "PATH"
     )
     id_column: tuple[str, ...] = _said(
-        *((), "item_id", "--id-column"),
-        "the column with the items' ids; repeat it for an id of several columns",
+        (), "the column with the items' ids; repeat it for an id of several columns", name="item_id"
     )
-    label_column: str | None = _said(None, "label", "--label-column", "the column with the labels")
+    label_column: str | None = _said(None, "the column with the labels")
     group_column: str | None = _said(
-        *(
-            None,
-            "groups",
-            "--group-column",
-            "the column whose values say which items belong together",
-        )
+        None, "the column whose values say which items belong together", name="groups"
     )
     judge_columns: tuple[str, ...] = _said(
-        *((), "judges", "--judge-columns"),
-        *("the columns of the judges; no other column is a judge", "A,B"),
+        (), "the columns of the judges; no other column is a judge", "A,B", name="judges"
     )
     judge_column: tuple[str, ...] = _said(
-        *((), "judge", "--judge-column"),
+        (),
         "with one row per vote, the column with the judge; several columns together may name it",
     )
-    verdict_column: str | None = _said(
-        *(None, "verdict", "--verdict-column"),
-        "with one row per vote, the column with the verdict",
-    )
+    verdict_column: str | None = _said(None, "with one row per vote, the column with the verdict")
     order_column: str | None = _said(
-        *(None, "order", "--order-column"),
-        "the column that says which response was shown first; verdicts are turned back by it",
+        None, "the column that says which response was shown first; verdicts are turned back by it"
     )
     run_column: str | None = _said(
-        *(None, "run", "--run-column"),
-        "the column of repeated runs of a judge; the majority of its runs is its vote",
+        None, "the column of repeated runs of a judge; the majority of its runs is its vote"
     )
     system_column: tuple[str, ...] = _said(
-        *((), "system", "--system-column"),
-        "a column with the system whose output was judged; can be given repeatedly",
+        (), "a column with the system whose output was judged; can be given repeatedly"
     )
     features: tuple[str, ...] = _said(
-        *((), "features", "--feature-column"),
-        "a column that describes the items; can be given repeatedly",
+        (), "a column that describes the items; can be given repeatedly", flag="--feature-column"
     )
-    ignore: tuple[str, ...] = _said(
-        *((), "ignore", "--ignore", "a column to leave out; can be given repeatedly")
-    )
-    transpose: bool = _said(
-        *(False, "transpose", "--transpose", "the rows are judges and the columns items", None)
-    )
-    turn: bool = _said(*(False, "turn", "--turn-votes", "turn all votes around: 1 becomes 0", None))
+    ignore: tuple[str, ...] = _said((), "a column to leave out; can be given repeatedly")
+    transpose: bool = _said(False, "the rows are judges and the columns items", None)
+    turn: bool = _said(False, "turn all votes around: 1 becomes 0", None, flag="--turn-votes")
     thresholds: Thresholds = _said(
-        *(Thresholds(), "thresholds", "--threshold"),
+        Thresholds(),
         "where scores (higher means label 1) are cut into votes, for all judges with scores or for "
         "one; can be given repeatedly",
         "[JUDGE=]NUMBER",
+        flag="--threshold",
     )
     label_threshold: float | None = _said(
-        *(None, "label_threshold", "--label-threshold"),
+        None,
         "where labels on a scale are cut: labels above it are 1, labels below it 0, and labels "
         "equal to it unknown",
         "NUMBER",
     )
     words: Mapping[str, int] = _said(
-        *(NO_WORDS, "words", "--words"),
+        NO_WORDS,
         "what words mean, in labels and votes, such as 'good=1,bad=0,partial='",
         "WORD=MEANING,...",
     )
@@ -202,16 +184,14 @@ class Choices:
         InputError
             An unknown task, words without a meaning, a number that is none.
         """
-        values: dict[str, Any] = {}
         for name, value in given.items():
-            values[name] = value
             if name in SEVERAL:
-                values[name] = _names(value)
+                given[name] = _names(value)
             elif name == "thresholds":
-                values[name] = Thresholds.of(value)
+                given[name] = Thresholds.of(value)
             elif name == "words":
-                values[name] = parsed_words(value) if isinstance(value, str) else _meanings(value)
-        choices = cls(**values)
+                given[name] = parsed_words(value) if isinstance(value, str) else _meanings(value)
+        choices = cls(**given)
         if choices.task is not None and choices.task not in TASKS:
             raise InputError("unknown task", value=choices.task, allowed=", ".join(TASKS))
         cut = choices.label_threshold
@@ -223,11 +203,7 @@ class Choices:
     def named(self) -> dict[str, tuple[str, ...]]:
         """The columns that are given by name, by choice."""
         by_name = {name: getattr(self, name) for name in (*SEVERAL, *SINGLE)}
-        return {
-            name: (value,) if isinstance(value, str) else value
-            for name, value in by_name.items()
-            if value
-        }
+        return {name: _names(value) for name, value in by_name.items() if value}
 
     @property
     def columns(self) -> set[str]:
@@ -248,8 +224,14 @@ class Option:
     help: str
     metavar: str | None = "NAME"
 
+    @classmethod
+    def of(cls, choice: str, *, name: str, flag: str, **words: Any) -> Option:
+        """Return the option of a choice, which is named after it unless another name is given."""
+        usual = f"--{choice.replace('_', '-')}"
+        return cls(choice, name or choice.removesuffix("_column"), flag or usual, **words)
 
-OPTIONS = tuple(Option(own.name, *own.metadata["words"]) for own in fields(Choices) if own.metadata)
+
+OPTIONS = tuple(Option.of(own.name, **own.metadata) for own in fields(Choices) if own.metadata)
 _UNSAID = {option.choice: getattr(Choices(), option.choice) for option in OPTIONS}
 SEVERAL = tuple(choice for choice, unsaid in _UNSAID.items() if unsaid == ())
 SINGLE = tuple(name for name in _UNSAID if name.endswith("_column") and name not in SEVERAL)
@@ -276,8 +258,8 @@ def _meanings(words: Mapping[str, Any] | None) -> Mapping[str, int]:
         if code is None or not word.strip():
             raise InputError(
                 "the meaning of a word cannot be read",
+                "1, 0, 'tie', or None for no verdict",
                 value=f"{word}={meant}"[:40],
-                allowed="1, 0, 'tie', or None for no verdict",
             )
         meanings[plain(word)] = code
     return MappingProxyType(meanings)
@@ -293,33 +275,20 @@ def read_roles(path: str | Path) -> dict[str, Any]:
     """
     path = Path(path)
     if path.is_file() and path.stat().st_size > _LARGEST:
-        raise InputError(
-            "too large", file=path.name, allowed="at most 1 MiB", remedy="keep only the roles in it"
-        )
+        raise InputError("too large", "at most 1 MiB", "keep only the roles in it", file=path.name)
     text = text_of(path)
     try:
         content = tomllib.loads(text)
-        _refuse_large_numbers(content)
-    except (ValueError, RecursionError) as error:
+        return dict(_checked(key, value) for key, value in content.items())
+    except InputError as error:
+        raise error.in_file(path.name) from None
+    except (ValueError, RecursionError) as error:  # Also a number too long to be written.
         reason = quote_value(error, 120)[1:-1]
         raise InputError(
             f"not a TOML file: {reason}",
+            'lines such as label = "gold" and judges = ["a", "b"]',
             file=path.name,
-            allowed='lines such as label = "gold" and judges = ["a", "b"]',
         ) from None
-    try:
-        return {_choice(key): _checked(key, value) for key, value in content.items()}
-    except InputError as error:
-        raise error.in_file(path.name) from None
-
-
-def _refuse_large_numbers(content: Any) -> None:
-    """Refuse integers that Python does not write as text."""
-    inner = content.values() if isinstance(content, dict) else content
-    for value in inner if isinstance(content, dict | list) else ():
-        _refuse_large_numbers(value)
-    if isinstance(content, int) and abs(content) > sys.float_info.max:
-        raise ValueError("a number has more than 300 digits")
 
 
 def with_roles(path: str | Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -332,18 +301,16 @@ def with_roles(path: str | Path | None, given: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def _choice(key: str) -> str:
+def _checked(key: str, value: Any) -> tuple[str, Any]:
+    """Return the choice that a key of a file names, and its value, which has to be of its kind."""
     if key not in _BY_NAME:
-        raise InputError("there is no such key", value=key, allowed=", ".join(_BY_NAME))
-    return _BY_NAME[key]
-
-
-def _checked(key: str, value: Any) -> Any:
+        raise InputError("there is no such key", ", ".join(_BY_NAME), value=key)
     choice = _BY_NAME[key]
     if choice == "thresholds":
-        return _checked_thresholds(value)
+        return choice, _checked_thresholds(value)
     if choice == "words" and isinstance(value, dict):
-        return value
+        _meanings(value)
+        return choice, value
     if choice in SEVERAL and not (choice.endswith("_column") and isinstance(value, str)):
         fits = isinstance(value, list) and all(isinstance(name, str) for name in value)
         what, example = "a list of column names", '["a", "b"]'
@@ -354,28 +321,24 @@ def _checked(key: str, value: Any) -> Any:
     else:
         fits, what, example = isinstance(value, str) and value != "", "a text", '"..."'
     if not fits:
-        raise InputError(f"{key} is not {what}", value=value, allowed=f"{key} = {example}")
+        raise InputError(f"{key} is not {what}", f"{key} = {example}", value=value)
     if key == "task" and value not in TASKS:
-        raise InputError("there is no such task", value=value, allowed=", ".join(TASKS))
-    return tuple(value) if isinstance(value, list) else value
+        raise InputError("there is no such task", ", ".join(TASKS), value=value)
+    return choice, tuple(value) if isinstance(value, list) else value
 
 
 def _checked_thresholds(value: Any) -> Thresholds:
     """Return thresholds from a number, a table by judge, or a table with ``by_judge`` inside it."""
-    if isinstance(value, dict) and isinstance(value.get("by_judge"), dict):
-        thresholds = Thresholds(value.get("default"), value["by_judge"])
-        known = value.keys() <= {"default", "by_judge"}
-    else:
-        thresholds, known = Thresholds.of(value), True
-    cuts = [*thresholds.by_judge.values()]
-    if thresholds.default is not None:
-        cuts.append(thresholds.default)
-    if not known or not all(map(_is_number, cuts)):
+    nested = isinstance(value, dict) and isinstance(value.get("by_judge"), dict)
+    nested = nested and value.keys() <= {"default", "by_judge"}
+    thresholds = Thresholds(**value) if nested else Thresholds.of(value)
+    cuts = [thresholds.default, *thresholds.by_judge.values()]
+    if not all(cut is None or _is_number(cut) for cut in cuts):
         raise InputError(
             "thresholds are not numbers",
-            value=value,
-            allowed='thresholds = 3, or below [thresholds] lines such as "a" = 3, or default = 3 '
+            'thresholds = 3, or below [thresholds] lines such as "a" = 3, or default = 3 '
             "there and such lines below [thresholds.by_judge]",
+            value=value,
         )
     return thresholds
 
@@ -395,10 +358,6 @@ def used_choices(loaded: Loaded) -> Choices:
     own["ignore"] = tuple(role.column for role in roles.columns if role.role == "ignore")
     if loaded.labels is not None:
         own["label_column"] = loaded.labels.column
-    if roles.layout == "wide":
-        own |= {"judge_column": (), "verdict_column": None}
-    else:
-        own["judge_columns"] = ()
     return replace(given, task=loaded.votes.task, known={}, **own)
 
 
@@ -415,7 +374,11 @@ def roles_text(loaded: Loaded) -> str:
         text = value[0] if isinstance(value, tuple) else value
         written = _quoted(text) if isinstance(text, str) else str(text).lower()
         scalars.append(f"{option.name} = {written}")
-    tables = [*_threshold_lines(choices.thresholds), *_word_lines(choices.words)]
+    tables = _threshold_lines(choices.thresholds)
+    if choices.words:
+        names = {code: name for name, code in MEANT.items()}
+        meant = {word: names[code] for word, code in choices.words.items()}
+        tables += ["[words]", *(f"{_quoted(word)} = {_quoted(meant[word])}" for word in meant)]
     return "\n".join((*scalars, *lists, *tables, ""))
 
 
@@ -427,13 +390,6 @@ def _threshold_lines(thresholds: Thresholds) -> list[str]:
     if default is None:
         return ["[thresholds]", *of_judges]
     return ["[thresholds]", f"default = {default!r}", "[thresholds.by_judge]", *of_judges]
-
-
-def _word_lines(words: Mapping[str, int]) -> list[str]:
-    if not words:
-        return []
-    names = {code: name for name, code in MEANT.items()}
-    return ["[words]", *(f"{_quoted(word)} = {_quoted(names[c])}" for word, c in words.items())]
 
 
 def _quoted(text: str) -> str:

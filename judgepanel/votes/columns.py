@@ -9,32 +9,22 @@ Columns that are no judges although they hold verdicts: computed from the judges
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.votes import words as wording
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import quote_value
-from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.names import PAIR_NAMES, tokens_of, words_in
 from judgepanel.votes.table import RawTable, text_column
-from judgepanel.votes.words import (
-    UNKNOWN,
-    Vocabulary,
-    decimal_of,
-    distinct,
-    is_missing,
-    is_verdict,
-    meaning_of,
-    plain,
-    side_of,
-)
+from judgepanel.votes.words import UNKNOWN, Vocabulary, is_missing, is_verdict, plain, side_of
 
 Codes = NDArray[np.intp]
 Kind = Literal["empty", "verdicts", "numbers", "dates", "words", "texts"]
@@ -45,8 +35,7 @@ _DATE = re.compile(
 )
 _LONG_TEXT, _MANY_WORDS = 40, 12
 _SAMPLE = 400
-_MAY_BE_WORDS = ("2", "2.0", "left", "right", "y", "n")
-"""Words that are verdicts in some files."""
+_GAPS = re.compile(r"[._\-/: ]+")
 _HEADER_ROWS, _HEADERS = 3, 60
 """Rows that may belong to the header, and columns that tell it."""
 _FACETS = {
@@ -70,25 +59,8 @@ class Column:
 
     def __init__(self, name: str, cells: pd.Series) -> None:
         self.name, self.cells = name, cells
-
-    @cached_property
-    def tokens(self) -> tuple[str, ...]:
-        """The words of the name."""
-        return tokens_of(self.name)
-
-    @cached_property
-    def _coded(self) -> tuple[Codes, list[str]]:
-        return distinct(self.cells)
-
-    @property
-    def codes(self) -> Codes:
-        """Codes (n_rows,) into ``words``."""
-        return self._coded[0]
-
-    @property
-    def words(self) -> list[str]:
-        """The distinct texts, missing ones too."""
-        return self._coded[1]
+        self.codes, self.words = wording.distinct(cells)
+        """Codes (n_rows,) into the distinct texts, missing ones too."""
 
     @cached_property
     def given(self) -> list[str]:
@@ -113,23 +85,21 @@ class Column:
     @cached_property
     def is_numeric(self) -> bool:
         """Whether all cells hold numbers."""
-        return bool(self.given) and all(is_number(decimal_of(word)) for word in self.given)
+        return bool(self.given) and all(is_number(plain(word)) for word in self.given)
 
     @cached_property
-    def is_zero_one_two(self) -> bool:
-        """Whether its numbers are exactly 0, 1 and 2, which may be grades or codes of verdicts."""
+    def levels(self) -> dict[float, int]:
+        """The different numbers in order, with the number of rows of each."""
         numbers = self.numbers[self.codes]
-        return set(np.unique(numbers[~np.isnan(numbers)]).tolist()) == {0.0, 1.0, 2.0}
+        levels, counts = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
+        return dict(zip(levels.tolist(), counts.tolist(), strict=True))
 
     @cached_property
     def is_scores(self) -> bool:
         """Whether all cells hold numbers, or words that say that there is none."""
-        known = np.isnan(self.numbers)
-        return not known.all() and all(
-            meaning_of(word) < 0 and meaning_of(word) != UNKNOWN
-            for word, is_word in zip(self.words, known, strict=True)
-            if is_word
-        )
+        others = np.flatnonzero(np.isnan(self.numbers))
+        meant = Vocabulary().meanings(self.words[k] for k in others)
+        return len(others) < len(self.words) and bool(((meant < 0) & (meant != UNKNOWN)).all())
 
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
@@ -143,9 +113,14 @@ class Column:
         return len(self.given) <= _MANY_WORDS
 
     @cached_property
+    def filled(self) -> NDArray[np.bool_]:
+        """Which of the distinct texts (n_words,) are no empty cell."""
+        return np.array([not is_missing(word) for word in self.words], dtype=bool)
+
+    @property
     def present(self) -> NDArray[np.bool_]:
         """Which rows (n_rows,) have a cell that is not empty."""
-        return ~np.array([is_missing(word) for word in self.words] or [True], bool)[self.codes]
+        return self.filled[self.codes]
 
     @cached_property
     def is_unique(self) -> bool:
@@ -155,14 +130,6 @@ class Column:
     def means(self, vocabulary: Vocabulary) -> NDArray[np.int8]:
         """Meanings (n_rows,) of the cells."""
         return np.asarray(vocabulary.meanings(self.words)[self.codes])
-
-    def says_verdicts(self, vocabulary: Vocabulary, models: Iterable[str] = ()) -> bool:
-        """Whether every cell is a verdict in any form: words, 1 and 2, or the name of a model."""
-        known = set(models)
-        return all(
-            vocabulary.knows(word) or plain(word) in _MAY_BE_WORDS or word in known
-            for word in self.given
-        )
 
 
 class Columns(dict[str, Column]):
@@ -223,18 +190,18 @@ def with_choices_joined(table: RawTable) -> tuple[RawTable, dict[str, tuple[str,
     """
     stems: dict[str, dict[str, str]] = {}
     for name in table.columns:
-        for cut in range(len(name) - 1, 0, -1):
-            rest = name[cut:].lstrip("._-/: ")
-            if name[cut] in "._-/: " and (is_verdict(rest) and not is_number(rest)):
-                stems.setdefault(name[:cut].rstrip("._-/: "), {})[rest] = name
-    columns, frame = Columns(table), table.frame
+        for gap in reversed([*_GAPS.finditer(name, 1)]):
+            word = name[gap.end() :]
+            if is_verdict(word) and not is_number(word):
+                stems.setdefault(name[: gap.start()], {})[word] = name
+    frame = table.frame
     joined: dict[str, tuple[str, ...]] = {}
     for stem, flags in stems.items():
-        names_a_side = any(side_of(word) is not None for word in flags)
-        if len(flags) < 2 or stem in table.columns or not names_a_side:
+        if len(flags) < 2 or stem in table.columns or all(side_of(word) is None for word in flags):
             continue
-        votes = np.array([columns[name].means(Vocabulary()) for name in flags.values()])
-        blank = ~np.array([columns[name].present for name in flags.values()]).any(axis=0)
+        columns = [Column(name, frame[name]) for name in flags.values()]
+        votes = np.array([column.means(Vocabulary()) for column in columns])
+        blank = ~np.any([column.present for column in columns], axis=0)
         chosen = votes == 1
         one_each = (chosen.sum(axis=0) == 1) | blank
         if (votes == UNKNOWN).any() or not chosen.any() or not one_each.all():
@@ -253,39 +220,24 @@ def without_header_rows(table: RawTable) -> tuple[RawTable, list[str]]:
     """
     if table.format not in ("csv", "excel") or table.n_rows < 2 * _HEADER_ROWS:
         return table, []
-    n_rows = 0
     names = table.columns[:_HEADERS]
     start = {n: table.frame[n].iloc[:_HEADER_ROWS].astype(str).tolist() for n in names}
     rest = {name: set(map(str, table.frame[name].iloc[_HEADER_ROWS:].unique())) for name in names}
     few = [n for n, w in rest.items() if len(w) <= _MANY_WORDS and 2 * len(w) < table.n_rows]
-    for row in range(_HEADER_ROWS):
-        own = [n for n in few if start[n][row] not in rest[n] and _is_title(start[n][row])]
-        if len(own) < max(2, 0.8 * len(few)):
-            break
-        n_rows = row + 1
+
+    def is_header(row: int) -> bool:
+        texts = [start[n][row].strip() for n in few if start[n][row] not in rest[n]]
+        titles = [text for text in texts if not (is_number(text) or is_verdict(text))]
+        return len(titles) >= max(2, 0.8 * len(few))
+
+    n_rows = len([*takewhile(is_header, range(_HEADER_ROWS))])
     if not n_rows:
         return table, []
-    lines = np.array([table.row(k) for k in range(n_rows, table.n_rows)], dtype=np.int32)
-    frame = table.frame.iloc[n_rows:].reset_index(drop=True)
-    frame = frame.apply(lambda cells: cells.cat.remove_unused_categories())
-    rows = f"Row {table.row(0)} is" if n_rows == 1 else f"Rows {table.row(0)} to {lines[0] - 1} are"
-    note = f"{rows} left out, further rows of the header."
-    return replace(table, frame=frame, lines=lines), [note]
-
-
-def _is_title(text: str) -> bool:
-    return bool(text.strip()) and not is_number(text.strip()) and meaning_of(text) == UNKNOWN
-
-
-def spread(codes: Codes, within: Codes) -> float:
-    """Return the share of groups ``within`` (n,) of several rows whose ``codes`` (n,) differ."""
-    sizes = np.bincount(within)
-    first = np.zeros(len(sizes), dtype=codes.dtype)
-    first[within[::-1]] = codes[::-1]
-    differs = np.zeros(len(sizes), dtype=bool)
-    differs[within[codes != first[within]]] = True
-    several = sizes > 1
-    return float(differs[several].mean()) if several.any() else 0.0
+    last = table.row(n_rows) - 1
+    rows = f"Row {table.row(0)} is" if n_rows == 1 else f"Rows {table.row(0)} to {last} are"
+    table = table.taken(np.arange(n_rows, table.n_rows))
+    frame = table.frame.apply(lambda cells: cells.cat.remove_unused_categories())
+    return replace(table, frame=frame), [f"{rows} left out, further rows of the header."]
 
 
 _NO_ERROR = words_in("false|0|0.0|no|ok|success|passed|pass|completed")
@@ -344,17 +296,15 @@ def failed(
 
     ``codes`` (n_rows,) are meanings of the verdicts, ``beside`` columns that are about them.
     """
-    rows = np.zeros(len(codes), dtype=bool)
+    rows, voted = np.zeros(len(codes), dtype=bool), codes >= 0
     examples: list[str] = []
     for name in beside:
-        column = columns[name]
-        here = _failures(column)
-        hits = np.flatnonzero(here & (codes >= 0))
-        if len(hits):
-            text = quote_value(column.cells.iloc[int(hits[0])], 40)
+        here = _failures(columns[name])
+        if (here & voted).any():
+            text = quote_value(columns[name].cells.iloc[int(np.argmax(here & voted))], 40)
             examples.append(f"{quote_value(name)} says {text}")
         rows |= here
-    n_lost = int((rows & (codes >= 0)).sum())
+    n_lost = int((rows & voted).sum())
     if not n_lost:
         return rows, ""
     many = "verdicts are" if n_lost > 1 else "verdict is"
@@ -366,16 +316,15 @@ def failed(
 
 def _failures(column: Column) -> NDArray[np.bool_]:
     """Return the rows (n_rows,) in which a column beside a verdict says that there is none."""
-    last = tokens_of(column.name)[-1:]
-    facet = facet_of(last[0]) if last else "text"
-    hits: list[bool] = []
-    if facet == "text":
+    last = (tokens_of(column.name) or ("text",))[-1]
+    hits = [False] * len(column.words)
+    if facet_of(last) == "text":
         hits = list(map(says_failure, column.words))
-    elif last and last[0] in _STATES_OF:
-        hits = [plain(word) in _STATES_OF[last[0]] for word in column.words]
-    elif facet == "failure":
+    elif last in _STATES_OF:
+        hits = [plain(word) in _STATES_OF[last] for word in column.words]
+    elif facet_of(last) == "failure":
         hits = [not is_missing(w) and plain(w) not in _NO_ERROR for w in column.words]
-    return np.array(hits or [False] * max(len(column.words), 1), dtype=bool)[column.codes]
+    return np.array(hits, dtype=bool)[column.codes]
 
 
 Signs = NDArray[np.int8]
@@ -393,29 +342,41 @@ _NEARLY_ALL = 0.9
 """Share of the labelled rows that a column has to have: a worker may be right on a few of them."""
 
 
-def majorities(votes: Votes) -> list[str]:
+def computed(
+    judges: Sequence[Column], votes: Votes, label: Column | None, vocabulary: Vocabulary
+) -> dict[str, str]:
+    """Return why columns are no judges: computed from other judges, or from the label."""
+    signs = {j: np.where(own < 0, 0, 2 * own - 1).astype(np.int8) for j, own in votes.items()}
+    reasons = dict.fromkeys(_majorities(signs), "equal to the majority of the other judges")
+    truth = None if label is None else _Truth.of(label, vocabulary)
+    for judge, other in _opposites(signs):
+        rights = [0, 0]
+        if truth is not None and truth.votes:
+            rights = [int((votes[name] == truth.codes).sum()) for name in (judge, other)]
+        name, kept = (other, judge) if rights[0] > rights[1] else (judge, other)
+        reasons[name] = f"always the opposite of {quote_value(kept)}"
+    if truth is not None:
+        own = {column.name: equal_to_label(truth, column, vocabulary) for column in judges}
+        reasons |= {name: reason for name, reason in own.items() if reason}
+    return reasons
+
+
+def _majorities(signs: Mapping[str, Signs]) -> list[str]:
     """Return judges equal to the majority of all others on every item, and to no single judge.
 
-    ``votes`` are meanings (n_rows,) by judge: 1, 0, and below 0 for none.
+    ``signs`` are votes (n_rows,) by judge: 1, -1, and 0 for none.
     """
-    n_rows = len(next(iter(votes.values()), ()))
-    if not 4 <= len(votes) <= _MOST_COMPARED or n_rows < CONTESTED:
+    n_rows = len(next(iter(signs.values()), ()))
+    if not 4 <= len(signs) <= _MOST_COMPARED or n_rows < CONTESTED:
         return []
-    if n_rows > _FIRST_ROWS:
-        first = {name: own[:_FIRST_ROWS] for name, own in votes.items()}
-        if not _agreeing(_signs(first), contested=0):
-            return []  # Nearly every judge is told from a majority by its first votes.
-    signs = _signs(votes)
+    first = {judge: sign[:_FIRST_ROWS] for judge, sign in signs.items()}
+    if n_rows > _FIRST_ROWS and not _agreeing(first, contested=0):
+        return []  # Nearly every judge is told from a majority by its first votes.
     return [
         judge
         for judge in _agreeing(signs, contested=CONTESTED)
-        if not any(o != judge and bool((signs[o] == signs[judge]).all()) for o in signs)
+        if not any(o != judge and np.array_equal(signs[o], signs[judge]) for o in signs)
     ]
-
-
-def _signs(votes: Votes) -> dict[str, Signs]:
-    """Return the votes of every judge as -1, 1 and 0 for none."""
-    return {j: np.where(own < 0, 0, 2 * own - 1).astype(np.int8) for j, own in votes.items()}
 
 
 def _agreeing(signs: Mapping[str, Signs], *, contested: int) -> list[str]:
@@ -433,27 +394,23 @@ def _agreeing(signs: Mapping[str, Signs], *, contested: int) -> list[str]:
     return suspects
 
 
-def opposite_judges(votes: Votes) -> dict[str, str]:
-    """Return judges that always say the opposite of an earlier one, by that one's name.
+def _opposites(signs: Mapping[str, Signs]) -> Iterator[tuple[str, str]]:
+    """Yield judges that always say the opposite of an earlier one, with that one.
 
     Both verdicts must occur, and both judges must vote on the same rows.
     """
     first: dict[bytes, str] = {}
-    opposite: dict[str, str] = {}
-    for judge, own in votes.items():
-        codes = np.where(own < 0, MISSING, own).astype(np.int8)
-        n_ones, n_zeros = int((codes == 1).sum()), int((codes == 0).sum())
-        turned = np.where(codes >= 0, 1 - codes, codes).astype(np.int8)
-        other = first.get(turned.tobytes())
-        if other is not None and min(n_ones, n_zeros) >= _LEAST_CLASS and len(codes) >= FEWEST:
-            opposite[judge] = other
+    for judge, sign in signs.items():
+        other = first.get((-sign).tobytes())
+        least = min((sign == 1).sum(), (sign == -1).sum())
+        if other is not None and least >= _LEAST_CLASS and len(sign) >= FEWEST:
+            yield judge, other
         else:
-            first.setdefault(codes.tobytes(), judge)
-    return opposite
+            first.setdefault(sign.tobytes(), judge)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Truth:
+class _Truth:
     """Labels as codes (n_rows,) below ``n_classes``, or ``n_classes`` without a label.
 
     ``votes`` tells whether the codes are votes 0 and 1, and not those of other words.
@@ -463,12 +420,8 @@ class Truth:
     n_classes: int
     votes: bool
 
-    def agreement(self, votes: NDArray[np.int8]) -> int:
-        """Return the number of rows on which votes are those of the label."""
-        return int((votes == self.codes).sum()) if self.votes else 0
-
     @classmethod
-    def of(cls, label: Column, vocabulary: Vocabulary) -> Truth | None:
+    def of(cls, label: Column, vocabulary: Vocabulary) -> _Truth | None:
         """Return the labels in a column; None if they are measurements."""
         if label.kind == "numbers" and len(label.given) > _FEW_VALUES:
             return None
@@ -480,7 +433,7 @@ class Truth:
         return cls(np.where(meanings < 0, 2, meanings).astype(np.intp)[label.codes], 2, votes=True)
 
 
-def equal_to_label(truth: Truth, column: Column, vocabulary: Vocabulary) -> str:
+def equal_to_label(truth: _Truth, column: Column, vocabulary: Vocabulary) -> str:
     """Return why a column is no judge if it is the label, its opposite or a function of it.
 
     On labelled rows every value of the column goes with one label, and it votes on no other row. A
@@ -492,9 +445,8 @@ def equal_to_label(truth: Truth, column: Column, vocabulary: Vocabulary) -> str:
     cells = column.codes.astype(np.intp) * (k + 1) + truth.codes
     counts = np.bincount(cells, minlength=len(column.words) * (k + 1)).reshape(-1, k + 1)
     n_labelled = int(counts[:, :k].sum())
-    given = np.array([not is_missing(word) for word in column.words], dtype=bool)
-    beyond = counts[given, k].any()
-    used = given & (counts[:, :k].sum(axis=1) > 0)
+    beyond = counts[column.filled, k].any()
+    used = column.filled & (counts[:, :k].sum(axis=1) > 0)
     known = counts[used, :k]
     n_known, n_values = int(known.sum()), len(known)
     classes = known.sum(axis=0)

@@ -10,20 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.votes import errors
+from judgepanel.votes import words as wording
 from judgepanel.votes.attributes import names_in, refuse_first, unique_ids
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import Column, Columns, failed
-from judgepanel.votes.errors import (
-    BY_PLACE_OR_NOT,
-    CORRECT_CELL,
-    IGNORE,
-    JUDGE_OR_NOT,
-    MAP_WORDS,
-    RENAME_COLUMN,
-    InputError,
-    quote_value,
-)
+from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.grades import Scale, missing_codes, refuse_scores
 from judgepanel.votes.matrix import MISSING, Task, check_judges
 from judgepanel.votes.names import is_role_name
@@ -31,15 +24,7 @@ from judgepanel.votes.orders import are_by_place, first_shown, given_order, says
 from judgepanel.votes.roles import CHOSEN, Roles
 from judgepanel.votes.rows import Cast, combined, turned_back
 from judgepanel.votes.table import RawTable, check_size
-from judgepanel.votes.words import (
-    TIE,
-    UNKNOWN,
-    Vocabulary,
-    counted_words,
-    is_good_or_bad,
-    mixed_words,
-    side_of,
-)
+from judgepanel.votes.words import TIE, UNKNOWN, Vocabulary, is_good_or_bad, side_of
 
 Scales = Mapping[str, Scale]
 
@@ -83,8 +68,7 @@ class Reader:
     @property
     def named(self) -> tuple[str, ...]:
         """The columns of the judges, and the label."""
-        label = self.roles.label_column
-        return (*self.roles.verdicts, *(() if label is None else (label,)))
+        return (*self.roles.verdicts, *self.roles.of("label"))
 
     def for_task(self, task: Task) -> Reader:
         """Return the reader for a task: 1 and 2 may name the two responses of a pair."""
@@ -98,57 +82,51 @@ class Reader:
         codes = self.vocabulary.meanings(column.words, halves=halves)[column.codes]
         pair = self.columns.pair
         if pair is not None and (codes == UNKNOWN).any():
-            cells, first, second = (
-                self.columns[n].cells.astype("str").str.strip().to_numpy() for n in (name, *pair)
-            )
-            is_first, is_second = cells == first, cells == second
-            codes = np.where(is_first & ~is_second, 1, np.where(is_second & ~is_first, 0, codes))
+            texts = (self.columns[n].cells.astype("str").str.strip() for n in (name, *pair))
+            cells, first, second = (text.to_numpy() for text in texts)
+            side = np.where(cells == first, 1, 0)
+            codes = np.where((cells == first) != (cells == second), side, codes)
         return np.asarray(codes, dtype=np.int8)
 
     def has_halves(self, name: str) -> bool:
         """Whether .5 is a tie in a column."""
-        ties = [(self.meanings(name, halves=halves) == TIE).sum() for halves in (True, False)]
-        return bool(ties[0] > ties[1])
+        return not np.array_equal(self.meanings(name), self.meanings(name, halves=False))
 
     def named_models(self) -> list[str]:
         """Return columns of verdicts in which names of models are read as sides."""
-        if self.columns.pair is None:
-            return []
         models = self.columns.models()
-        return [name for name in self.named if models & set(self.columns[name].given)]
+        return [name for name in self.named if models & {*self.columns[name].given}]
 
     def refuse_unknown(self, name: str, codes: NDArray[np.int8], *, wide: bool) -> None:
         """Refuse the first cell of a column of verdicts whose word is not known."""
         if not (codes == UNKNOWN).any():
             return
         column, first = self.columns[name], int(np.argmax(codes == UNKNOWN))
-        remedy = JUDGE_OR_NOT if wide else CORRECT_CELL
+        remedy = errors.JUDGE_OR_NOT if wide else errors.CORRECT_CELL
         if not np.isnan(column.numbers[column.codes[first]]):
             raise refuse_scores(self.table, column, first, remedy)
-        words = counted_words(column.cells, (UNKNOWN,), self.vocabulary)
+        words = wording.counted_words(column.cells, (UNKNOWN,), self.vocabulary)
         problem = f"not a verdict; unknown: {words}"
         allowed = "0, 1, yes, no, pass, fail, A, B, A>B, B>A, tie, ..., or blank for no verdict"
-        error = InputError(problem, allowed, f"{MAP_WORDS}; {remedy}")
+        error = InputError(problem, allowed, f"{errors.MAP_WORDS}; {remedy}")
         refuse_first(error, codes == UNKNOWN, self.table, name)
 
     def _refuse_mixed(self) -> None:
         """Refuse words of two kinds, in a column of the kind that is in fewer columns."""
-        said = self.vocabulary.given
-        words = {
-            name: {word for word in self.columns[name].given if word.lower() not in said}
-            for name in self.named
-        }
-        mixed = mixed_words(chain.from_iterable(words.values()))
+        said, words = self.vocabulary.given, {}
+        for name in self.named:
+            words[name] = {word for word in self.columns[name].given if word.lower() not in said}
+        mixed = wording.mixed_words(chain.from_iterable(words.values()))
         if mixed is None:
             return
         better = [name for name, own in words.items() if any(side_of(w) is not None for w in own)]
         good = [name for name, own in words.items() if any(map(is_good_or_bad, own))]
         raise InputError(
             f"{mixed[0]!r} says which response is better and {mixed[1]!r} whether one is good",
+            "one kind of words in the label and in all judges",
+            f"{errors.MAP_WORDS}, or leave this column out {errors.IGNORE}",
             file=self.table.name,
             column=min(better, good, key=len)[0],
-            allowed="one kind of words in the label and in all judges",
-            remedy=f"{MAP_WORDS}, or leave this column out {IGNORE}",
         )
 
 
@@ -207,7 +185,12 @@ def read_verdicts(reader: Reader, scales: Scales) -> Verdicts:
             None if run is None else np.repeat(run, shape[1]),
         )
         cast, more = combined(table, cast, item_ids, judges, roles, per_row=shape[1])
-        codes, grades = _placed(cast, (len(item_ids), len(judges)))
+        cells, shape = cast.items * len(judges) + cast.raters, (len(item_ids), len(judges))
+        codes, grades = np.full(shape, MISSING, np.int8), None
+        codes.ravel()[cells] = cast.codes
+        if cast.grades is not None:
+            grades = np.full(shape, np.nan)
+            grades.ravel()[cells] = cast.grades
         notes += more
     return Verdicts(
         *(np.maximum(codes, MISSING), codes == TIE, item_ids, judges),
@@ -223,20 +206,6 @@ def _items_of_rows(
     if repeated and roles.id_column and table.frame.duplicated(list(roles.id_column)).any():
         return in_order(*names_in(table, roles.id_column, "item id"))
     return None, unique_ids(table, roles.id_column)
-
-
-def _placed(
-    cast: Cast, shape: tuple[int, int]
-) -> tuple[NDArray[np.int8], NDArray[np.float64] | None]:
-    """Return meanings and grades (n_items, n_judges); a cell without a vote is missing."""
-    cells = cast.items * shape[1] + cast.raters
-    codes = np.full(shape, MISSING, dtype=np.int8)
-    codes.ravel()[cells] = cast.codes
-    if cast.grades is None:
-        return codes, None
-    grades = np.full(shape, np.nan)
-    grades.ravel()[cells] = cast.grades
-    return codes, grades
 
 
 def cut_column(
@@ -259,20 +228,15 @@ def cut_column(
 
 
 def _judge_names(table: RawTable, columns: tuple[str, ...]) -> tuple[str, ...]:
-    names: dict[str, str] = {}
-    for column in columns:
-        name = unshield(column, is_role_name)
-        if name == "" or name in names:
-            raise InputError(
-                "the judge name is empty" if name == "" else "this judge is given twice",
-                file=table.name,
-                row=table.header_row,
-                column=column,
-                allowed="every judge name once",
-                remedy=RENAME_COLUMN,
-            )
-        names[name] = column
-    return tuple(names)
+    """Return the names of judges in a header; refuse two that are the same."""
+    names = tuple(unshield(column, is_role_name) for column in columns)
+    again = pd.Index(names).duplicated()
+    if again.any():
+        refusal = InputError(
+            "this judge is given twice", "every judge name once", errors.RENAME_COLUMN
+        )
+        raise refusal.in_header(table, columns[int(np.argmax(again))])
+    return names
 
 
 def in_order(codes: NDArray[np.intp], names: list[str]) -> tuple[NDArray[np.intp], tuple[str, ...]]:
@@ -316,10 +280,10 @@ def _forward(
         raise InputError(
             f"{quoted} says which response was shown first, and it cannot be told whether verdicts "
             "are by place or were turned back already",
+            "A and B, or first and second, for verdicts by place",
+            errors.BY_PLACE_OR_NOT,
             file=reader.table.name,
             column=name,
-            allowed="A and B, or first and second, for verdicts by place",
-            remedy=BY_PLACE_OR_NOT,
         )
     if not shown:
         return None, f"Verdicts are not turned by {quoted}: they are meant alike in both orders."
@@ -344,7 +308,7 @@ def _refuse_unused_order(reader: Reader, codes: NDArray[np.int8], items: NDArray
                 file=reader.table.name,
                 column=own.column,
                 allowed="verdicts that mean the same in all rows, or a column of the order",
-                remedy=BY_PLACE_OR_NOT,
+                remedy=errors.BY_PLACE_OR_NOT,
             )
 
 
@@ -353,8 +317,7 @@ def _labels_of_rows(reader: Reader, items: NDArray[np.intp] | None) -> NDArray[n
     name = reader.roles.label_column
     if name is None:
         return None
-    codes = reader.meanings(name, halves=False)
-    codes = np.where(codes < 0, MISSING, codes).astype(np.int8)
+    codes = np.maximum(reader.meanings(name, halves=False), MISSING)
     if items is None:
         return codes
     given = np.flatnonzero(codes >= 0)

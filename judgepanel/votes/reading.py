@@ -29,50 +29,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.votes import errors
 from judgepanel.votes.attributes import first_given
-from judgepanel.votes.cells import is_number
 from judgepanel.votes.checks import reversal
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import Column
-from judgepanel.votes.errors import (
-    CHOICE_CONTROLS,
-    IGNORE,
-    JUDGE_COLUMNS,
-    PAIRWISE,
-    POINTWISE,
-    TURN,
-    InputError,
-    listed,
-    quote_value,
-)
+from judgepanel.votes.errors import CHOICE_CONTROLS, InputError, listed, quote_value
 from judgepanel.votes.layouts import Reader
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
 from judgepanel.votes.names import AGGREGATE_NAMES, LABEL_NAMES, is_role_name, plain_name, tokens_of
-from judgepanel.votes.roles import CHOSEN, PLACES, ColumnRole, Roles
+from judgepanel.votes.roles import CHOSEN, DESCRIBES, PLACES, ColumnRole, Roles
 from judgepanel.votes.table import RawTable
-from judgepanel.votes.words import (
-    ABSTAINED,
-    TIE,
-    TWOS,
-    distinct,
-    form_of,
-    is_good_or_bad,
-    plain,
-    side_of,
-)
+from judgepanel.votes.words import ABSTAINED, TIE, form_of, is_good_or_bad, side_of
 
 FEW_LABELS = 20
-READ_AS_POINTWISE = (
-    "Verdicts say whether one response is good, so that items are single responses (pointwise). "
-    f"If they are pairs, say so {PAIRWISE}."
+_IF_PAIRS = (
+    f"so that items are single responses (pointwise). If they are pairs, say so {errors.PAIRWISE}."
 )
-_ONE_RESPONSE = (
-    "There is one response per item, so that items are single responses (pointwise). If they are "
-    f"pairs, say so {PAIRWISE}."
-)
+READ_AS_POINTWISE = f"Verdicts say whether one response is good, {_IF_PAIRS}"
+_ONE_RESPONSE = f"There is one response per item, {_IF_PAIRS}"
 TASK_NOT_SAID = (
     "Items are taken as pairs of responses, which the file does not say; if they are single "
-    f"responses, say so {POINTWISE}."
+    f"responses, say so {errors.POINTWISE}."
 )
 _SHOWN = 5
 _SAID_AS_GUESSES = ("id", "label", "judge name", "verdict", "order", "run")
@@ -110,12 +88,16 @@ def task_of(reader: Reader, choices: Choices) -> tuple[Task, str]:
     pairs = reader.columns.pair is not None or reader.roles.order_column is not None
     if pairs or any(side_of(word) is not None for word in words) or reader.vocabulary.places:
         return "pairwise", ""
-    responses = [n for n in reader.table.columns if _RESPONSES & set(tokens_of(n))]
-    texts = [n for n in responses if reader.columns[n].kind in ("texts", "words")]
-    texts = [n for n in texts if n not in reader.roles.used]
+    texts = [
+        name
+        for name in reader.table.columns
+        if _RESPONSES & {*tokens_of(name)}
+        and name not in reader.roles.used
+        and reader.columns[name].kind in ("texts", "words")
+    ]
     if len(texts) == 1 and texts[0].lower() in _RESPONSES:
         return "pointwise", _ONE_RESPONSE
-    return ("pairwise", "") if len(texts) == 2 else ("pairwise", TASK_NOT_SAID)
+    return "pairwise", "" if len(texts) == 2 else TASK_NOT_SAID
 
 
 def forms_sentence(reader: Reader, graded: Sequence[str]) -> str:
@@ -123,15 +105,14 @@ def forms_sentence(reader: Reader, graded: Sequence[str]) -> str:
 
     Columns of grades are left out: notes say how they are read.
     """
-    label = reader.roles.label_column
-    columns = (*([] if label is None else [label]), *reader.roles.verdicts)
+    columns = (*reader.roles.of("label"), *reader.roles.verdicts)
     models = reader.columns.models()
     by_form: dict[str, list[str]] = {}
     for name in columns:
         if name not in graded:
             form = form_of(reader.columns[name].words, models)
             by_form.setdefault(form, []).append(name)
-    if set(by_form) <= {"0/1"}:
+    if by_form.keys() <= {"0/1"}:
         return "0/1"
     return "; ".join(
         form if len(named) == len(columns) else f"{form} in {listed(named)}"
@@ -159,31 +140,27 @@ def meaning_of_one(reader: Reader, choices: Choices, task: Task) -> str:
 
 def reading_of(reader: Reader, votes: VoteMatrix, one: str, guesses: Sequence[str]) -> Reading:
     """Return how a file was read."""
-    roles, table = reader.roles, reader.table
+    roles, source = reader.roles, reader.table.labels
     per = "item" if roles.layout == "wide" else "vote"
     n_labels = int(votes.labelled.sum())
-    parts = [
-        f"I read {votes.n_items:,} items and {_judges(votes.judges, '', '').strip()} from one row "
-        f"per {per}",
-    ]
-    if roles.label_column is None:
-        parts.append("without labels")
-    else:
+    judges = f"{votes.n_judges} judge{'s' if votes.n_judges > 1 else ''}"
+    labels = "without labels"
+    if roles.label_column is not None:
         of = "all of them" if n_labels == votes.n_items else f"{n_labels:,} of them"
-        source = table.labels
-        where = quote_value(roles.label_column if source is None else source.column)
-        where += "" if source is None else f" of {quote_value(source.file)}"
-        parts.append(f"labels from {where} on {of}")
-    if TASK_NOT_SAID in guesses:
-        parts.append("items are taken as pairs of responses (the file does not say)")
-    parts.append(f"1 means {one}")
-    if roles.order_column is not None:
-        parts.append(f"the order shown from {quote_value(roles.order_column)}")
-    if roles.run_column is not None:
-        parts.append(f"runs from {quote_value(roles.run_column)}")
+        where = quote_value(roles.label_column)
+        if source is not None:
+            where = f"{quote_value(source.column)} of {quote_value(source.file)}"
+        labels = f"labels from {where} on {of}"
     out = [role for role in doubtful(roles) if not role.reason.startswith(_PLAINLY_NONE)]
-    if out:
-        parts.append(f"left out as no judges: {_with_reasons(out, 3)}")
+    pairs = "items are taken as pairs of responses (the file does not say)"
+    parts = [
+        f"I read {votes.n_items:,} items and {judges} from one row per {per}; {labels}",
+        *([pairs] if TASK_NOT_SAID in guesses else []),
+        f"1 means {one}",
+        *(f"the order shown from {quote_value(name)}" for name in roles.of("order")),
+        *(f"runs from {quote_value(name)}" for name in roles.of("run")),
+        *([f"left out as no judges: {_with_reasons(out, 3)}"] if out else []),
+    ]
     guessed = [
         f"{quote_value(role.column)} is guessed to be the {role.role}; say otherwise "
         f"{CHOICE_CONTROLS[PLACES[role.role]]}."
@@ -228,16 +205,15 @@ def vote_warnings(votes: VoteMatrix) -> list[str]:
         )
     ones = (votes.votes == 1).sum(axis=0)
     counts = (votes.votes != MISSING).sum(axis=0)
-    silent = [votes.judges[j] for j in np.flatnonzero(counts == 0)]
-    if silent:
-        warnings.append(f"{_judges(silent, 'has', 'have')} no votes: {listed(silent)}.")
     same = (counts >= 2) & ((ones == 0) | (ones == counts))
-    constant = [votes.judges[j] for j in np.flatnonzero(same)]
-    if constant:
-        who = _judges(
-            constant, "gives the same verdict in all its", "give one verdict in all their"
-        )
-        warnings.append(f"{who} votes: {listed(constant)}.")
+    for found, singular, many in (
+        (counts == 0, "has no votes", "have no votes"),
+        (same, "gives the same verdict in all its votes", "give one verdict in all their votes"),
+    ):
+        names = [votes.judges[j] for j in np.flatnonzero(found)]
+        who = f"1 judge {singular}" if len(names) == 1 else f"{len(names)} judges {many}"
+        if names:
+            warnings.append(f"{who}: {listed(names)}.")
     unseen = np.flatnonzero(votes.n_votes == 0)
     if len(unseen):
         first = quote_value(votes.item_ids[int(unseen[0])])
@@ -254,10 +230,6 @@ def label_warnings(votes: VoteMatrix) -> list[str]:
     return [f"Only {n_labels} items have a label; fewer than {FEW_LABELS} say very little."]
 
 
-def _judges(names: Sequence[str], singular: str, many: str) -> str:
-    return f"1 judge {singular}" if len(names) == 1 else f"{len(names)} judges {many}"
-
-
 def refuse_reversed_scale(table: RawTable, votes: VoteMatrix) -> None:
     """Refuse differences whose direction was guessed, and seems to be the other."""
     if not reversal(votes):
@@ -265,10 +237,9 @@ def refuse_reversed_scale(table: RawTable, votes: VoteMatrix) -> None:
     raise InputError(
         "higher scores seem to speak for the second response: most judges are right on clearly "
         "less than half of the labelled items",
+        "scores that are higher where the first response is better",
+        f"turn the votes {errors.TURN}; or, if they are meant so, cut them at 0 {errors.THRESHOLD}",
         file=table.name,
-        allowed="scores that are higher where the first response is better",
-        remedy=f"turn the votes {TURN}; or, if they are meant so, cut them at 0 "
-        f"{CHOICE_CONTROLS['thresholds']}",
     )
 
 
@@ -277,24 +248,20 @@ def column_warnings(reader: Reader, graded: Sequence[str]) -> list[str]:
 
     Columns of grades are ``graded``: codes for missing grades are no such words.
     """
-    roles, warnings = reader.roles, []
-    if roles.label_column is not None:
-        ties = int((reader.meanings(roles.label_column, halves=False) == TIE).sum())
-        if ties:
-            many = "labels are ties and count" if ties > 1 else "label is a tie and counts"
-            warnings.append(f"{ties} {many} as no label.")
-    # A second label or group column read as a judge would be a judge that knows the answer.
-    odd = [column for column in roles.judge_columns if is_role_name(column)]
-    if odd:
-        warnings.append(f"Read as judges in spite of their names: {listed(odd)}.")
+    labels = [reader.meanings(name, halves=False) for name in reader.roles.of("label")]
     voted = [name for name in reader.named if name not in graded]
+    ties = sum(int((codes == TIE).sum()) for codes in labels)
     unsure = sum(int((reader.meanings(name) == ABSTAINED).sum()) for name in voted)
-    if unsure:
-        many = "cells say" if unsure > 1 else "cell says"
-        warnings.append(
-            f"{unsure} {many} that there is no verdict (unsure, -, ...) and count as missing."
-        )
-    return warnings
+    # A second label or group column read as a judge would be a judge that knows the answer.
+    odd = [column for column in reader.roles.judge_columns if is_role_name(column)]
+    are_ties = "labels are ties and count" if ties > 1 else "label is a tie and counts"
+    say = "cells say" if unsure > 1 else "cell says"
+    warnings = {
+        f"{ties} {are_ties} as no label.": ties,
+        f"Read as judges in spite of their names: {listed(odd)}.": odd,
+        f"{unsure} {say} that there is no verdict (unsure, -, ...) and count as missing.": unsure,
+    }
+    return [warning for warning, found in warnings.items() if found]
 
 
 def unknown_words(reader: Reader, *, but: Collection[str] = ()) -> tuple[tuple[str, int], ...]:
@@ -307,15 +274,14 @@ def unknown_words(reader: Reader, *, but: Collection[str] = ()) -> tuple[tuple[s
     models = reader.columns.models()
     for name in dict.fromkeys(reader.named):
         column = reader.columns[name]
-        coded = column.is_zero_one_two
-        is_graded = name in but or (column.is_numeric and reader.roles.layout != "long")
-        if is_graded and not coded:
+        coded = column.levels.keys() == {0.0, 1.0, 2.0}
+        if not coded and (name in but or (column.is_numeric and reader.roles.layout == "wide")):
             continue
         cells = np.bincount(column.codes, minlength=len(column.words))
-        for word, n in zip(column.words, cells.tolist(), strict=True):
-            known = reader.vocabulary.knows(word) or word.strip() in models or plain(word) in TWOS
-            numeric = is_number(plain(word))
-            if n and (numeric if coded else not known and not numeric):
+        numeric = ~np.isnan(column.numbers)
+        for word, n, is_number in zip(column.words, cells.tolist(), numeric, strict=True):
+            known = is_number or reader.vocabulary.knows(word) or word.strip() in models
+            if n and (is_number if coded else not known):
                 counts[word.strip()] += n
     given = [(word, 0) for word in reader.vocabulary.given if word not in counts]
     return tuple([*counts.most_common(_MOST_WORDS), *given][:_MOST_WORDS])
@@ -326,40 +292,26 @@ def label_levels(reader: Reader) -> tuple[tuple[float, int], ...]:
     name = reader.roles.label_column
     if name is None or not reader.columns[name].is_scores:
         return ()
-    column = reader.columns[name]
-    levels, counts = np.unique(column.numbers[column.codes], return_counts=True)
-    known = ~np.isnan(levels)
-    if np.isinf(levels).any() or np.isin(levels[known], (-1.0, 0.0, 1.0, 2.0)).all():
-        return ()
-    pairs = zip(levels[known].tolist(), counts[known].tolist(), strict=True)
-    return tuple(pairs) if known.sum() <= _MOST_LEVELS else ()
+    levels = reader.columns[name].levels
+    verdicts = levels.keys() <= {-1.0, 0.0, 1.0, 2.0}
+    is_scale = not verdicts and len(levels) <= _MOST_LEVELS and np.inf not in map(abs, levels)
+    return tuple(levels.items()) if is_scale else ()
 
 
 def role_warnings(roles: Roles) -> list[str]:
     """Return sentences on columns left out or read as features."""
-    out = doubtful(roles)
+    out = dict.fromkeys(doubtful(roles))
     unused = [role for role in roles.columns if role.role in ("ignore", "text", "beside")]
-    doubted = {role.column for role in out}
-    unused = [role for role in unused if role.reason != CHOSEN and role.column not in doubted]
-    plain = [role.column for role in unused]
-    warnings = []
-    if plain:
-        warnings.append(f"Columns that are not used: {listed(plain)}.")
-    if out:
-        warnings.append(
-            f"Not read as judges: {_with_reasons(out, _SHOWN)}. If one of them is a judge, name "
-            f"all judges {JUDGE_COLUMNS}."
-        )
-    features = [
-        role.column
-        for role in roles.columns
-        if role.role == "feature" and role.reason.startswith("named as something")
-    ]
-    if features:
-        warnings.append(
-            f"Read as item features by their names: {listed(features)}. Leave one out {IGNORE}."
-        )
-    return warnings
+    plain = [role.column for role in unused if role.reason != CHOSEN and role not in out]
+    features = [role.column for role in roles.columns if role.reason == DESCRIBES]
+    warnings = {
+        f"Columns that are not used: {listed(plain)}.": plain,
+        f"Not read as judges: {_with_reasons([*out], _SHOWN)}. If one of them is a judge, name "
+        f"all judges {errors.JUDGE_COLUMNS}.": out,
+        f"Read as item features by their names: {listed(features)}. Leave one out "
+        f"{errors.IGNORE}.": features,
+    }
+    return [warning for warning, found in warnings.items() if found]
 
 
 Floats = NDArray[np.float64]
@@ -390,12 +342,11 @@ def group_hint(
     """
     if roles.group_column is not None:
         return [""]
-    exclusions = {*roles.used} - {*roles.feature_columns}
+    taken = {*roles.used}.difference(roles.feature_columns)
     for name in table.columns:
         plain = plain_name(name.strip().lower().removeprefix("feat_"))
-        if name in exclusions or plain not in _NAMES:
-            continue
-        column = _of_items(table, name, items, votes.n_items)
+        is_named = plain in _NAMES and name not in taken
+        column = _of_items(table, name, items, votes.n_items) if is_named else None
         if column is not None and (repeats := repeats_across_items(column)):
             return [
                 name,
@@ -403,9 +354,8 @@ def group_hint(
                 "are too narrow unless such items stay together"
                 f"{_wider(times_as_wide(votes, _values(column)))}. Name {_REMEDY}",
             ]
-    described = [
-        _of_items(table, name, items, votes.n_items) for name in _descriptions(roles, items)
-    ]
+    names = _descriptions(roles, items)
+    described = [_of_items(table, name, items, votes.n_items) for name in names]
     return _by_errors([column for column in described if column is not None], votes)
 
 
@@ -418,44 +368,36 @@ def _descriptions(roles: Roles, items: NDArray[np.intp] | None) -> list[str]:
     columns = [role.column for role in roles.columns if role.role in ("feature", "text")]
     if items is None or 2 * (np.bincount(items) > 1).sum() < items.max() + 1:
         return columns
-    unused = [role.column for role in roles.columns if role.role == "ignore"]
-    chosen = {role.column for role in roles.columns if role.reason == CHOSEN}
-    plain = {column: column.strip().lower() for column in unused if column not in chosen}
-    return columns + [column for column, name in plain.items() if name not in AGGREGATE_NAMES]
+    unused = [r.column for r in roles.columns if r.role == "ignore" and r.reason != CHOSEN]
+    return columns + [name for name in unused if name.strip().lower() not in AGGREGATE_NAMES]
 
 
 def _of_items(
     table: RawTable, name: str, items: NDArray[np.intp] | None, n_items: int
 ) -> Column | None:
     """Return a column with one row per item; None if the rows of an item differ."""
-    cells = table.frame[name]
+    column = Column(name, table.frame[name])
     if items is None:
-        return Column(name, cells)
-    codes, words = distinct(cells)
-    given = np.array([word.strip() != "" for word in words], dtype=bool)[codes]
-    rows, differing = first_given(codes, given, items, n_items)
-    if len(differing):
-        return None
-    own = cells.iloc[rows].cat.remove_unused_categories().reset_index(drop=True)
-    return Column(name, own)
+        return column
+    given = np.array([word.strip() != "" for word in column.words], dtype=bool)[column.codes]
+    rows, differing = first_given(column.codes, given, items, n_items)
+    own = column.cells.iloc[rows].cat.remove_unused_categories().reset_index(drop=True)
+    return None if len(differing) else Column(name, own)
 
 
 def _by_errors(described: Sequence[Column], votes: VoteMatrix) -> list[str]:
     """Offer the column whose values explain the judges' errors best, if any does."""
     repeating = [column for column in described if repeats_across_items(column) is not None]
-    strata = [
-        _values(column)
-        for column in described
-        if column not in repeating and len(column.words) <= _MOST_STRATA
-    ]
-    numbers = {column.name: _numbers(column) for column in repeating}
+    rest = [column for column in described if column not in repeating]
+    strata = [_values(column) for column in rest if len(column.words) <= _MOST_STRATA]
+    numbers = {c.name: c.numbers[c.codes] if c.is_numeric else None for c in repeating}
     # Fractions are measurements; what they have in common is no origin.
     fractions = {name for name, own in numbers.items() if own is not None and np.any(own % 1.0 > 0)}
     tested = [column for column in repeating if column.name not in fractions]
     if not tested:
         return [""]
-    errors = item_errors(votes, strata)
-    p = [alike_p(errors, _values(column), numbers[column.name]) for column in tested]
+    wrong = item_errors(votes, strata)
+    p = [alike_p(wrong, _values(column), numbers[column.name]) for column in tested]
     best = tested[int(np.argmin(p))]
     if min(p) * len(tested) > LEVEL or (times := times_as_wide(votes, _values(best))) < _HARDLY:
         return [""]
@@ -477,11 +419,6 @@ def _wider(times: float) -> str:
 def _values(column: Column) -> Codes:
     """Return codes (n_items,) of the values in a column, -1 if missing."""
     return np.where(column.present, column.codes, -1).astype(np.intp)
-
-
-def _numbers(column: Column) -> Floats | None:
-    """Return the numbers in a column (n_items,), NaN if missing; None if a cell is no number."""
-    return column.numbers[column.codes] if column.is_numeric else None
 
 
 def item_errors(votes: VoteMatrix, strata: Sequence[Codes] = ()) -> Floats:

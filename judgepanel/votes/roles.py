@@ -8,40 +8,24 @@ answer, see ``judgepanel.votes.columns``. What cannot be told is refused, with t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
 
+from judgepanel.votes import errors
 from judgepanel.votes import names as naming
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.choices import SINGLE, Choices
-from judgepanel.votes.columns import (
-    Column,
-    Columns,
-    Truth,
-    equal_to_label,
-    evaluators,
-    facet_of,
-    majorities,
-    opposite_judges,
-    spread,
-)
-from judgepanel.votes.errors import (
-    CHOICE_CONTROLS,
-    ONE_ROLE_EACH,
-    InputError,
-    choose_column,
-    name_column,
-    quote_value,
-)
+from judgepanel.votes.columns import Column, Columns, computed, evaluators, facet_of
+from judgepanel.votes.errors import CHOICE_CONTROLS, ONE_ROLE_EACH, InputError, quote_value
 from judgepanel.votes.names import FEATURE_PREFIX, find_column, plain_name, tokens_of, words_in
 from judgepanel.votes.orders import says_orders
 from judgepanel.votes.records import RECORD
 from judgepanel.votes.table import FILE_COLUMN, RawTable, no_column
-from judgepanel.votes.words import UNKNOWN, Vocabulary, is_good_or_bad, side_of
+from judgepanel.votes.words import UNKNOWN, Vocabulary, is_good_or_bad, plain, side_of
 
 Layout = Literal["wide", "long"]
 Place = Literal[
@@ -82,11 +66,14 @@ _ID_WORDS = words_in("id|uid|uuid|key|idx|index")
 _NO_ITEMS = words_in("assignment|annotation|assessment|score|run|event|vote")
 """Words of ids that are of a vote, not of an item."""
 _FEW_VALUES, _LABEL_VALUES, _FEW_ROWS, _FEW_STATES = 12, 11, 5, 9
-_STATES = ("status", "state")
+_MAY_BE_WORDS = ("2", "2.0", "left", "right", "y", "n")
+"""Words that are verdicts in some files."""
+_STATES = (("status",), ("state",))
 _COMPUTED = "named as something computed from the judges"
-_DESCRIBES = "named as something that describes the items"
+DESCRIBES = "named as something that describes the items"
 _WRITER = "the name of the model that wrote a response"
-_SCALES = ((1.0, "0 to 1"), (10.0, "0 to 10"), (100.0, "0 to 100"), (np.inf, "large"))
+_SCALES = (1.0, 10.0, 100.0)
+"""The ends of scales from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +127,7 @@ class Roles:
     @property
     def verdicts(self) -> tuple[str, ...]:
         """The columns whose cells are votes."""
-        if self.layout == "long":
-            return self.of("verdict")
-        return self.judge_columns
+        return self.of("verdict") or self.judge_columns
 
 
 def guess_roles(table: RawTable, choices: Choices, *, need_label: bool = True) -> Roles:
@@ -169,47 +154,11 @@ def guess_roles(table: RawTable, choices: Choices, *, need_label: bool = True) -
     roles = None if choices.judge_columns else guess.long()
     if roles is None:
         roles = guess.wide()
-    check_roles(table, roles, need_label=need_label, guess=guess)
-    return replace(roles, columns=guess.roles(roles), notes=tuple(guess.notes))
-
-
-def _check_choices(table: RawTable, choices: Choices) -> None:
-    """Refuse columns that are chosen and do not exist, or are chosen twice."""
-    seen: set[str] = set()
-    for choice, names in choices.named.items():
-        one_each = choice in SINGLE or choice == "id_column"
-        twice = ONE_ROLE_EACH if one_each else f"name it once, {CHOICE_CONTROLS[choice]}"
-        for name in names:
-            _claim(table, name, seen, choose_column(choice), twice)
-
-
-def _claim(table: RawTable, name: str, seen: set[str], absent: str, twice: str) -> None:
-    """Add a column to those with a role; refuse one that is absent, or that has a role already."""
-    if name not in table.frame.columns:  # Its index is hashed: there may be thousands of names.
-        raise no_column(table.columns, name, absent).in_header(table, name)
-    if name in seen:
-        raise InputError(
-            "this column has two roles",
-            file=table.name,
-            column=name,
-            allowed="one role per column",
-            remedy=twice,
-        )
-    seen.add(name)
-
-
-def check_roles(
-    table: RawTable, roles: Roles, *, need_label: bool, guess: _Guess | None = None
-) -> None:
-    """Refuse roles that do not fit the table (see ``guess_roles``)."""
-    seen: set[str] = set()
-    for column in roles.used:
-        _claim(table, column, seen, "name a column that is in the file", ONE_ROLE_EACH)
     if need_label and roles.label_column is None:
         raise InputError(
             "there is no label column",
             "a column named label, gold, truth, target or y",
-            name_column("label", () if guess is None else guess.label_candidates()),
+            errors.name_column("label", guess.label_candidates()),
         ).in_header(table)
     if roles.layout == "wide" and not roles.judge_columns:
         raise InputError(
@@ -218,6 +167,23 @@ def check_roles(
             "add the judges' columns; or, if one of them was taken for another role, "
             + ONE_ROLE_EACH,
         ).in_header(table)
+    return replace(roles, columns=guess.roles(roles), notes=tuple(guess.notes))
+
+
+def _check_choices(table: RawTable, choices: Choices) -> None:
+    """Refuse columns that are chosen and do not exist, or are chosen twice."""
+    seen: set[str] = set()
+    for choice, names in choices.named.items():
+        one_each = choice in SINGLE or choice == "id_column"
+        once = ONE_ROLE_EACH if one_each else f"name it once, {CHOICE_CONTROLS[choice]}"
+        for name in names:
+            if name not in table.frame.columns:  # Its index is hashed: there may be many names.
+                absent = errors.choose_column(choice)
+                raise no_column(table.columns, name, absent).in_header(table, name)
+            if name in seen:
+                twice = InputError("this column has two roles", "one role per column", once)
+                raise replace(twice, file=table.name, column=name)
+            seen.add(name)
 
 
 def judges_beside(table: RawTable, item: str, others: set[str]) -> tuple[str, ...]:
@@ -232,8 +198,7 @@ def judges_beside(table: RawTable, item: str, others: set[str]) -> tuple[str, ..
 
 def _usual(free: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the free columns of usual names, in the order of these names."""
-    columns = (find_column(free, (name,)) for name in names)
-    return [column for column in columns if column is not None]
+    return [column for name in names if (column := find_column(free, (name,))) is not None]
 
 
 def _plainest(names: Iterable[str], *tests: Callable[[str], bool]) -> list[str]:
@@ -279,7 +244,10 @@ class _Guess:
 
     def readable(self, name: str) -> bool:
         """Whether a column holds verdicts in any form: words, 1 and 2, or model names."""
-        return self.columns[name].says_verdicts(self.vocabulary, self.models)
+        return all(
+            self.vocabulary.knows(word) or plain(word) in _MAY_BE_WORDS or word in self.models
+            for word in self.columns[name].given
+        )
 
     def is_value(self, name: str) -> bool:
         """Whether a column may hold verdicts, grades or labels by its content."""
@@ -288,37 +256,36 @@ class _Guess:
             return False
         return column.kind == "numbers" or column.is_few or self.readable(name)
 
-    def is_known(self, name: str) -> bool:
-        """Whether a column has the votes of a judge of the panel that is to score them."""
-        known = self.choices.known
-        return bool(known) and unshield(name, naming.is_role_name) in known
-
     def give(self, name: str, role: RoleName, reason: str) -> None:
         self.why[name] = ColumnRole(name, role, reason)
 
+    def give_first(self, name: str, *rules: tuple[object, RoleName, str]) -> None:
+        """Give a column the role of the first rule that holds, with its reason."""
+        found = next((rule for rule in rules if rule[0]), None)
+        if found is not None:
+            self.give(name, *found[1:])
+
     def is_constant(self, name: str, within: np.ndarray) -> bool:
         """Whether a column says the same on all rows of an item."""
-        return spread(self.columns[name].codes, within) == 0.0
+        codes = self.columns[name].codes
+        last = np.zeros(int(within.max(initial=0)) + 1, dtype=codes.dtype)
+        last[within] = codes
+        return np.array_equal(last[within], codes)
 
     # --- labels ---
 
     def label_candidates(self, taken: Iterable[str | None] = ()) -> tuple[str, ...]:
         """Return columns that may be the label, those whose names say so most plainly."""
         names = list(filter(self._may_be_label, self.without(taken)))
-        tiers = (
-            [n for n in names if all(_says(n, words) for words in tier)] for tier in _LABEL_TIERS
-        )
+        tiers = ([n for n in names if all(_says(n, w) for w in tier)] for tier in _LABEL_TIERS)
         return tuple(next(filter(None, tiers), ()))
 
     def _may_be_label(self, name: str) -> bool:
         column = self.columns[name]
-        few = len(column.given) <= (_LABEL_VALUES if column.kind == "numbers" else _FEW_VALUES)
-        return (
-            self.is_value(name)
-            and few
-            and not _says(name, naming.COMPUTED_WORDS - {"final"})
-            and not name.startswith(FEATURE_PREFIX)
-        )
+        most = _LABEL_VALUES if column.kind == "numbers" else _FEW_VALUES
+        is_computed = _says(name, naming.COMPUTED_WORDS - {"final"})
+        is_other = is_computed or name.startswith(FEATURE_PREFIX)
+        return self.is_value(name) and len(column.given) <= most and not is_other
 
     def label(self, taken: Iterable[str | None], within: np.ndarray | None = None) -> str | None:
         """Return the label by its name: a usual one, else the only one with a word for it.
@@ -346,25 +313,25 @@ class _Guess:
         for name in self.without(taken):
             if plain_name(name) not in _LABEL_NAMES_ONLY or not self.readable(name):
                 continue
-            if self.choices.label_column is None and not self._say_the_same(label, name):
+            same = np.array_equal(self._meant(label), self._meant(name))
+            if self.choices.label_column is None and not same:
                 raise InputError(
                     f"this may be the label, and so may {quote_value(label)}, which differs",
                     "one label column; another one is not read as a judge",
-                    name_column("label"),
+                    errors.name_column("label"),
                 ).in_header(self.table, name)
             self.give(name, "ignore", f"named as a label, beside {quote_value(label)}")
 
-    def _say_the_same(self, first: str, second: str) -> bool:
-        """Whether two columns hold the same verdicts, and the same words where none is known.
+    def _meant(self, name: str) -> np.ndarray:
+        """Return meanings (n_rows,) of cells, and the words themselves where none is known.
 
         Names of models are such words: as codes they would all be alike.
         """
-        left, right = self.columns[first], self.columns[second]
-        codes = left.means(self.vocabulary)
-        unknown = codes == UNKNOWN
-        words, others = (c.cells[unknown].astype("str").str.strip() for c in (left, right))
-        same = np.array_equal(codes, right.means(self.vocabulary))
-        return same and words.tolist() == others.tolist()
+        column = self.columns[name]
+        codes = self.vocabulary.meanings(column.words).tolist()
+        words = zip(codes, map(str.strip, column.words), strict=False)
+        meant = [word if code == UNKNOWN else code for code, word in words]
+        return np.array(meant, dtype=object)[column.codes]
 
     # --- ids, groups, features ---
 
@@ -408,12 +375,10 @@ class _Guess:
         numbers = column.numbers[column.codes]
         return bool((np.diff(numbers) == 1.0).all() and numbers[0] in (0.0, 1.0))
 
-    def group(self, taken: Iterable[str | None]) -> str | None:
-        if self.choices.group_column is not None:
-            return self.choices.group_column
-        taken, usual = set(taken), _usual(self.free, naming.GROUP_NAMES)
-        named = [name for name in usual if name not in taken]
-        return next((n for n in named if self.columns[n].kind not in ("verdicts", "empty")), None)
+    def group(self, taken: Collection[str | None]) -> str | None:
+        named = (name for name in _usual(self.free, naming.GROUP_NAMES) if name not in taken)
+        found = (n for n in named if self.columns[n].kind not in ("verdicts", "empty"))
+        return self.choices.group_column or next(found, None)
 
     def features(self, taken: Iterable[str | None]) -> tuple[str, ...]:
         wanted = {name for name in self.free if name.startswith(FEATURE_PREFIX)}
@@ -427,46 +392,55 @@ class _Guess:
         choices = self.choices
         asked = bool(choices.judge_column or choices.verdict_column)
         judge = choices.judge_column or self._judge_names()
+        if not (judge or asked):
+            return None
         label = choices.label_column
         taken = {*judge, label, choices.group_column}
         item = choices.id_column or self._items_of_votes(judge, taken)
         taken |= {*item}
-        within = self._codes(item) if item else None
+        within = self._codes(item)
         verdict = choices.verdict_column or self._verdict(taken, within)
         if not (item and judge and verdict):
-            if asked:
-                raise self._no_long_table(item, judge, verdict)
-            return None
+            if not asked:
+                return None
+            what = "judge" if not judge else "verdict" if not verdict else "item"
+            choice = "id_column" if what == "item" else f"{what}_column"
+            raise InputError(
+                "a table with one row per vote needs an item, a judge and a verdict column; there "
+                f"is no {what} column",
+                remedy=errors.choose_column(choice, [n for n in self.free if self._repeats(n)]),
+            ).in_header(self.table)
         taken.add(verdict)
         if label is None:
-            truths = [n for n in naming.LABEL_NAMES if find_column(self.free, (n,)) != verdict]
-            label = find_column(self.without(taken), truths)
+            label = find_column(self.without(taken), naming.LABEL_NAMES)
             if label is None and not (asked or self._several_votes(item)) and self.judges(taken):
                 return None
             label = label or self.label(taken, within)
         if not asked and self._is_wide(item, verdict, label, taken):
             return None
         group = self.group({*taken, label})
-        order, run = self._order({*taken, label, group}), choices.run_column
-        taken |= {label, group, order, run}
-        return Roles(
-            *("long", item, label, group),
-            judge_column=judge,
-            verdict_column=verdict,
-            order_column=order,
-            run_column=run,
-            system_column=choices.system_column,
-            feature_columns=self.features(taken),
-            beside=self._beside_verdict(verdict, taken, within),
+        roles = self._described(Roles("long", item, label, group, (), judge, verdict))
+        beside = self._beside_verdict(verdict, {*roles.used, roles.order_column}, within)
+        return replace(roles, beside=beside)
+
+    def _described(self, roles: Roles) -> Roles:
+        """Return roles with the columns that describe the items and the votes of any file."""
+        return replace(
+            roles,
+            order_column=self._order(roles.used),
+            run_column=self.choices.run_column,
+            system_column=self.choices.system_column,
+            feature_columns=self.features(roles.used),
         )
 
     def _codes(self, names: Sequence[str]) -> np.ndarray:
         """Return codes (n_rows,) of the combinations of columns."""
-        codes = self.columns[names[0]].codes.astype(np.int64)
-        for name in names[1:]:
+        codes = np.zeros(self.table.n_rows, dtype=np.int64)
+        for name in names:
             own = self.columns[name].codes.astype(np.int64)
-            codes = pd.factorize(codes * (int(own.max(initial=0)) + 1) + own)[0]
-        return np.asarray(codes)
+            pairs = codes * (int(own.max(initial=0)) + 1) + own
+            codes = np.asarray(pd.factorize(pairs)[0]) if codes.any() else own
+        return codes
 
     def _n_values(self, names: Sequence[str]) -> int:
         """Return the number of combinations of values of columns."""
@@ -495,10 +469,9 @@ class _Guess:
     def _judge_names(self) -> tuple[str, ...]:
         """Return the columns that name the judge of a row: by a usual name, else by its words."""
         usual = find_column(self.free, naming.LONG_JUDGE_NAMES)
-        if usual is not None:
-            return (usual,)
         named = _plainest(
             self.free,
+            lambda name: name == usual,
             lambda name: _says(name, naming.JUDGE_WORDS) and self._holds_names(name),
             lambda name: name.endswith(" number") and self._repeats(name),
             lambda name: name == FILE_COLUMN and self._files_are_judges(),
@@ -507,19 +480,17 @@ class _Guess:
 
     def _files_are_judges(self) -> bool:
         """Whether each of several files has the votes of a judge: items recur only across files."""
-        if not self.table.files:
-            return False
         ids = [n for n in self.without({FILE_COLUMN}) if _says(n, _ID_WORDS | _ITEM_WORDS)]
         rows = self.table.n_rows
-        return any(self._n_values((n,)) < rows == self._n_values((FILE_COLUMN, n)) for n in ids)
+        recur = (self._n_values((n,)) < rows == self._n_values((FILE_COLUMN, n)) for n in ids)
+        return bool(self.table.files) and any(recur)
 
     def _holds_names(self, name: str) -> bool:
         """Whether a column may hold names of judges, or numbers that stand for them."""
-        column, words = self.columns[name], tokens_of(name)
-        if column.kind == "verdicts" or any(word.isdigit() for word in words):
-            return False
-        may_be_numbers = column.kind != "numbers" or _says(name, {"id", "user", "number"})
-        return may_be_numbers and self._repeats(name)
+        kind = self.columns[name].kind
+        is_numbered = any(word.isdigit() for word in tokens_of(name))
+        is_measured = kind == "numbers" and not _says(name, {"id", "user", "number"})
+        return not (kind == "verdicts" or is_numbered or is_measured) and self._repeats(name)
 
     def _repeats(self, name: str) -> bool:
         """Whether the values of a column recur, and it holds no texts and no dates."""
@@ -569,7 +540,7 @@ class _Guess:
             return False
         return self._n_values((*judge, name)) > n_values
 
-    def _verdict(self, taken: set[str | None], within: np.ndarray | None) -> str | None:
+    def _verdict(self, taken: set[str | None], within: np.ndarray) -> str | None:
         """Return the column with the verdict of a row, first one that differs within items."""
         free = self.without(taken)
         named = _usual(free, naming.LONG_VERDICT_NAMES)
@@ -581,50 +552,34 @@ class _Guess:
         # Crowdsourcing files call the worker's answer "label" and the truth "gold".
         named += [n for n in (find_column(free, ("label", "labels")),) if n and n not in named[:1]]
         named = [name for name in named if not _says(name, _TRUTHS | _PERSONS)] or named
-        if within is None or not named or np.count_nonzero(np.bincount(within)) == len(within):
-            return named[0] if named else None
         varying = [name for name in named if not self.is_constant(name, within)]
         usual = [name for name in varying if find_column([name], naming.LONG_VERDICT_NAMES)]
         short = [name for name in usual or varying if self.columns[name].kind != "texts"]
-        return (short or varying or named)[0]
+        return next(iter(short or varying or named), None)
 
     def _order(self, taken: Iterable[str | None]) -> str | None:
         """Return the column that says which response was shown first."""
-        if self.choices.order_column is not None:
-            return self.choices.order_column
         named = filter(naming.names_order, self.without(taken))
-        return next((name for name in named if says_orders(self.columns[name])), None)
+        found = (name for name in named if says_orders(self.columns[name]))
+        return self.choices.order_column or next(found, None)
 
     def _beside_verdict(
-        self, verdict: str, taken: Iterable[str | None], within: np.ndarray | None
+        self, verdict: str, taken: Iterable[str | None], within: np.ndarray
     ) -> dict[str, tuple[str, ...]]:
         """Return the columns of a long file that are about the verdict of the same row."""
         beside = []
         for name in self.without(taken):
             facet = facet_of((tokens_of(name) or ("verdict",))[-1])
-            if facet == "word" or name.startswith(FEATURE_PREFIX):
-                continue
-            if facet == "number" and not self.is_value(name):
-                continue
-            if within is None or not self.is_constant(name, within):
+            about = facet != "word" and (facet != "number" or self.is_value(name))
+            about = about and not name.startswith(FEATURE_PREFIX)
+            if about and not self.is_constant(name, within):
                 beside.append(name)
                 self.give(name, "beside", f"about the verdict in {quote_value(verdict)}")
         return {verdict: tuple(beside)} if beside else {}
 
-    def _no_long_table(
-        self, item: Sequence[str], judge: Sequence[str], verdict: str | None
-    ) -> InputError:
-        choice = "judge_column" if not judge else "verdict_column" if not verdict else "id_column"
-        what = {"judge_column": "judge", "verdict_column": "verdict", "id_column": "item"}[choice]
-        return InputError(
-            "a table with one row per vote needs an item, a judge and a verdict column; there is "
-            f"no {what} column",
-            remedy=choose_column(choice, [n for n in self.free if self._repeats(n)]),
-        ).in_header(self.table)
-
     # --- one row per item ---
 
-    def judges(self, taken: Iterable[str | None]) -> tuple[str, ...]:
+    def judges(self, taken: Collection[str | None]) -> tuple[str, ...]:
         """Return the verdict columns whose names suggest neither a role nor a long file."""
         out = {*taken, self._usual_id(taken), find_column(self.free, naming.LABEL_NAMES)}
         out |= {self.group(taken), *self.features(out)}
@@ -643,17 +598,8 @@ class _Guess:
         known = choices.id_column or choices.group_column or self._usual_id(())
         if group is not None and self.columns[group].is_unique and not (item and known):
             item, group = (group,), None
-        features = self.features({*item, label, group})
-        taken = {*item, label, group, *features, *choices.system_column, choices.run_column}
-        order = self._order(taken)
-        roles = Roles(
-            *("wide", item, label, group, choices.judge_columns),
-            order_column=order,
-            run_column=choices.run_column,
-            system_column=choices.system_column,
-            feature_columns=features,
-        )
-        taken |= {order, *choices.ignore}
+        roles = self._described(Roles("wide", item, label, group, choices.judge_columns))
+        taken = {*roles.used, roles.order_column, *choices.ignore}
         if choices.judge_columns:
             rest = self.without(taken)
             beside = self._evaluators(None, rest, choices.judge_columns)
@@ -663,31 +609,24 @@ class _Guess:
             return replace(roles, beside=beside)
         judges = self.judges({*item, label, group})
         if len(judges) > 1 or (judges and not self._bracketed(judges[0])):
-            for name in self._named_as_long(taken):
-                self.give(name, "ignore", "named as in a file with one row per vote")
+            for name in self.without(taken):
+                words = self.columns[name].given if plain_name(name) in _LONG_NAMES else []
+                if 2 * sum(map(self.vocabulary.knows, words)) < len(words):
+                    self.give(name, "ignore", "named as in a file with one row per vote")
         else:
             self._refuse_half_a_long_file(taken)
-        if self.table.files and FILE_COLUMN in self.without(taken):
-            self.give(FILE_COLUMN, "ignore", "the name of the file of a row")
         self.second_labels(label, taken)
         return self._with_judges(roles, [n for n in self.without(taken) if n not in self.why])
 
     def _outcome(self, taken: set[str | None]) -> str | None:
         """Return the column named winner or preference, the label if no other column is."""
         names = [n for n in _usual(self.free, ("winner", "preference")) if n not in taken]
-        names = list(filter(self.readable, names))
+        names = [name for name in names if self.readable(name)]
         return names[0] if len(names) == 1 else None
 
     def _bracketed(self, name: str) -> bool:
         """Whether verdicts are written as ``[[A]]``, which suggests outputs of judges."""
         return any(word.startswith("[[") for word in self.columns[name].given)
-
-    def _named_as_long(self, taken: Iterable[str | None]) -> list[str]:
-        """Return columns with names typical of a long file in which most words are no verdicts."""
-        long = [name for name in self.without(taken) if plain_name(name) in _LONG_NAMES]
-        words = {name: self.columns[name].given for name in long}
-        knows = self.vocabulary.knows
-        return [name for name, own in words.items() if 2 * sum(map(knows, own)) < len(own)]
 
     def _refuse_half_a_long_file(self, taken: Iterable[str | None]) -> None:
         """Refuse judge names without verdicts, and texts without judge names."""
@@ -712,31 +651,19 @@ class _Guess:
     def _with_judges(self, roles: Roles, names: Sequence[str]) -> Roles:
         """Return roles with the judges among columns without another role."""
         for name in names:
-            by_name = self._by_name(name)
-            if by_name is not None:
-                self.give(name, *by_name)
+            self._by_name(name)
         rest = [name for name in names if name not in self.why]
         beside = self._evaluators(roles.label_column, rest)
         for name in rest:
             if name not in self.why:
-                self.give(name, *self._by_content(name))
+                self._by_content(name)
         self._measurements([name for name in rest if self.why[name].role == "judge"])
         judges = [name for name in rest if self.why[name].role == "judge"]
-        voting = filter(self.readable, judges)
-        own = {name: self.columns[name].means(self.vocabulary) for name in voting}
-        for name in majorities(own):
-            self.give(name, "ignore", "equal to the majority of the other judges")
-        label = roles.label_column
-        truth = None if label is None else Truth.of(self.columns[label], self.vocabulary)
-        for later, first in opposite_judges(own).items():
-            swap = truth is not None and truth.agreement(own[first]) < truth.agreement(own[later])
-            name, other = (first, later) if swap else (later, first)
-            self.give(name, "ignore", f"always the opposite of {quote_value(other)}")
-        if truth is not None:
-            for name in judges:
-                reason = equal_to_label(truth, self.columns[name], self.vocabulary)
-                if reason:
-                    self.give(name, "ignore", reason)
+        votes = {n: self.columns[n].means(self.vocabulary) for n in judges if self.readable(n)}
+        label = None if roles.label_column is None else self.columns[roles.label_column]
+        columns = [self.columns[name] for name in judges]
+        for name, reason in computed(columns, votes, label, self.vocabulary).items():
+            self.give(name, "ignore", reason)
         judges = [name for name in names if self.why[name].role == "judge"]
         features = {name for name in names if self.why[name].role == "feature"}
         features.update(roles.feature_columns)
@@ -747,34 +674,38 @@ class _Guess:
             beside={name: own for name, own in beside.items() if name in judges},
         )
 
-    def _by_name(self, name: str) -> tuple[RoleName, str] | None:
+    def _by_name(self, name: str) -> None:
+        """Give a column the role that its name says."""
         lower = name.strip().lower()
+        is_known = unshield(name, naming.is_role_name) in self.choices.known
         is_order = naming.names_order(name) and says_orders(self.columns[name])
-        rules: tuple[tuple[bool, RoleName, str], ...] = (
+        is_file = name == FILE_COLUMN and self.table.files
+        self.give_first(
+            name,
+            (is_file, "ignore", "the name of the file of a row"),
             (name in self.choices.thresholds.by_judge, "judge", "has a threshold"),
-            (self.is_known(name), "judge", "a judge of the panel"),
+            (is_known, "judge", "a judge of the panel"),
             (name in (self.columns.pair or ()), "text", _WRITER),
             (lower.startswith(_INDEX), "ignore", "an index column"),
             (name == RECORD, "ignore", "the number of its record"),
             (lower in naming.AGGREGATE_NAMES, "ignore", _COMPUTED),
-            (lower in naming.FEATURE_NAMES, "feature", _DESCRIBES),
+            (lower in naming.FEATURE_NAMES, "feature", DESCRIBES),
             (is_order, "ignore", "named as the order in which responses were shown"),
         )
-        return next(((role, reason) for holds, role, reason in rules if holds), None)
 
-    def _by_content(self, name: str) -> tuple[RoleName, str]:
-        """Return the role of a column by what it holds."""
+    def _by_content(self, name: str) -> None:
+        """Give a column a role by what it holds."""
         column, lower = self.columns[name], name.strip().lower()
         words = column.given
-        if column.tokens and column.tokens[-1] in _STATES and len(words) < _FEW_STATES:
-            return "ignore", "named as the state of a row"
-        if self.readable(name):
-            return "judge", "holds verdicts"
         n_verdicts = sum(map(self.vocabulary.knows, words))
         numeric = int((~np.isnan(column.numbers)).sum())
         is_text = lower in _TEXTS and 2 * n_verdicts < len(words)
+        is_state = tokens_of(name)[-1:] in _STATES and len(words) < _FEW_STATES
         is_constant = len(words) == 1 and self.table.n_rows > 1
-        rules: tuple[tuple[bool, RoleName, str], ...] = (
+        self.give_first(
+            name,
+            (is_state, "ignore", "named as the state of a row"),
+            (self.readable(name), "judge", "holds verdicts"),
             (lower in _DATES or column.kind == "dates", "ignore", "dates or times"),
             (is_text, "text", "named as a text about the item"),
             (column.kind == "numbers", "judge", "numbers, which may be scores"),
@@ -785,7 +716,6 @@ class _Guess:
             (not column.is_few, "ignore", f"{len(words):,} different words, none a verdict"),
             (True, "judge", "few words, which may be verdicts"),
         )
-        return next((role, reason) for holds, role, reason in rules if holds)
 
     def _evaluators(
         self, label: str | None, names: Sequence[str], chosen: Sequence[str] = ()
@@ -807,10 +737,9 @@ class _Guess:
             if not chosen:
                 verdicts = self._best_verdict(parts)
             if len(verdicts) == 1:
-                about = f"about the verdict in {quote_value(verdicts[0])}"
                 beside[verdicts[0]] = tuple(name for name in others if name != verdicts[0])
                 for name in beside[verdicts[0]]:
-                    self.give(name, "beside", about)
+                    self.give(name, "beside", f"about the verdict in {quote_value(verdicts[0])}")
         return beside
 
     def _best_verdict(self, parts: Mapping[str, str]) -> list[str]:
@@ -818,23 +747,21 @@ class _Guess:
         facets = {name: facet_of(last) for last, name in parts.items()}
         values = [n for n, f in facets.items() if f in ("word", "number") and self.is_value(n)]
         readable = list(filter(self.readable, values))
-        words = [name for name in readable if not self._of_numbers(name)]
+
+        def says_words(name: str) -> bool:
+            words = self.columns[name].given
+            return any(is_good_or_bad(word) or side_of(word) is not None for word in words)
+
+        words = list(filter(says_words, readable))
         named = [name for name in readable if facets[name] == "word"]
         return (words or named or readable or values)[:1]
-
-    def _of_numbers(self, name: str) -> bool:
-        """Whether all verdicts in a column are 0 and 1."""
-        words = self.columns[name].given
-        return not any(is_good_or_bad(word) or side_of(word) is not None for word in words)
 
     def _measurements(self, judges: Sequence[str]) -> None:
         """Leave out numbers that are no scale of judges: measurements, sums, one on its own."""
         scores = [n for n in judges if self.columns[n].is_scores and not self.readable(n)]
         families = Counter(map(_family, judges))
-        scales: dict[str, list[str]] = {}
+        scales: dict[int, list[str]] = {}
         for name in scores:
-            if name in self.choices.thresholds.by_judge:
-                continue
             alone = families[_family(name)] == 1
             if alone and _says(name, naming.MEASURE_WORDS):
                 self.give(name, "ignore", "numbers, named as a measurement")
@@ -849,7 +776,7 @@ class _Guess:
         if self.choices.thresholds.default is not None and largest == len(scales) == 1:
             return  # The threshold that is given is for these numbers.
         for scale, own in scales.items():
-            shared = len(own) > 1 or (scale == "0 to 1" and others)
+            shared = len(own) > 1 or (scale == 0 and others)
             if not shared and (others or largest > 1):
                 low, high = (f(self.columns[own[0]].numbers) for f in (np.nanmin, np.nanmax))
                 reason = f"numbers from {low:g} to {high:g}, a scale that no other column has"
@@ -880,8 +807,7 @@ def _family(name: str) -> str:
     return " ".join(words[:-1]) or " ".join(words)
 
 
-def _scale_of(column: Column) -> str:
-    """Return the scale of a column of numbers, as wide as its numbers need."""
-    if np.nanmin(column.numbers) < 0:
-        return "signed"
-    return next(name for most, name in _SCALES if np.nanmax(column.numbers) <= most)
+def _scale_of(column: Column) -> int:
+    """Return the number of the scale that holds the numbers of a column, -1 for negative ones."""
+    least, most = np.nanmin(column.numbers), np.nanmax(column.numbers)
+    return -1 if least < 0 else int(np.searchsorted(_SCALES, most))
