@@ -249,7 +249,7 @@ class Archive:
 
 def draw_of(settings: Settings) -> str:
     """Return splits and seed, which all work for an analysis shares."""
-    return f"{settings.splits}:{settings.seed}"[:64]
+    return f"{settings.splits_text}:{settings.seed}"[:64]
 
 
 def packed_json(content: Any) -> bytes:

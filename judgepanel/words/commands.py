@@ -124,7 +124,7 @@ def _shared(settings: Settings, task: Task, columns: tuple[str, ...]) -> list[Op
     if settings.protocol != _DEFAULT.protocol:
         options.append(("--protocol", settings.protocol))
     options += [("--judge", name) for name in settings.judges or ()]
-    options.append(("--splits", str(settings.splits)))
+    options.append(("--splits", settings.splits_text))
     if settings.fraction != _DEFAULT.fraction:
         options.append(("--fraction", repr(float(settings.fraction))))
     return [*options, ("--seed", str(settings.seed))]

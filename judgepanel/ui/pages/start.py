@@ -328,9 +328,9 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
         )
         splits = second.number_input(
             "Splits",
-            min(10, settings.splits),
-            max(1000, settings.splits),
-            settings.splits,
+            min(10, settings.most_splits),
+            max(1000, settings.most_splits),
+            settings.most_splits,
             step=10,
         )
         seed = third.number_input("Seed", 0, 2**31 - 1, settings.seed)
