@@ -165,7 +165,7 @@ def test_other_settings_make_a_new_analysis_and_keep_the_old_one() -> None:
 
 def test_there_are_as_many_splits_as_the_verdict_needs_where_none_are_given() -> None:
     app = turn_to(open_app(analysis=prepared("hard_panel", splits=None)), RECOMMENDED)
-    until(app, lambda page: "; 20 splits; " in text_of(page))
+    until(app, lambda: "; 20 splits; " in text_of(app))
     assert "So far" not in text_of(app)
 
 
