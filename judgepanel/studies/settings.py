@@ -64,7 +64,7 @@ class Settings:
     @property
     def splits_text(self) -> str:
         """The number of splits as text, ``auto`` where it is left to the answer."""
-        return AUTO_SPLITS if self.splits is None else str(self.splits)
+        return AUTO_SPLITS if self.splits is None else f"{self.splits:,}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
