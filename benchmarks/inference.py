@@ -25,8 +25,10 @@ from benchmarks.scenarios import (
     expected_delta,
     part,
 )
-from judgepanel.scoring.inference import MARGIN, estimate, verdict
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.scoring.inference import MARGIN, Estimate, estimate, verdict
 from judgepanel.scoring.roles import Sides
+from judgepanel.studies.looks import FEWEST, LOOKS, same_verdicts
 
 Floats = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -41,27 +43,37 @@ _TARGET = 0.93
 _WIDEST = 1.3
 _MARGINS = (5, 9)
 _SPREAD = "true spread"
+_AUTO = "ours, auto"
+_LOOKS = tuple(n for n in LOOKS if n >= FEWEST)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cell:
-    """One scenario with one number of calibration labels."""
+    """One scenario with one number of calibration labels.
+
+    ``settled`` are the data sets with as many splits as `auto` takes.
+    """
 
     scenario: Scenario
     n_calibration: int
     truth: float
     truth_error: float
     data_sets: Sequence[DataSet]
+    settled: Sequence[DataSet]
+
+    def of(self, name: str) -> Sequence[DataSet]:
+        """The data sets to which a method is applied."""
+        return self.settled if name == _AUTO else self.data_sets
 
 
 def ours(data: DataSet, n_calibration: int) -> Interval:
     """The interval on which decisions rest."""
-    return _estimated(data, n_calibration, data.sides)
+    return _ends(_estimated(data, n_calibration, data.sides))
 
 
 def roles_unknown(data: DataSet, n_calibration: int) -> Interval:
     """The same if it were not known which items calibrated."""
-    return _estimated(data, n_calibration, None)
+    return _ends(_estimated(data, n_calibration, None))
 
 
 def nadeau_bengio(data: DataSet, n_calibration: int) -> Interval:
@@ -90,6 +102,7 @@ def split_bootstrap(data: DataSet, _n_calibration: int) -> Interval:
 
 METHODS: dict[str, Callable[[DataSet, int], Interval]] = {
     "ours": ours,
+    _AUTO: ours,
     "roles unknown": roles_unknown,
     "Nadeau-Bengio": nadeau_bengio,
     "items only": item_level,
@@ -97,7 +110,7 @@ METHODS: dict[str, Callable[[DataSet, int], Interval]] = {
 }
 
 
-POWER = ("ours", "roles unknown", _SPREAD)
+POWER = ("ours", _AUTO, "roles unknown", _SPREAD)
 
 
 def run() -> Report:
@@ -120,20 +133,21 @@ def simulate_cell(scenario: Scenario, n_calibration: int, parallel: Parallel) ->
         delayed(_chunk)(scenario, n_calibration, seed + number, repeats)
         for number in range(len(firsts))
     )
-    data_sets = [data for result, _, _ in pieces for data in result]
+    pairs = [pair for result, _, _ in pieces for pair in result]
     truths = np.array([truth for _, truth, _ in pieces])
     errors = np.array([error for _, _, error in pieces])
     error = float(np.sqrt((errors**2).sum())) / len(errors)
-    return Cell(scenario, n_calibration, float(truths.mean()), error, data_sets)
+    data_sets, settled = zip(*pairs, strict=True)
+    return Cell(scenario, n_calibration, float(truths.mean()), error, data_sets, settled)
 
 
 def _chunk(
     scenario: Scenario, n_calibration: int, seed: int, repeats: int
-) -> tuple[list[DataSet], float, float]:
+) -> tuple[list[tuple[DataSet, DataSet]], float, float]:
     with threadpool_limits(1):
         ballots = draw(scenario, _CHUNK * N_ITEMS, 2 * seed)
         data_sets = [
-            analyse(scenario, part(ballots, slice(i, i + N_ITEMS)), n_calibration)
+            _both(scenario, part(ballots, slice(i, i + N_ITEMS)), n_calibration)
             for i in range(0, _CHUNK * N_ITEMS, N_ITEMS)
         ]
         truth, error = expected_delta(
@@ -142,22 +156,43 @@ def _chunk(
     return data_sets, truth, error
 
 
+def _both(scenario: Scenario, ballots: Ballots, n_calibration: int) -> tuple[DataSet, DataSet]:
+    """A data set with ``N_SPLITS`` splits, and with as many as `auto` takes."""
+    fixed: DataSet | None = None
+    settled: DataSet | None = None
+    for data in analyse(scenario, ballots, n_calibration, sorted({N_SPLITS, *_LOOKS})):
+        n_splits = len(data.split_means)
+        if n_splits == N_SPLITS:
+            fixed = data
+        if settled is None and n_splits in _LOOKS:
+            fitted = _estimated(data, n_calibration, data.sides)
+            if n_splits == _LOOKS[-1] or same_verdicts(fitted, data.nll):
+                settled = data
+        if fixed is not None and settled is not None:
+            break
+    assert fixed is not None
+    assert settled is not None
+    return fixed, settled
+
+
 def report(cells: Sequence[Cell], seconds: float) -> Report:
-    rows, equal, shares = [], [], []
+    rows, equal = [], []
+    shares: dict[str, list[float]] = {"ours": [], _AUTO: []}
     widths: dict[str, list[float]] = {name: [] for name in METHODS}
     for cell in cells:
         values = np.array([data.split_means.mean() for data in cell.data_sets])
         spread = float(values.std(ddof=1))
         for name, method in METHODS.items():
-            result = np.array([method(data, cell.n_calibration) for data in cell.data_sets])
+            result = np.array([method(data, cell.n_calibration) for data in cell.of(name)])
             widths[name].append(_width(result) / (2 * 1.96 * spread))
             rows.append(_coverage_row(cell, name, result, widths[name][-1]))
-            if name == "ours":
-                shares.append(_covered(result, cell.truth).mean())
+            if name in shares:
+                shares[name].append(float(_covered(result, cell.truth).mean()))
             if cell.scenario.halves:
                 equal.append(_verdict_row(cell, name, result))
-    worst, wide = min(shares), float(np.mean(widths["ours"]))
-    most = max(float(row[3].rstrip("%")) for row in equal if row[2] == "ours")
+    worst, wide = min(min(each) for each in shares.values()), float(np.mean(widths["ours"]))
+    most = max(float(row[3].rstrip("%")) for row in equal if row[2] in shares)
+    n_splits = np.concatenate([[len(data.split_means) for data in cell.settled] for cell in cells])
     controlled, as_expected = controls()
     return Report(
         "Inference: does the interval of delta hold?",
@@ -193,20 +228,24 @@ def report(cells: Sequence[Cell], seconds: float) -> Report:
             controlled,
         ],
         (
-            f"Smallest coverage of ours over {len(cells)} cells: {worst:.1%} "
+            f"Smallest coverage of ours over {len(cells)} cells, with {N_SPLITS} splits or as many "
+            f"as `auto` takes: {worst:.1%} "
             f"(target at least {_TARGET:.0%}: {'met' if worst >= _TARGET else 'MISSED'}).",
             f"Mean width of ours: {wide:.2f} x ideal "
             f"(target at most {_WIDEST}: {'met' if wide <= _WIDEST else 'MISSED'}).",
             f"Most keep or curate verdicts of ours with equal arms: {most:.1f}% "
             f"(target at most 5%: {'met' if most <= 5 else 'MISSED'}).",
+            f"Splits that `auto` takes: {n_splits.mean():.0f} on average, "
+            f"{(n_splits == _LOOKS[0]).mean():.0%} end after {_LOOKS[0]}, "
+            f"{(n_splits == _LOOKS[-1]).mean():.0%} take {_LOOKS[-1]}.",
             f"Real controls: {'all as expected' if as_expected else 'NOT as expected'}.",
             f"Simulated in {seconds / 60:.1f} minutes.",
         ),
     )
 
 
-def _estimated(data: DataSet, n_calibration: int, sides: Sides | None) -> Interval:
-    fitted = estimate(
+def _estimated(data: DataSet, n_calibration: int, sides: Sides | None) -> Estimate:
+    return estimate(
         data.item_means[None],
         data.split_means[:, None],
         data.units,
@@ -215,6 +254,9 @@ def _estimated(data: DataSet, n_calibration: int, sides: Sides | None) -> Interv
         sides=sides,
         joint=False,
     )
+
+
+def _ends(fitted: Estimate) -> Interval:
     return float(fitted.lo[0]), float(fitted.hi[0])
 
 
@@ -254,12 +296,12 @@ def _power_row(cells: Sequence[Cell], name: str, widths: Sequence[float]) -> tup
 
 def _decided(cell: Cell, name: str, margins: int) -> float:
     """Share of data sets whose interval says 'keep all' if the truth is ``margins`` margins."""
-    nll = np.array([data.nll for data in cell.data_sets])
+    nll = np.array([data.nll for data in cell.of(name)])
     if name == _SPREAD:
         values = np.array([data.split_means.mean() for data in cell.data_sets])
         lo = values - 1.96 * values.std(ddof=1)
     else:
-        lo = np.array([METHODS[name](data, cell.n_calibration)[0] for data in cell.data_sets])
+        lo = np.array([METHODS[name](data, cell.n_calibration)[0] for data in cell.of(name)])
     return float((lo - cell.truth + margins * MARGIN * nll > MARGIN * nll).mean())
 
 
@@ -267,7 +309,7 @@ def _verdict_row(cell: Cell, name: str, result: Floats) -> tuple[str, ...]:
     decided = np.mean(
         [
             verdict(lo, hi, MARGIN * data.nll) in ("keep all", "curate")
-            for (lo, hi), data in zip(result.tolist(), cell.data_sets, strict=True)
+            for (lo, hi), data in zip(result.tolist(), cell.of(name), strict=True)
         ]
     )
     outside = 1.0 - _covered(result, 0.0).mean()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -120,27 +121,29 @@ class DataSet:
         return Sides.of(~self.evaluated, scored, self.groups)
 
 
-def analyse(scenario: Scenario, ballots: Ballots, n_calibration: int) -> DataSet:
-    """40 splits of one data set, as in the studies."""
-    sums, evaluated = np.zeros(ballots.n_items), np.zeros((N_SPLITS, ballots.n_items), dtype=bool)
+def analyse(
+    scenario: Scenario, ballots: Ballots, n_calibration: int, ends: Sequence[int]
+) -> Iterator[DataSet]:
+    """Splits of one data set as in the studies, after each of ``ends`` of them."""
+    fraction = (n_calibration + 0.5) / ballots.n_items
+    sums, evaluated = np.zeros(ballots.n_items), np.zeros((max(ends), ballots.n_items), dtype=bool)
     means, levels = [], []
-    for number in range(N_SPLITS):
-        fraction = (n_calibration + 0.5) / ballots.n_items
+    for number in range(max(ends)):
         one_split = split(ballots.units, number, fraction=fraction)
         values, level = difference(scenario, ballots, one_split)
         sums[one_split.evaluation] += values
         evaluated[number, one_split.evaluation] = True
         means.append(values.mean())
         levels.append(level)
-    times = evaluated.sum(axis=0)
-    seen = times > 0
-    return DataSet(
-        item_means=sums[seen] / times[seen],
-        split_means=np.array(means),
-        groups=ballots.units,
-        evaluated=evaluated,
-        nll=float(np.mean(levels)),
-    )
+        if len(means) in ends:
+            times = evaluated.sum(axis=0)
+            yield DataSet(
+                item_means=sums[times > 0] / times[times > 0],
+                split_means=np.array(means),
+                groups=ballots.units,
+                evaluated=evaluated[: len(means)].copy(),
+                nll=float(np.mean(levels)),
+            )
 
 
 def expected_delta(

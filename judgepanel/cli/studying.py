@@ -23,7 +23,7 @@ from judgepanel.studies.contract import Study, WorkersEnded
 from judgepanel.studies.options import similar_option, spec_options_of, unknown_option
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.runner import AUTO, BACKENDS
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.settings import AUTO_SPLITS, Settings
 from judgepanel.votes import InputError
 from judgepanel.votes.formats import text_of
 from judgepanel.votes.orientation import POLICIES, PROTOCOLS
@@ -83,7 +83,13 @@ def settings_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--judge", action="append", metavar="NAME", help="a judge to use; can be given repeatedly"
     )
-    parser.add_argument("--splits", type=int, default=100)
+    parser.add_argument(
+        "--splits",
+        type=_splits,
+        default=Settings().splits,
+        metavar="N",
+        help="random splits of the items (default: 100), or `auto`: as many as the verdict needs",
+    )
     parser.add_argument("--fraction", type=float, default=0.5, help="share that calibrates")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=None, help="workers (default: all cores)")
@@ -95,6 +101,16 @@ def settings_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="the Dask scheduler whose workers compute"
     )
+
+
+def _splits(text: str) -> int | None:
+    """Read a number of splits, or ``auto`` as None."""
+    try:
+        return None if text == AUTO_SPLITS else int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"invalid number of splits: {text!r}, allowed: a whole number, or {AUTO_SPLITS}"
+        ) from None
 
 
 def _dictionary(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:

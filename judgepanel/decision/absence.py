@@ -108,7 +108,7 @@ def measure_absence(
     ballots = _of_judges(prepared, names)
     alone: list[Losses] = []
     together: list[Losses] = []
-    everyone, n_folds = np.arange(ballots.n_items), min(FOLDS, settings.splits)
+    everyone, n_folds = np.arange(ballots.n_items), min(FOLDS, settings.most_splits)
     for drawn in folds(ballots.units, everyone, n_folds, seed=settings.seed, key=(_STREAM,)):
         rng = _stream(settings.seed, drawn.number)
         fitted = _fitted(ballots.of_items(drawn.calibration), model, names, groups, rng)

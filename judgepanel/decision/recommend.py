@@ -44,7 +44,7 @@ from judgepanel.kernels.threads import threads
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, absorb, combine, tally
 from judgepanel.studies.common import splits_of
-from judgepanel.studies.compare import mean_sizes
+from judgepanel.studies.compare import Estimator, mean_sizes, settled
 from judgepanel.studies.contest.average import average_losses, average_scores, bootstrap
 from judgepanel.studies.contest.compete import FINAL, Standing, absent_losses, compete, stand
 from judgepanel.studies.contest.recommended import Averaged, averaged_of, fits_memory, remember
@@ -238,7 +238,7 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
         n_calibration=n_calibration,
         n_evaluation=n_evaluation,
         n_splits=len(totals.numbers),
-        planned_splits=spec.settings.splits,
+        planned_splits=spec.settings.most_splits,
         seed=spec.settings.seed,
         measures_coding=prepared.oriented.measures_coding,
         repeats=find_repeats(grouped_votes(votes, spec.settings)).repeats,
@@ -257,6 +257,13 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
     if spec.candidate:
         result = taking(votes, spec, result, spec.candidate)
     return with_absence(votes, spec, result)
+
+
+def is_settled(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> bool:
+    """Whether more splits are unlikely to change the verdict on the choice by any preference."""
+    contest, totals = contest_of(votes, spec), partial.in_order().tally
+    estimated = Estimator.of(totals, contest.prepared.ballots.units)
+    return settled(totals, estimated, np.array([len(contest.choices.all())]))
 
 
 def _warnings(contest: Contest, totals: Tally) -> tuple[str, ...]:
@@ -285,6 +292,7 @@ RECOMMEND: Study[RecommendSpec, Scores, Recommendation] = Study(
     absorb=absorb_scores,
     large=large,
     extend=extend,
+    settled=is_settled,
 )
 
 __all__ = ["RECOMMEND", "REFERENCE", "RecommendSpec", "Scores", "merge", "run_chunk"]

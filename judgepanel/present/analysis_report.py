@@ -201,8 +201,8 @@ def _rests_on(report: AnalysisReport) -> Iterator[Block]:
             ("Protocol", settings.protocol),
             (
                 "Splits",
-                f"{settings.splits:,}, {100 * settings.fraction:g} % of the items calibrate, seed "
-                f"{settings.seed}",
+                f"{settings.splits_text}, {100 * settings.fraction:g} % of the items calibrate, "
+                f"seed {settings.seed}",
             ),
             ("Version", f"judgepanel {__version__}, engine {ENGINE}"),
             ("Written", f"{minute(report.written)} UTC"),

@@ -60,7 +60,7 @@ def affordable_splits(settings: Settings, aggregator: PanelAggregator) -> Settin
     """Return settings with fewer splits for aggregators that need many fits per split."""
     if aggregator != AVERAGE and not cross_fits(aggregator):
         return settings
-    return replace(settings, splits=min(settings.splits, REFITTED))
+    return replace(settings, splits=min(settings.most_splits, REFITTED))
 
 
 def panel_spec(kind: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:

@@ -122,7 +122,8 @@ def run_line(result: Any) -> str:
     if hasattr(result, "n_items"):
         parts.append(counted(int(result.n_items), "labelled item"))
     if hasattr(result, "planned_splits"):
-        parts.append(f"{result.n_splits:,} of {counted(result.planned_splits, 'split')}")
+        so_far = f"{result.n_splits:,} of " if result.partial else ""
+        parts.append(f"{so_far}{counted(result.planned_splits, 'split')}")
     for name, noun in (("n_calibration", "calibrate"), ("n_evaluation", "evaluate")):
         if isinstance(getattr(result, name, None), int | float):
             parts.append(f"{getattr(result, name):,.0f} items {noun}")

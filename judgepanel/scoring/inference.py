@@ -27,7 +27,7 @@ matters when there are few splits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -55,7 +55,8 @@ class Estimate:
 
     ``p`` is the two-sided p-value of the value being 0; ``df`` are Satterthwaite's degrees of
     freedom; ``covariance`` (n, n) matches the standard errors, empty if it was not requested.
-    Standard errors, ends and ``p`` are NaN if all items are one cluster.
+    ``monte_carlo`` is the part of ``se`` that more splits would remove. Standard errors, ends and
+    ``p`` are NaN if all items are one cluster.
     """
 
     value: Floats
@@ -65,12 +66,13 @@ class Estimate:
     hi: Floats
     p: Floats
     covariance: Floats
+    monte_carlo: Floats = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
     def of_one_split(cls, value: Floats) -> Estimate:
         """Values (n,) whose spread is unknown: a single split has none, so all else is NaN."""
         none = np.full(value.shape, np.nan)
-        return cls(value, none, none, none, none, none, np.zeros((0, 0)))
+        return cls(value, none, none, none, none, none, np.zeros((0, 0)), none)
 
 
 def estimate(  # noqa: PLR0913 - each is a term of the variance
@@ -150,6 +152,7 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
         value + reach,
         np.asarray(2.0 * distributions.t_sf(t, df)),
         covariance,
+        np.sqrt((s_tr2 + redrawn) / n_splits),
     )
 
 

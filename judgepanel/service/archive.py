@@ -45,7 +45,7 @@ from judgepanel.service.workspace import (
 from judgepanel.studies.codec import from_plain, pack, to_plain, unpack
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.recent import Cache
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.settings import AUTO_SPLITS, Settings
 from judgepanel.studies.shapes import shape_of
 from judgepanel.votes import VoteMatrix
 
@@ -249,7 +249,7 @@ class Archive:
 
 def draw_of(settings: Settings) -> str:
     """Return splits and seed, which all work for an analysis shares."""
-    return f"{settings.splits}:{settings.seed}"[:64]
+    return f"{settings.splits or AUTO_SPLITS}:{settings.seed}"[:64]
 
 
 def packed_json(content: Any) -> bytes:

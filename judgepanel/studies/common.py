@@ -69,6 +69,6 @@ def fields_of_run(prepared: Prepared, settings: Settings, n_splits: int) -> dict
         "measures_coding": prepared.oriented.measures_coding,
         "n_items": prepared.ballots.n_items,
         "n_splits": n_splits,
-        "planned_splits": settings.splits,
+        "planned_splits": settings.most_splits,
         "seed": settings.seed,
     }

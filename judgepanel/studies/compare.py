@@ -32,6 +32,7 @@ from judgepanel.scoring.rare_errors import (
 from judgepanel.scoring.roles import Sides
 from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, Tally
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.looks import same_verdicts
 from judgepanel.studies.results import flat_row
 
 Floats = NDArray[np.float64]
@@ -247,6 +248,25 @@ def _of_calibrator(
             )
         )
     return rows
+
+
+def settled(
+    tally: Tally, estimated: Estimator, arms: NDArray[np.int64], *, reference: int | None = None
+) -> bool:
+    """Return whether more splits are unlikely to change a verdict on these arms of any pipeline.
+
+    They are compared with the ``reference``, by default that of the tally.
+    """
+    against = tally.reference if reference is None else reference
+    nll = tally.item_means()[0][0]
+    splits = tally.split_means[:, 0]
+    for c in range(splits.shape[1]):
+        differences = estimated(
+            nll[c, arms] - nll[c, against], splits[:, c, arms] - splits[:, c, [against]]
+        )
+        if not same_verdicts(differences, float(nll[c, against].mean())):
+            return False
+    return True
 
 
 def mean_sizes(tally: Tally) -> tuple[float, float]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Generic, Protocol, TypeVar
 
 import pandas as pd
 
+from judgepanel.studies.looks import LOOKS, is_open, looks
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 
@@ -75,7 +77,7 @@ ResultT = TypeVar("ResultT", bound=Result)
 
 
 def _all_splits(spec: Spec) -> int:
-    return spec.settings.splits
+    return spec.settings.most_splits
 
 
 def _nothing(*_: Any) -> None:
@@ -101,6 +103,10 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     that share partials define ``recall(votes, spec, chunk)``, which returns the cached result of a
     chunk or None, and ``learn``, which caches a computed one: worker processes do not share caches.
 
+    ``settled(votes, spec, partial)`` returns whether the splits of a partial are enough, if the
+    settings leave their number to the answer (:mod:`judgepanel.studies.looks`). A study without it
+    runs all of them.
+
     Where a study is ``large(votes, spec)``, partials of several workers would not fit in memory.
     Then ``extend(votes, spec, chunk, partial)`` adds one chunk after another to the memory of a
     partial, None for the first, on threads of its own.
@@ -123,19 +129,56 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     extend: Callable[[VoteMatrix, SpecT, Chunk, PartialT | None], PartialT] | None = None
     recall: Callable[[VoteMatrix, SpecT, Chunk], PartialT | None] = _nothing
     learn: Callable[[VoteMatrix, SpecT, Chunk, PartialT], None] = _nothing
+    settled: Callable[[VoteMatrix, SpecT, PartialT], bool] | None = None
 
     def plan(self, spec: SpecT) -> tuple[Chunk, ...]:
-        """Return chunks of ``chunk`` rounds, after a first one of ``first``."""
-        return split_chunks(self.rounds(spec), self.chunk, self.first)
+        """Return all chunks that may be needed: ``chunk`` rounds each, after a first of ``first``.
+
+        Chunks end where :meth:`stages` may end.
+        """
+        most = self.rounds(spec)
+        ends = LOOKS if self.is_open(spec) else ()
+        return split_chunks(most, self.chunk, self.first, ends)
+
+    def stages(self, votes: VoteMatrix, spec: SpecT) -> tuple[tuple[Chunk, ...], ...]:
+        """Return the chunks of the plan in stages; after each the study may be settled."""
+        chunks = self.plan(spec)
+        if not self.is_open(spec):
+            return (chunks,)
+        ends = looks(votes, spec.settings, self.rounds(spec))
+        return tuple(
+            tuple(chunk for chunk in chunks if start <= chunk.first < end)
+            for start, end in pairwise((0, *ends))
+        )
+
+    def is_open(self, spec: SpecT) -> bool:
+        """Return whether the number of splits is left to the answer."""
+        return self.settled is not None and is_open(spec.settings)
 
 
 def split_chunks(
-    n_splits: int, size: int = CHUNK_SPLITS, first: int | None = None
+    n_splits: int, size: int = CHUNK_SPLITS, first: int | None = None, cuts: Sequence[int] = ()
 ) -> tuple[Chunk, ...]:
-    """Return all splits in chunks of one size, in order; the first may have another size."""
+    """Return all splits in order, in chunks of one size; the first may have another size.
+
+    If there are ``cuts``, a chunk ends at each of them, and those between two cuts are of about
+    equal size.
+    """
     starts = [0, *range(first or size, n_splits, size)][:n_splits]
+    if cuts:
+        inside = [0, *(cut for cut in cuts if cut < n_splits), n_splits]
+        sizes = [min(first or size, size), *[size] * (len(inside) - 2)]
+        starts = [
+            s for (a, b), n in zip(pairwise(inside), sizes, strict=True) for s in _even(a, b, n)
+        ]
     ends = [*starts[1:], n_splits][: len(starts)]
     return tuple(
         Chunk(number, start, end - start)
         for number, (start, end) in enumerate(zip(starts, ends, strict=True))
     )
+
+
+def _even(start: int, end: int, size: int) -> list[int]:
+    """Return the starts of chunks of at most ``size`` and about equal size."""
+    n = -((start - end) // size)
+    return [start + (end - start) * i // n for i in range(n)]

@@ -16,12 +16,12 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from importlib import import_module
 from itertools import takewhile
 from types import FrameType, MappingProxyType
-from typing import Any, Generic
+from typing import Any, Generic, cast
 
 from joblib import Parallel, cpu_count, delayed
 from joblib.externals.loky.backend import resource_tracker as loky_tracker
@@ -62,6 +62,9 @@ _OPEN = Gate()
 class Progress(Generic[SpecT, PartialT, ResultT]):
     """State after a chunk: ``done`` of ``total`` chunks, seconds so far and seconds left.
 
+    ``total`` are the chunks that are known to be needed: where the number of splits is left to the
+    answer, it may grow until the study is settled.
+
     It holds until the next state is asked for, which may take over the memory of ``partial``.
 
     ``kept`` of those done came from an earlier run, and took none of these seconds.
@@ -77,6 +80,11 @@ class Progress(Generic[SpecT, PartialT, ResultT]):
     kept: int = 0
 
     @property
+    def over(self) -> bool:
+        """Whether no chunk follows."""
+        return self.done == self.total
+
+    @property
     def remaining(self) -> float:
         """Seconds left at the pace so far."""
         return self.elapsed / max(1, self.done - self.kept) * (self.total - self.done)
@@ -84,7 +92,7 @@ class Progress(Generic[SpecT, PartialT, ResultT]):
     def result(self) -> ResultT:
         """The result of what is done so far; marked partial until everything is."""
         with one_thread():
-            return self.study.merge(self.votes, self.spec, self.partial)
+            return _result(self.study, self.votes, self.spec, self.partial, self.total)
 
 
 def default_jobs() -> int:
@@ -113,28 +121,69 @@ def steps(
     ``jobs`` nor ``backend`` of this machine. The result is the same to the bit whatever is kept and
     however often it waits.
     """
-    chunks, votes = study.plan(spec), grouped_votes(votes, spec.settings)
+    votes = grouped_votes(votes, spec.settings)
+    stages = study.stages(votes, spec)
     started = time.monotonic()
-    finished = {**_recalled(study, votes, spec, chunks), **finished}
-    partial, known = _combined(study, [finished[c.number] for c in chunks if c.number in finished])
-    rest = [chunk for chunk in chunks if chunk.number not in finished]
-    if not rest:
-        yield Progress(study, votes, spec, partial, known, len(chunks), 0.0, known)
-        return
-    extend = None if keep or known or is_address(backend) else study.extend
-    if extend is not None and study.large(votes, spec):
-        states = _extended(extend, votes, spec, rest, gate)
-    else:
-        work = _pieces(study, votes, spec, rest, jobs or default_jobs(), backend, gate)
-        states = _added(study, votes, spec, partial, known, work, keep)
-    n_done = known
-    with closing(states):
-        for partial in states:  # Not `enumerate`, which holds the partial before.
-            n_done += 1
-            elapsed = time.monotonic() - started
-            yield Progress(study, votes, spec, partial, n_done, len(chunks), elapsed, known)
-            if gate.cancelled():
-                raise Cancelled
+    finished = {**_recalled(study, votes, spec, study.plan(spec)), **finished}
+    kept_before = any(chunk.number in finished for chunk in stages[0])
+    extend = None if keep or kept_before or is_address(backend) else study.extend
+    if extend is not None and not study.large(votes, spec):
+        extend = None
+    partial: Any = None
+    pace: float | None = None
+    n_done = known = total = 0
+    for number, stage in enumerate(stages):
+        total += len(stage)
+        pieces = [finished[chunk.number] for chunk in stage if chunk.number in finished]
+        rest = [chunk for chunk in stage if chunk.number not in finished]
+        n_done, known = n_done + len(pieces), known + len(pieces)
+        if pieces:
+            partial = reduce(study.combine, pieces if partial is None else [partial, *pieces])
+        if extend is not None:
+            states = _extended(extend, votes, spec, rest, gate, partial)
+        else:
+            work = _pieces(study, votes, spec, rest, jobs or default_jobs(), backend, gate, pace)
+            states = _added(study, votes, spec, partial, n_done, work, keep)
+        with closing(states):
+            for partial in states:  # Not `enumerate`, which holds the partial before.
+                n_done += 1
+                elapsed = time.monotonic() - started
+                pace = elapsed if pace is None else pace
+                if n_done < total:  # After the last of a stage it is to be seen whether it goes on.
+                    yield Progress(study, votes, spec, partial, n_done, total, elapsed, known)
+                    if gate.cancelled():
+                        raise Cancelled
+        over = number + 1 == len(stages) or _is_settled(study, votes, spec, partial)
+        if rest or over:
+            elapsed = time.monotonic() - started if n_done > known else 0.0
+            planned = total if over else total + len(stages[number + 1])
+            yield Progress(study, votes, spec, partial, n_done, planned, elapsed, known)
+        if over:
+            return
+        if gate.cancelled():
+            raise Cancelled
+
+
+def _is_settled(
+    study: Study[SpecT, PartialT, ResultT], votes: VoteMatrix, spec: SpecT, partial: Any
+) -> bool:
+    with one_thread():
+        return study.settled is not None and study.settled(votes, spec, partial)
+
+
+def _result(
+    study: Study[SpecT, PartialT, ResultT],
+    votes: VoteMatrix,
+    spec: SpecT,
+    partial: PartialT,
+    n_chunks: int,
+) -> ResultT:
+    """Return the result of a partial, if ``n_chunks`` are known to be needed."""
+    result: Any = study.merge(votes, spec, partial)
+    if len(study.stages(votes, spec)) > 1:
+        last = study.plan(spec)[n_chunks - 1]
+        result = replace(result, planned_splits=last.first + last.count)
+    return cast(ResultT, result)
 
 
 def _added(
@@ -169,12 +218,12 @@ def _extended(
     spec: SpecT,
     chunks: Sequence[Chunk],
     gate: Gate,
+    partial: PartialT | None,
 ) -> Generator[PartialT, None, None]:
     """The partial of one chunk more each time, all in the memory of the first.
 
     Ctrl-C waits for the chunk under way: half of it added would be in no count of splits.
     """
-    partial: PartialT | None = None
     for chunk in chunks:
         _pass(gate)
         with one_thread(), _interrupt_later() as interrupt:
@@ -210,9 +259,16 @@ def merged(
     finished: Mapping[int, PartialT],
 ) -> ResultT | None:
     """The result of chunks that an earlier run has kept; None without any."""
-    partial, known = _combined(study, [finished[number] for number in sorted(finished)])
+    if not finished:
+        return None
+    votes, n_chunks = grouped_votes(votes, spec.settings), 0
+    for stage in study.stages(votes, spec):
+        n_chunks += len(stage)
+        if n_chunks > len(finished):
+            break
     with one_thread():
-        return study.merge(grouped_votes(votes, spec.settings), spec, partial) if known else None
+        partial = reduce(study.combine, [finished[number] for number in sorted(finished)])
+        return _result(study, votes, spec, partial, n_chunks)
 
 
 def run(
@@ -254,13 +310,6 @@ def _recalled(
     return {number: piece for number, piece in known.items() if piece is not None}
 
 
-def _combined(
-    study: Study[SpecT, PartialT, ResultT], pieces: Sequence[PartialT]
-) -> tuple[Any, int]:
-    """Partials as one, and of how many chunks it is; None of none."""
-    return (reduce(study.combine, pieces) if pieces else None), len(pieces)
-
-
 def _pieces(
     study: Study[SpecT, PartialT, ResultT],
     votes: VoteMatrix,
@@ -269,31 +318,34 @@ def _pieces(
     jobs: int,
     backend: str,
     gate: Gate,
+    pace: float | None,
 ) -> Generator[tuple[Chunk, PartialT], None, None]:
-    """Partials of the chunks; when closed early, those handed to our own workers are waited for."""
-    if is_address(backend):
-        with one_thread(), closing(Cluster(backend)) as cluster:
-            work = (study, votes, spec)
-            yield _run_one(*work, chunks[0])
-            yield from _again(
-                chunks[1:], lambda left: cluster.spread(work, left, _run_one, gate), gate
-            )
-        return
+    """Partials of the chunks; when closed early, those handed to our own workers are waited for.
+
+    ``pace`` is the number of seconds that a chunk takes, None if the first is still to be computed.
+    """
     with one_thread():
-        began = time.monotonic()
-        first = [_run_one(study, votes, spec, chunks[0])]
-        seconds = (time.monotonic() - began) * (len(chunks) - 1)
-        yield first.pop()
-        rest = chunks[1:]
-        if jobs == 1 or len(rest) < 2:
-            for chunk in rest:
+        if pace is None and chunks:
+            began = time.monotonic()
+            first = [_run_one(study, votes, spec, chunks[0])]
+            pace = time.monotonic() - began
+            yield first.pop()
+            chunks = chunks[1:]
+        if is_address(backend):
+            with closing(Cluster(backend)) as cluster:
+                work = (study, votes, spec)
+                yield from _again(
+                    chunks, lambda left: cluster.spread(work, left, _run_one, gate), gate
+                )
+        elif jobs == 1 or len(chunks) < 2:
+            for chunk in chunks:
                 _pass(gate)
                 yield _run_one(study, votes, spec, chunk)
-            return
-        chosen = _chosen(backend, seconds)
-        yield from _again(
-            rest, lambda left: _spread(study, votes, spec, left, jobs, chosen, gate), gate
-        )
+        else:
+            chosen = _chosen(backend, (pace or 0.0) * len(chunks))
+            yield from _again(
+                chunks, lambda left: _spread(study, votes, spec, left, jobs, chosen, gate), gate
+            )
 
 
 def _again(

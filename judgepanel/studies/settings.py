@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,17 @@ from judgepanel.votes.orientation import Oriented, Policy, Protocol, orient
 from judgepanel.votes.repeats import find_repeats, group_copies
 
 MAX_SPLITS = 10_000
+AUTO_SPLITS = "auto"
+MOST_SPLITS = 100
+"""Splits that are used at most if their number is left to the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Shared options. ``judges`` None means all judges; ``fraction`` of the items calibrates.
+
+    ``splits`` None (the word ``auto``) means as many as the answer needs, at most ``MOST_SPLITS``
+    (:mod:`judgepanel.studies.looks`).
 
     ``group_duplicates`` puts copies of an item into one group (:mod:`judgepanel.votes.repeats`), so
     that splits keep them together and variances count them once.
@@ -33,20 +39,32 @@ class Settings:
     orientation: Policy = "auto"
     protocol: Protocol = "honest"
     judges: tuple[str, ...] | None = None
-    splits: int = 100
+    splits: int | None = field(default=100, metadata={"words": {AUTO_SPLITS: None}})
     fraction: float = 0.5
     seed: int = 0
     group_duplicates: bool = False
 
     def __post_init__(self) -> None:
-        if not 2 <= self.splits <= MAX_SPLITS:
-            raise InputError("number of splits out of range", value=self.splits, allowed="2..10000")
+        if self.splits is not None and not 2 <= self.splits <= MAX_SPLITS:
+            raise InputError(
+                "number of splits out of range", value=self.splits, allowed="auto, or 2..10000"
+            )
         if not 0.0 < self.fraction < 1.0:
             raise InputError(
                 "calibration share out of range", value=self.fraction, allowed="between 0 and 1"
             )
         if self.seed < 0:
             raise InputError("the seed must not be negative", value=self.seed)
+
+    @property
+    def most_splits(self) -> int:
+        """Number of splits, or the most that the answer may need."""
+        return MOST_SPLITS if self.splits is None else self.splits
+
+    @property
+    def splits_text(self) -> str:
+        """The number of splits as text, ``auto`` where it is left to the answer."""
+        return AUTO_SPLITS if self.splits is None else f"{self.splits:,}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

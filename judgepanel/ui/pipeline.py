@@ -160,10 +160,10 @@ def pipeline_note(
     words = f"This page shows {here}."
     if result is not None:
         words = pipeline_sentence(result, aggregator, calibrator, advice=advice)
-    if splits is not None and splits < context.analysis.settings.splits:
+    if splits is not None and splits < context.analysis.settings.most_splits:
         words += (
-            f" It uses {splits} of the {context.analysis.settings.splits:,} splits, since every "
-            "figure needs a fit of its own."
+            f" It uses {splits} of the {context.analysis.settings.most_splits:,} splits, since "
+            "every figure needs a fit of its own."
         )
     if result is None:
         if awaited and _spec(context) is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.options import written_options
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.settings import AUTO_SPLITS, Settings
 from judgepanel.votes import Loaded, Task
 from judgepanel.votes.cells import join_names
 from judgepanel.votes.choices import OPTIONS, Thresholds
@@ -124,7 +124,7 @@ def _shared(settings: Settings, task: Task, columns: tuple[str, ...]) -> list[Op
     if settings.protocol != _DEFAULT.protocol:
         options.append(("--protocol", settings.protocol))
     options += [("--judge", name) for name in settings.judges or ()]
-    options.append(("--splits", str(settings.splits)))
+    options.append(("--splits", str(settings.splits or AUTO_SPLITS)))
     if settings.fraction != _DEFAULT.fraction:
         options.append(("--fraction", repr(float(settings.fraction))))
     return [*options, ("--seed", str(settings.seed))]

@@ -226,7 +226,7 @@ def data_rows(before: Side, after: Side, overlap: Relation) -> list[tuple[str, s
         ("judges set aside", (_some(data.oriented.set_aside) for data in ready)),
         ("order", (data.oriented.policy.replace("_", " ") for data in ready)),
         ("protocol", (side.settings.protocol for side in sides)),
-        ("splits", (f"{side.settings.splits:,}" for side in sides)),
+        ("splits", (side.settings.splits_text for side in sides)),
         ("calibration share", (percent(side.settings.fraction) for side in sides)),
         ("seed", (str(side.settings.seed) for side in sides)),
         ("data fingerprint", (side.votes.sha256[:10] for side in sides)),

@@ -216,7 +216,7 @@ def settings_words(settings: Settings) -> str:
         "orientation": f"order {settings.orientation.replace('_', ' ')}",
         "protocol": f"protocol {settings.protocol}",
         "judges": counted(len(settings.judges or ()), "chosen judge"),
-        "splits": f"{settings.splits:,} splits",
+        "splits": f"{settings.splits_text} splits",
         "fraction": f"{percent(settings.fraction)} calibrate",
         "seed": f"seed {settings.seed}",
         "group_duplicates": "duplicates grouped",

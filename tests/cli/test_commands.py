@@ -94,6 +94,17 @@ def test_the_csv_holds_the_numbers_of_the_library_to_the_bit(cli, clean, tmp_pat
         assert [float(row[name]) for row in rows_of(tmp_path / "c.csv")] == frame[name].tolist()
 
 
+def test_the_number_of_splits_may_be_left_to_the_answer(cli, clean, tmp_path):
+    panel = tmp_path / "panel.json"
+    ran = cli("recommend", clean, "--splits", "auto", "--out", panel)
+    assert "20 splits: more are unlikely to change the verdict." in ran.out
+    assert "; 20 splits; " in ran.out
+    content = json.loads(panel.read_text("utf-8"))
+    assert content["spec"]["settings"]["splits"] is None
+    assert content["figures"]["n_splits"] == 20
+    assert cli("score", panel, clean, "--out", tmp_path / "scored.csv").status == 0
+
+
 @pytest.mark.parametrize(
     ("command", "study"), [("curve", "panel_curve"), ("study panel_curve", "panel_curve")]
 )

@@ -30,7 +30,7 @@ def call(*arguments, **options):
 def test_the_module_runs_a_curve(clean, tmp_path):
     ran = call("curve", clean, "--splits", 3, "--out", tmp_path / "c.csv")
     assert (ran.returncode, ran.stderr) == (0, b"")
-    assert b"3 of 3 splits" in ran.stdout
+    assert b"; 3 splits; " in ran.stdout
     assert (tmp_path / "c.csv").read_text().startswith("k,aggregator,calibrator,n_splits,nll,")
 
 

@@ -64,7 +64,7 @@ OPTIONS = {
     ),
     "one split": ("curve V --splits 1", ["splits", "'1'", "2..10000"]),
     "too many splits": ("curve V --splits 10001", ["'10001'", "2..10000"]),
-    "half a split": ("curve V --splits 1.5", ["--splits", "'1.5'"]),
+    "half a split": ("curve V --splits 1.5", ["--splits", "'1.5'", "a whole number, or auto"]),
     "negative seed": ("curve V --seed -1", ["seed", "'-1'"]),
     "all calibrate": ("curve V --fraction 1", ["share", "'1.0'", "between 0 and 1"]),
     "none calibrate": ("curve V --fraction 0", ["share", "'0.0'"]),

@@ -124,7 +124,7 @@ def analysis_in(app: AppTest) -> str:
     return value if isinstance(value, str) else value[0]
 
 
-def prepared(name: str, splits: int = 4) -> str:
+def prepared(name: str, splits: int | None = 4) -> str:
     """The id of a new analysis of a sample with few splits."""
     loaded = load_votes(sample_bytes(name), name=f"{name}_votes.csv")
     return workspace().create(loaded, Settings(splits=splits), name).id

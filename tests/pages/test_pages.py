@@ -163,6 +163,12 @@ def test_other_settings_make_a_new_analysis_and_keep_the_old_one() -> None:
     assert space.open(after).votes_sha256 == space.open(before).votes_sha256
 
 
+def test_there_are_as_many_splits_as_the_verdict_needs_where_none_are_given() -> None:
+    app = turn_to(open_app(analysis=prepared("hard_panel", splits=None)), RECOMMENDED)
+    until(app, lambda: "; 20 splits; " in text_of(app))
+    assert "So far" not in text_of(app)
+
+
 def test_the_same_settings_make_no_new_analysis() -> None:
     app = sample("clean_pairwise")
     before = analysis_in(app)

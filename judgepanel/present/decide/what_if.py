@@ -180,7 +180,7 @@ def present(result: WhatIf, spec: WhatIfSpec) -> list[Block]:
     """Present a panel picked by hand next to the one it is compared with."""
     few = (
         f"From {result.planned_splits:,} splits, so that an answer is quick; what is computed from "
-        f"{spec.settings.splits:,} differs a little."
+        f"{spec.settings.most_splits:,} differs a little."
     )
     return [
         Answer(what_if_sentence(result)),
@@ -188,7 +188,11 @@ def present(result: WhatIf, spec: WhatIfSpec) -> list[Block]:
         Paragraph(compared_sentence(result)),
         drawing("NLL of both panels, with intervals", what_if_figure, result),
         Table(what_if_table(result)),
-        *([Paragraph(few, quiet=True)] if result.planned_splits < spec.settings.splits else []),
+        *(
+            [Paragraph(few, quiet=True)]
+            if result.planned_splits < spec.settings.most_splits
+            else []
+        ),
         Method(
             f"Both panels are fitted on the same {result.n_calibration:,.0f} labels of every split "
             f"and scored on the same {result.n_evaluation:,.0f} items. {_fit_sentence(result)}"

@@ -54,6 +54,7 @@ from judgepanel.studies.confidence.repeats import (
 from judgepanel.studies.confidence.strata import Strata, by_difficulty, by_feature
 from judgepanel.studies.contest.recommended import recommended_on
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import always
 from judgepanel.studies.settings import Prepared, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -323,5 +324,6 @@ CONFORMAL: Study[ConformalSpec, SetsDone, Conformal] = Study(
     partial=SetsDone,
     run_chunk=run_chunk,
     combine=combine,
+    settled=always,
     merge=merge,
 )

@@ -49,6 +49,7 @@ from judgepanel.studies.confidence.strata import (
     disagreement,
 )
 from judgepanel.studies.contract import Study
+from judgepanel.studies.looks import always
 from judgepanel.studies.settings import Prepared, prepare
 from judgepanel.votes import VoteMatrix
 
@@ -258,5 +259,6 @@ ITEMS: Study[ItemsSpec, OutOfSample, Items] = Study(
     recall=recall,
     learn=learn,
     combine=combine,
+    settled=always,
     merge=merge,
 )

@@ -53,6 +53,7 @@ from judgepanel.studies.confidence.repeats import (
     stacked,
 )
 from judgepanel.studies.contract import Study
+from judgepanel.studies.looks import always
 from judgepanel.studies.results import SplitResult, json_values, long_frame
 from judgepanel.studies.settings import prepare
 from judgepanel.votes import VoteMatrix
@@ -351,5 +352,6 @@ RELIABILITY: Study[ReliabilitySpec, OutOfSample, Reliability] = Study(
     recall=recall,
     learn=learn,
     combine=combine,
+    settled=always,
     merge=merge,
 )

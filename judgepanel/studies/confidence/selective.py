@@ -39,6 +39,7 @@ from judgepanel.studies.confidence.repeats import (
     weighted_sums,
 )
 from judgepanel.studies.contract import Study
+from judgepanel.studies.looks import always
 from judgepanel.studies.results import SplitResult, json_values, long_frame
 from judgepanel.studies.settings import prepare
 from judgepanel.votes import InputError, VoteMatrix
@@ -280,5 +281,6 @@ SELECTIVE: Study[SelectiveSpec, OutOfSample, Selective] = Study(
     recall=recall,
     learn=learn,
     combine=combine,
+    settled=always,
     merge=merge,
 )

@@ -148,7 +148,7 @@ def remembered(
 
 def fits_memory(n_items: int, settings: Settings) -> bool:
     """Whether the averages of all splits of an analysis can be kept."""
-    return 8 * n_items * settings.splits <= _KEPT_BYTES
+    return 8 * n_items * settings.most_splits <= _KEPT_BYTES
 
 
 def averaged_of(results: Results, weights: Floats, signs: Floats) -> Averaged:

@@ -51,7 +51,7 @@ FEW_LABELS = 50
 
 @dataclass(frozen=True, slots=True)
 class JudgesSpec:
-    """Options of the study; ``settings.splits`` is the number of random halves."""
+    """Options of the study; ``settings.most_splits`` is the number of random halves."""
 
     settings: Settings = Settings()
 
@@ -119,7 +119,7 @@ def run_chunk(votes: VoteMatrix, spec: JudgesSpec, chunk: Chunk) -> Halves:
         label = clusters(correlation).label
         together += (label[upper[0]] == label[upper[1]]) & (label[upper[0]] > 0)
     fitted = None
-    if chunk.first + chunk.count >= spec.settings.splits:
+    if chunk.first + chunk.count >= spec.settings.most_splits:
         fitted = _fit(ballots)
     return Halves(numbers, np.array(means), np.array(spreads), together, fitted)
 
@@ -178,7 +178,7 @@ def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
         orientation=prepared.oriented.policy,
         protocol=spec.settings.protocol,
         n_rounds=len(partial.numbers),
-        planned_rounds=spec.settings.splits,
+        planned_rounds=spec.settings.most_splits,
         seed=spec.settings.seed,
         warnings=_warnings(prepared, point)
         + _chance(together["stability"])

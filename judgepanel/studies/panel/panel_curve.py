@@ -40,7 +40,13 @@ from judgepanel.studies.common import (
     run_fields,
     splits_of,
 )
-from judgepanel.studies.compare import Comparison, Estimator, comparisons, grid_estimates
+from judgepanel.studies.compare import (
+    Comparison,
+    Estimator,
+    comparisons,
+    grid_estimates,
+    settled,
+)
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.one_thread import ahead
@@ -308,6 +314,13 @@ def _warnings(prepared: Prepared, spec: PanelCurveSpec, totals: Tally) -> tuple[
     return tuple(warnings)
 
 
+def is_settled(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> bool:
+    """Whether more splits are unlikely to change the verdict on a compared panel or the best k."""
+    totals = partial.in_order()
+    estimated = Estimator.of(totals, prepare(votes, spec.settings).ballots.units)
+    return settled(totals, estimated, np.append(totals.compared, totals.n_arms))
+
+
 PANEL_CURVE: Study[PanelCurveSpec, Tally, PanelCurve] = Study(
     name="panel_curve",
     title="Panel curve",
@@ -321,6 +334,7 @@ PANEL_CURVE: Study[PanelCurveSpec, Tally, PanelCurve] = Study(
     large=large,
     extend=run_chunk,
     merge=merge,
+    settled=is_settled,
 )
 
 __all__ = ["PANEL_CURVE", "PanelCurve", "PanelCurveSpec", "Verdict", "merge"]

@@ -316,7 +316,7 @@ def _warnings(prepared: Prepared, spec: WhatIfSpec, totals: Tally) -> tuple[str,
 
 def rounds(spec: WhatIfSpec) -> int:
     """Number of splits used: at most ``SPLITS``."""
-    return min(spec.settings.splits, SPLITS)
+    return min(spec.settings.most_splits, SPLITS)
 
 
 WHAT_IF: Study[WhatIfSpec, Tally, WhatIf] = Study(

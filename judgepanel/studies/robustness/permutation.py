@@ -90,7 +90,7 @@ class PermutationSpec:
     @property
     def n_splits(self) -> int:
         """Number of splits on which a permutation is scored."""
-        return min(self.splits_each, self.settings.splits)
+        return min(self.splits_each, self.settings.most_splits)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -300,7 +300,7 @@ def _warnings(group: Group, spec: GroupChangeSpec, totals: Tally) -> tuple[str, 
 
 def rounds(spec: GroupChangeSpec) -> int:
     """Number of splits used: at most ``CHANGED_SPLITS``, since each takes many fits."""
-    return min(spec.settings.splits, CHANGED_SPLITS)
+    return min(spec.settings.most_splits, CHANGED_SPLITS)
 
 
 GROUP_CHANGE: Study[GroupChangeSpec, Tally, GroupChange] = Study(

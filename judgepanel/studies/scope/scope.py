@@ -129,7 +129,7 @@ def run_chunk(votes: VoteMatrix, spec: ScopeSpec, chunk: Chunk) -> ScopeTally:
         n_items=ballots.n_items,
         seed=seed,
     )
-    chosen = compared_splits(spec.settings.splits)
+    chosen = compared_splits(spec.settings.most_splits)
     some = [split for split in splits if split.number in chosen]
     if not some:
         return ScopeTally(curve, None)

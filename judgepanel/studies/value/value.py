@@ -248,7 +248,7 @@ def _warnings(
 
 def rounds(spec: ValueSpec) -> int:
     """Number of splits used: at most ``VALUE_SPLITS``, since each takes many panels."""
-    return min(spec.settings.splits, VALUE_SPLITS)
+    return min(spec.settings.most_splits, VALUE_SPLITS)
 
 
 VALUE: Study[ValueSpec, ValuePartial, Value] = Study(

@@ -109,7 +109,7 @@ def _first_look(context: PageContext, spec: ReliabilitySpec) -> Reliability | No
     if stored_result(RELIABILITY, context, spec) is not None:
         return None
     votes, settings = grouped_votes(context.votes, spec.settings), spec.settings
-    splits = known_splits(votes, settings, range(settings.splits))
+    splits = known_splits(votes, settings, range(settings.most_splits))
     return None if splits is None else RELIABILITY.merge(votes, spec, splits)
 
 

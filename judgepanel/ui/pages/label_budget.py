@@ -76,7 +76,7 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         recommendation,
         asked.spec.aggregator,
         asked.calibrator,
-        splits=asked.spec.settings.splits,
+        splits=asked.spec.settings.most_splits,
         average=True,
     )
 

@@ -69,7 +69,7 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         recommendation,
         spec.aggregator,
         pipeline.calibrator,
-        splits=spec.settings.splits,
+        splits=spec.settings.most_splits,
         average=True,
     )
     caveats = Caveats()

@@ -76,7 +76,7 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         recommendation,
         spec.aggregator,
         spec.calibrator,
-        splits=spec.settings.splits,
+        splits=spec.settings.most_splits,
         advice=False,
         average=True,
     )

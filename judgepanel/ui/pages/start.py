@@ -13,7 +13,7 @@ from judgepanel.intake.process import stand_by
 from judgepanel.present.blocks import Table
 from judgepanel.present.pages import COVERAGE_PAGE, CURVE_PAGE
 from judgepanel.service import Analysis
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.settings import AUTO_SPLITS, MOST_SPLITS, Settings
 from judgepanel.ui.access import warn_without_cookies
 from judgepanel.ui.frame import (
     PageContext,
@@ -92,6 +92,10 @@ _TEMPLATES = {
     ),
 }
 """Templates to download: file name and text by title."""
+_SPLITS_HELP = (
+    f"How often the items are split at random. Empty: as many as the verdict needs, at most "
+    f"{MOST_SPLITS}."
+)
 _ORIENTATION_HELP = (
     "auto uses the items as given when labels are balanced, and each item together with its swap "
     "when they are not, so that no calibrator learns how the file was coded."
@@ -322,10 +326,12 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
         )
         splits = second.number_input(
             "Splits",
-            min(10, settings.splits),
-            max(1000, settings.splits),
+            min(10, settings.most_splits),
+            max(1000, settings.most_splits),
             settings.splits,
             step=10,
+            placeholder=AUTO_SPLITS,
+            help=_SPLITS_HELP,
         )
         seed = third.number_input("Seed", 0, 2**31 - 1, settings.seed)
         chosen = st.multiselect(
@@ -349,7 +355,7 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
             settings,
             orientation=orientation,
             judges=tuple(chosen) or None,
-            splits=int(splits),
+            splits=None if splits is None else int(splits),
             seed=int(seed),
             group_duplicates=grouped,
         )

@@ -1,0 +1,159 @@
+"""The number of splits may be left to the answer: the same places to look, and the same bits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.scoring.inference import Estimate
+from judgepanel.studies import runner
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.compare import Estimator
+from judgepanel.studies.contract import split_chunks
+from judgepanel.studies.looks import FEWEST, FEWEST_OF_MANY, LOOKS, MANY, looks, same_verdicts
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.settings import MOST_SPLITS, Settings, prepare
+from judgepanel.votes import InputError
+from tests.helpers import make_votes
+
+OPEN = Settings(splits=None)
+CURVE = PanelCurveSpec(OPEN, calibrators=("temperature",), compare=(3,))
+
+
+def settled_after(n_splits: int) -> object:
+    """The panel curve, settled at a number of splits whatever the votes."""
+    return replace(PANEL_CURVE, settled=lambda _v, _s, partial: len(partial.numbers) >= n_splits)
+
+
+@pytest.fixture(scope="module")
+def votes():
+    return make_votes(5, 120, 6)
+
+
+def kept_of(study, votes, spec):
+    """The partial of every chunk, by number."""
+    pieces = {}
+    for _ in runner.steps(
+        study, votes, spec, jobs=1, keep=lambda c, p: pieces.update({c.number: p})
+    ):
+        pass
+    return pieces
+
+
+def difference(tally, votes):
+    """Top-3 against all judges, as an estimate."""
+    totals = tally.in_order()
+    estimated = Estimator.of(totals, prepare(votes, CURVE.settings).ballots.units)
+    arms = [int(totals.compared[0]), totals.reference]
+    items, splits = totals.item_means()[0][0, 0], totals.split_means[:, 0, 0]
+    return estimated(items[arms[:1]] - items[arms[1:]], splits[:, arms[:1]] - splits[:, arms[1:]])
+
+
+def figures(result: object) -> object:
+    return to_plain(replace(result, warnings=()))
+
+
+@given(st.integers(0, 300), st.integers(1, 20), st.none() | st.integers(1, 20))
+def test_a_chunk_ends_at_every_look_and_every_split_is_in_one(n, size, first):
+    chunks = split_chunks(n, size, first, LOOKS)
+    assert [k for c in chunks for k in range(c.first, c.first + c.count)] == list(range(n))
+    assert [chunk.number for chunk in chunks] == list(range(len(chunks)))
+    assert all(0 < chunk.count <= size for chunk in chunks)
+    assert {end for end in LOOKS if end <= n} <= {c.first + c.count for c in chunks}
+
+
+def test_most_votes_are_looked_at_from_20_splits_on_and_very_many_items_from_4(votes):
+    assert looks(votes, OPEN, 100) == (20, 30, 50, 70, 100)
+    assert looks(votes, OPEN, 25) == (20, 25)
+    assert looks(votes, OPEN, 20) == (20,)
+    many = make_votes(1, 2 * MANY, 2)
+    assert looks(many, OPEN, 100) == LOOKS
+    assert (FEWEST, FEWEST_OF_MANY) == (20, 4)
+
+
+def test_a_number_of_splits_and_the_protocol_of_the_paper_are_not_looked_at(votes):
+    assert looks(votes, Settings(splits=100), 100) == (100,)
+    assert looks(votes, replace(OPEN, protocol="paper"), 100) == (100,)
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_result_is_that_of_as_many_splits_to_the_bit(votes, backend, jobs):
+    states = list(runner.steps(settled_after(30), votes, CURVE, jobs=jobs, backend=backend))
+    result = states[-1].result()
+    assert (result.n_splits, result.planned_splits, result.partial) == (30, 30, False)
+    fixed = runner.run(PANEL_CURVE, votes, replace(CURVE, settings=Settings(splits=30)), jobs=1)
+    assert figures(result) == figures(fixed)
+
+
+def test_progress_counts_what_is_known_to_be_needed(votes):
+    states = list(runner.steps(settled_after(30), votes, CURVE, jobs=1))
+    totals = [state.result().planned_splits for state in states]
+    n_splits = [state.result().n_splits for state in states]
+    assert n_splits == [4, 7, 10, 15, 20, 25, 30]
+    assert totals == [20, 20, 20, 20, 30, 30, 30]
+    assert [state.over for state in states] == [False] * 6 + [True]
+
+
+def test_what_never_settles_takes_all_splits(votes):
+    result = runner.run(settled_after(10**6), votes, CURVE, jobs=1)
+    assert (result.n_splits, result.planned_splits) == (MOST_SPLITS, MOST_SPLITS)
+
+
+def test_a_run_goes_on_from_any_kept_chunks_to_the_same_bits(votes):
+    study = settled_after(30)
+    pieces = kept_of(study, votes, CURVE)
+    whole = figures(runner.run(study, votes, CURVE, jobs=1))
+    for numbers in ([0], [1, 2], [0, 1, 2, 3, 4], [5], list(pieces)):
+        kept = {number: pieces[number] for number in numbers}
+        again = list(runner.steps(study, votes, CURVE, jobs=1, finished=kept))
+        assert figures(again[-1].result()) == whole
+        assert again[-1].kept == len(kept)
+    seen = runner.merged(study, votes, CURVE, {n: pieces[n] for n in range(5)})
+    assert (seen.n_splits, seen.planned_splits) == (20, 30)
+
+
+def test_a_verdict_that_may_flip_is_not_settled():
+    differences = Estimate(
+        *np.array([[0.05], [0.01], [50.0], [0.03], [0.07], [0.0]]),
+        covariance=np.zeros((0, 0)),
+        monte_carlo=np.array([0.002]),
+    )
+    assert same_verdicts(differences, 1.0)
+    assert not same_verdicts(replace(differences, monte_carlo=np.array([0.004])), 1.0)
+    assert not same_verdicts(differences, 1.4)
+
+
+@pytest.mark.parametrize(
+    ("study", "spec"),
+    [(PANEL_CURVE, CURVE), (RECOMMEND, RecommendSpec(settings=OPEN, folds=2))],
+    ids=["panel_curve", "recommend"],
+)
+def test_clear_votes_settle_at_the_first_look(study, spec):
+    votes = make_votes(3, 400, 3, low=0.6, high=0.95)
+    result = runner.run(study, votes, spec, jobs=2)
+    assert result.n_splits == FEWEST
+    assert not result.partial
+
+
+def test_the_monte_carlo_error_is_the_spread_of_other_splits_of_the_same_items(votes):
+    spec = replace(CURVE, settings=Settings(splits=240))
+    pieces = kept_of(PANEL_CURVE, votes, spec)
+    numbers = range(0, len(pieces), 4)
+    runs = [reduce(PANEL_CURVE.combine, [pieces[n + k] for k in range(4)]) for n in numbers]
+    assert {len(run.numbers) for run in runs} == {20}
+    estimates = [difference(run, votes) for run in runs]
+    spread = np.std([float(e.value[0]) for e in estimates], ddof=1)
+    stated = np.mean([float(e.monte_carlo[0]) for e in estimates])
+    assert 0.6 < stated / spread < 1.6
+
+
+def test_a_number_out_of_range_is_refused_with_the_word():
+    with pytest.raises(InputError, match=r"allowed: auto, or 2\.\.10000"):
+        Settings(splits=1)
