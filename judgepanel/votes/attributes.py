@@ -109,11 +109,10 @@ def unique_ids(table: RawTable, columns: Sequence[str]) -> tuple[str, ...]:
     if (again := repeated(codes)) is not None:
         first, second = again
         problem = f"this item id is already in row {table.row(first)}"
-        remedy = "a file with one row per vote needs the columns item, judge and verdict"
-        raise InputError(
-            *(problem, "every item id once", f"{correct_or_name('id')}; {remedy}"),
-            value=names[codes[second]],
-        ).in_record(table, columns[0], second)
+        long = "a file with one row per vote needs the columns item, judge and verdict"
+        remedy = f"{correct_or_name('id')}; {long}"
+        error = InputError(problem, "every item id once", remedy, value=names[codes[second]])
+        raise error.in_record(table, columns[0], second)
     return tuple(np.array(names, dtype=object)[codes])
 
 

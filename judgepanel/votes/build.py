@@ -94,8 +94,14 @@ def build_votes(
             (None, []) if judge_table is None else match_judges(judge_table, verdicts.judges)
         )
         votes = VoteMatrix(
-            *(verdicts.votes, labels, verdicts.item_ids, verdicts.judges, task, groups),
-            *(pd.DataFrame(described) if described else None, judges),
+            votes=verdicts.votes,
+            labels=labels,
+            item_ids=verdicts.item_ids,
+            judges=verdicts.judges,
+            task=task,
+            groups=groups,
+            features=pd.DataFrame(described) if described else None,
+            judge_table=judges,
             ties=verdicts.ties,
             grades=verdicts.grades,
             thresholds=verdicts.thresholds,

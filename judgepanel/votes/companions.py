@@ -106,10 +106,15 @@ def with_labels(
     there = places >= 0
     if not there.any():
         example = quote_value(next(iter(ids), ""))
+        remedy = f"write the same ids in both files, or {errors.name_column('id')}"
+        if not set(table.columns).isdisjoint(row_ids):
+            remedy = (
+                f"these are columns there: if its rows are judges, turn it {errors.TRANSPOSE}"
+            )
         raise InputError(
             f"none of these item ids is in {quote_value(table.name)}",
             f"ids as there in column {quote_value(id_column)}, such as {example}",
-            f"write the same ids in both files, or {errors.name_column('id')}",
+            remedy,
             file=labels.name,
             column=source.id_column,
             value=next(iter(row_ids), ""),

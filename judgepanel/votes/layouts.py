@@ -193,8 +193,14 @@ def read_verdicts(reader: Reader, scales: Scales) -> Verdicts:
             grades.ravel()[cells] = cast.grades
         notes += more
     return Verdicts(
-        *(np.maximum(codes, MISSING), codes == TIE, item_ids, judges),
-        *(items, grades, thresholds, tuple(filter(None, notes))),
+        votes=np.maximum(codes, MISSING),
+        ties=codes == TIE,
+        item_ids=item_ids,
+        judges=judges,
+        items=items,
+        grades=grades,
+        thresholds=thresholds,
+        notes=tuple(filter(None, notes)),
     )
 
 
