@@ -88,7 +88,9 @@ def with_labels(
     if not roles.id_column:
         problem = f"there is no column of item ids to find labels by in {quote_value(labels.name)}"
         allowed = "a column with the same ids in both files"
-        raise InputError(problem, allowed, errors.name_column("id")).in_header(table)
+        turn = f"if its rows are judges, turn it {errors.TRANSPOSE}"
+        remedy = f"{errors.name_column('id')}; or, {turn}"
+        raise InputError(problem, allowed, remedy).in_header(table)
     id_column = roles.id_column[0]
     source = LabelSource(labels.name, *label_columns(labels, id_column, choices.label_column))
     column = Column(source.column, labels.frame[source.column])
@@ -108,9 +110,7 @@ def with_labels(
         example = quote_value(next(iter(ids), ""))
         remedy = f"write the same ids in both files, or {errors.name_column('id')}"
         if not set(table.columns).isdisjoint(row_ids):
-            remedy = (
-                f"these are columns there: if its rows are judges, turn it {errors.TRANSPOSE}"
-            )
+            remedy = f"these are columns there: if its rows are judges, turn it {errors.TRANSPOSE}"
         raise InputError(
             f"none of these item ids is in {quote_value(table.name)}",
             f"ids as there in column {quote_value(id_column)}, such as {example}",
