@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.collect.judges import Plan, fingerprint
-from judgepanel.votes.attributes import feature_name, groups_in, typed_column, unique_ids
+from judgepanel.votes.attributes import feature_names, groups_in, typed_column, unique_ids
 from judgepanel.votes.companions import check_label_words
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.load import open_table
@@ -110,7 +110,7 @@ def _known_in(table: RawTable, free: dict[str, str]) -> list[str]:
     known = []
     for column in table.columns:
         if column.startswith(FEATURE_PREFIX):
-            feature_name(table, column)
+            feature_names(table, [column])
             typed_column(table, column, rows)
         elif column in labels:
             check_label_words(table, column)

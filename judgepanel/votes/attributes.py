@@ -168,13 +168,18 @@ def _texts(
     return np.array([unshield(word, reserved) for word in words], dtype=object)[codes[rows]]
 
 
-def feature_name(table: RawTable, column: str) -> str:
-    """Return the name of a feature: its column name without ``feat_``."""
-    name = column.removeprefix(FEATURE_PREFIX)
-    if name == "":
-        error = InputError("this feature has no name", "a name after feat_", errors.RENAME_COLUMN)
-        raise error.in_header(table, column)
-    return name
+def feature_names(table: RawTable, columns: Sequence[str]) -> dict[str, str]:
+    """Return features by name, which is that of their column without ``feat_``."""
+    named: dict[str, str] = {}
+    for column in columns:
+        name = column.removeprefix(FEATURE_PREFIX)
+        if name == "" or name in named:
+            problem = "has no name" if name == "" else f"is called as {quote_value(named[name])} is"
+            allowed = "a name of its own after feat_"
+            error = InputError(f"this feature {problem}", allowed, errors.RENAME_COLUMN)
+            raise error.in_header(table, column)
+        named[name] = column
+    return named
 
 
 def typed_column(table: RawTable, column: str, rows: Codes) -> pd.Series:

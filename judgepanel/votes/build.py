@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.votes import reading
-from judgepanel.votes.attributes import feature_name, filled, given_rows, groups_in, typed_column
+from judgepanel.votes.attributes import feature_names, filled, given_rows, groups_in, typed_column
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.checks import reversal
 from judgepanel.votes.choices import NO_CHOICES, Choices
@@ -84,9 +84,10 @@ def build_votes(
             verdicts = _turned(verdicts)
         group, rows_of = roles.group_column, partial(_item_rows, table, verdicts)
         groups = None if group is None else groups_in(table, group, rows_of(group))
+        columns = (*roles.feature_columns, *roles.system_column)
         described = {
-            feature_name(table, name): typed_column(table, name, rows_of(name))
-            for name in (*roles.feature_columns, *roles.system_column)
+            name: typed_column(table, column, rows_of(column))
+            for name, column in feature_names(table, columns).items()
         }
         if need_labels:
             check_labels(labels, task, roles.label_column)

@@ -101,15 +101,21 @@ class Reader:
         """Refuse the first cell of a column of verdicts whose word is not known."""
         if not (codes == UNKNOWN).any():
             return
-        column, first = self.columns[name], int(np.argmax(codes == UNKNOWN))
+        column, unknown = self.columns[name], codes == UNKNOWN
+        first, is_number = int(np.argmax(unknown)), ~np.isnan(column.numbers[column.codes])
         remedy = errors.JUDGE_OR_NOT if wide else errors.CORRECT_CELL
-        if not np.isnan(column.numbers[column.codes[first]]):
-            raise refuse_scores(self.table, column, first, remedy)
+        verdicts = ~is_number & (codes >= 0)
         words = wording.counted_words(column.cells, (UNKNOWN,), self.vocabulary)
-        problem = f"not a verdict; unknown: {words}"
+        problem, mapped = f"not a verdict; unknown: {words}", f"{errors.MAP_WORDS}; {remedy}"
         allowed = "0, 1, yes, no, pass, fail, A, B, A>B, B>A, tie, ..., or blank for no verdict"
-        error = InputError(problem, allowed, f"{errors.MAP_WORDS}; {remedy}")
-        refuse_first(error, codes == UNKNOWN, self.table, name)
+        if not words or (is_number[first] and 0 < verdicts.sum() < is_number.sum()):
+            problem, mapped = "a verdict in a column of scores", remedy
+            allowed = "a number, or blank for no score"
+            unknown = verdicts if verdicts.any() else unknown
+        elif is_number[first]:
+            raise refuse_scores(self.table, column, first, remedy)
+        error = InputError(problem, allowed, mapped)
+        refuse_first(error, unknown, self.table, name)
 
     def _refuse_mixed(self) -> None:
         """Refuse words of two kinds, in a column of the kind that is in fewer columns."""

@@ -88,6 +88,11 @@ REFUSED: dict[str, tuple[str, bytes | str, list[str]]] = {
         GOOD.replace("j1", "feat_"),
         ["row 1, column 'feat_': this feature has no name"],
     ),
+    "verdict among scores": (
+        "v.csv",
+        "id,label,a,b\nq1,1,0.9,0.8\nq2,0,0.2,0.1\nq3,1,0.7,0.6\nq4,0,yes,0.3\n",
+        ["row 5, column 'a': a verdict in a column of scores (found 'yes')", "correct the cell"],
+    ),
     "no judges": (
         "v.csv",
         "item_id,label,feat_x\na,1,2\nb,0,3\n",

@@ -241,6 +241,12 @@ def test_columns_chosen_by_hand_have_their_roles_and_are_written_into_commands()
     assert ("--judge-columns", "ann") in zip(*[iter(column_options(loaded))] * 2, strict=True)
 
 
+def test_two_features_of_one_name_are_refused() -> None:
+    cells = columns(feat_level=["x", "y"] * 5, level=["low", "high"] * 5)
+    with pytest.raises(InputError, match="'level': this feature is called as 'feat_level' is"):
+        read(write(cells), features=["level"])
+
+
 @pytest.mark.parametrize(
     ("form", "task"),
     [("yes/no", "pointwise"), ("pass/fail", "pointwise"), ("A/B", "pairwise"), ("0/1", "pairwise")],
