@@ -178,6 +178,19 @@ def test_what_was_said_is_forgotten_with_the_file() -> None:
     assert "2 judges" in head(app)
 
 
+def test_what_was_said_about_the_votes_stays_when_labels_are_added() -> None:
+    people = {"person": ["ann", "bob"], **{f"Q{n}": [(v + (n % 7 == 0)) % 2, (v + (n % 5 == 0)) % 2]
+              for n, v in enumerate(LABELS)}}  # fmt: skip
+    app = uploaded(csv(**people))
+    assert "turn the table with 'Rows are judges'" in htmls(app, "jp-problem")[0]
+    checked(app.checkbox(key="switch-transpose").set_value(True).run())
+    gold = csv(item=[f"Q{n}" for n in range(N)], gold=LABELS)
+    app.session_state["labels_file-kept"] = Upload("gold.csv", gold)
+    checked(app.run())
+    assert "I read 24 items and 2 judges" in head(app)
+    assert "labels from 'gold' of 'gold.csv'" in head(app)
+
+
 def test_errors_and_notes_name_the_place_on_the_page_and_no_option() -> None:
     app = uploaded(csv(**votes("ann", "bob", label=False)))
     (sentence,) = htmls(app, "jp-problem")

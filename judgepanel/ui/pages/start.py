@@ -228,7 +228,7 @@ def _uploaded(
     upload: Upload, labels: Upload | None, judges: Upload | None, beside: DeltaGenerator
 ) -> None:
     """Read an upload; what was read, or why nothing was, is one sentence ``beside`` the files."""
-    chosen = choices_for(upload, labels, judges)
+    chosen = choices_for(upload, labels)
     with beside:
         st.header("What was read")
         try:

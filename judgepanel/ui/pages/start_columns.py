@@ -73,7 +73,8 @@ _STATE = "file-choices"
 class FileChoices:
     """What a visitor has chosen about an upload: roles and meanings by column and word."""
 
-    uploads: tuple[object, ...] = ()
+    file: object = None
+    label_file: object = None
     roles: dict[str, str] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
@@ -106,13 +107,22 @@ class FileChoices:
         self.roles[name] = role
 
 
-def choices_for(*uploads: Upload | None) -> FileChoices:
-    """Return what was chosen about these uploads; nothing yet if one of them is new."""
-    key = tuple((id(u), u.name, len(u.data)) if u else None for u in uploads)
+def choices_for(votes: Upload, labels: Upload | None) -> FileChoices:
+    """Return what was chosen about these votes: nothing yet of new ones, nor of new labels."""
+    file, label_file = _identity(votes), _identity(labels)
     chosen: FileChoices | None = st.session_state.get(_STATE)
-    if chosen is None or chosen.uploads != key:
-        chosen = st.session_state[_STATE] = FileChoices(key)
+    if chosen is None or chosen.file != file:
+        chosen = st.session_state[_STATE] = FileChoices(file, label_file)
+    if chosen.label_file != label_file:
+        chosen.label_file = label_file
+        for option, widget in (("label_column", "label_column"), ("label_threshold", "label-cut")):
+            chosen.options.pop(option, None)
+            st.session_state.pop(widget, None)
     return chosen
+
+
+def _identity(upload: Upload | None) -> object:
+    return None if upload is None else (id(upload), upload.name, len(upload.data))
 
 
 def choose_records(answer: Answer, chosen: FileChoices) -> None:
