@@ -21,15 +21,9 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from judgepanel.votes import limits
+from judgepanel.votes import errors, limits
 from judgepanel.votes.columnar import Codes, ColumnParts, check_cells, frame_from, readable
-from judgepanel.votes.errors import (
-    CORRECT_LINE,
-    EXPORT_AGAIN,
-    RENAME_COLUMN,
-    SAVE_AS_UTF8,
-    InputError,
-)
+from judgepanel.votes.errors import InputError
 from judgepanel.votes.table import MOST_TITLES, RawTable, check_size, column_names, title_note
 from judgepanel.votes.words import is_verdict
 
@@ -69,7 +63,7 @@ def check_text(data: bytes) -> None:
     if offset >= 0:
         line = data.count(b"\n", 0, offset) + 1
         problem = f"NUL byte at byte {offset}"
-        raise InputError(problem, "plain UTF-8 text", SAVE_AS_UTF8, row=line)
+        raise InputError(problem, "plain UTF-8 text", errors.SAVE_AS_UTF8, row=line)
 
 
 def delimiter_of(header: str) -> str:
@@ -196,7 +190,7 @@ def _within_quotes(
 def _loose_quote(problem: str, data: bytes, mark: int) -> InputError:
     """The refusal of a quotation mark; ``mark`` is the one that opens the cell."""
     allowed = 'cells quoted as "text", with any quotation mark inside them doubled'
-    return InputError(problem, allowed, CORRECT_LINE, row=_line_of(data, mark))
+    return InputError(problem, allowed, errors.CORRECT_LINE, row=_line_of(data, mark))
 
 
 def _header(text: str, delimiter: str, line: int) -> tuple[str, ...]:
@@ -204,7 +198,7 @@ def _header(text: str, delimiter: str, line: int) -> tuple[str, ...]:
         return tuple(next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
     except csv.Error:  # The csv module's own limit on the size of a cell.
         problem, most = "the name of a column is too long", f"at most {limits.MAX_NAME:,}"
-        raise InputError(problem, f"{most} characters", RENAME_COLUMN, row=line) from None
+        raise InputError(problem, f"{most} characters", errors.RENAME_COLUMN, row=line) from None
 
 
 def _refuse_ragged(cells: NDArray[np.int64], lines: NDArray[np.int32], expected: int) -> None:
@@ -319,7 +313,7 @@ def _parse(data: bytes, delimiter: str, structure: Structure, names: list[str]) 
                 columns[place].add(values.indices.to_numpy(), values.dictionary)
     if n_rows != structure.n_records:
         problem = f"{structure.n_records} rows were found, but {n_rows} could be read"
-        raise InputError(problem, remedy=EXPORT_AGAIN)
+        raise InputError(problem, remedy=errors.EXPORT_AGAIN)
     return frame_from(names, columns)
 
 

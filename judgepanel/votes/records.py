@@ -27,28 +27,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgepanel.votes import limits, table
+from judgepanel.votes import errors, limits, table
+from judgepanel.votes import names as naming
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.delimited import check_text
-from judgepanel.votes.errors import (
-    CORRECT_LINE,
-    EXPORT_AGAIN,
-    RECORDS,
-    SAVE_AS_UTF8,
-    InputError,
-    first_repeated,
-    listed,
-    quote_value,
-)
-from judgepanel.votes.names import (
-    JUDGE_WORDS,
-    LABEL_WORDS,
-    LONG_JUDGE_NAMES,
-    LONG_VERDICT_NAMES,
-    VERDICT_WORDS,
-    find_column,
-    tokens_of,
-)
+from judgepanel.votes.errors import EXPORT_AGAIN, SAVE_AS_UTF8, InputError, listed, quote_value
+from judgepanel.votes.names import JUDGE_WORDS, LABEL_WORDS, VERDICT_WORDS, find_column, tokens_of
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import is_missing, is_verdict
 
@@ -59,7 +43,7 @@ _ALLOWED = 'a list of objects, such as [{"item_id": "q1", "label": 1, "judge-a":
 NESTED = "a nested value"
 _ERRORS = frozenset(("error", "errors", "exception", "failure", "parse_error"))
 RECORD = "record"
-_OF_A_VOTE = (*LONG_JUDGE_NAMES, *LONG_VERDICT_NAMES)
+_OF_A_VOTE = (*naming.LONG_JUDGE_NAMES, *naming.LONG_VERDICT_NAMES)
 """The column with the number of the record, where a list in it makes several rows."""
 KEY = "key"
 """The column with the keys of an object of records."""
@@ -123,7 +107,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object; an error in it is one value, a text, whatever is written about it."""
     result = {key: _error(value) if key in _ERRORS else value for key, value in pairs}
     if len(result) < len(pairs):
-        key, remedy = first_repeated([key for key, _ in pairs]), "rename or remove one of the two"
+        key = errors.first_repeated([key for key, _ in pairs])
+        remedy = "rename or remove one of the two"
         raise InputError("this key is given twice", "every key once", remedy, column=key)
     if EACH in result:
         problem = "a key in nested records has this name"
@@ -144,7 +129,8 @@ _as_written = json.JSONDecoder(
 def _as_object(text: str) -> dict[str, Any]:
     value = _as_written(text)
     if not isinstance(value, dict):
-        raise InputError("not a JSON object", "one object per line", CORRECT_LINE, value=text)
+        allowed, remedy = "one object per line", errors.CORRECT_LINE
+        raise InputError("not a JSON object", allowed, remedy, value=text)
     return value
 
 
@@ -297,7 +283,7 @@ def _chosen(shape: Shape, wanted: Path | None) -> list[Path]:
 def _which_list(problem: str, paths: Sequence[Path]) -> InputError:
     """The refusal of records in several lists, of which one is to be named."""
     choices = tuple(map(_joined, paths))
-    sentence, remedy = f"{problem}: {listed(choices, _LISTED)}", f"name it {RECORDS}"
+    sentence, remedy = f"{problem}: {listed(choices, _LISTED)}", f"name it {errors.RECORDS}"
     return InputError(sentence, "one list of votes", remedy, choices=choices)
 
 
@@ -494,7 +480,7 @@ def _records(value: Any, wanted: str | None) -> tuple[list[dict[str, Any]], Path
 
 def _no_list(path: str, lists: Sequence[str]) -> InputError:
     allowed = listed(lists, _LISTED) if lists else "none: no object of this file has such a list"
-    remedy = f"name one that there is, or none, {RECORDS}"
+    remedy = f"name one that there is, or none, {errors.RECORDS}"
     return InputError("there is no such list of records", allowed, remedy, value=path)
 
 
