@@ -3,8 +3,7 @@
 Finished calls, one line each, written as soon as they end, so that they survive a crash.
 
 A journal is a file of outputs that `votes/outputs.py` reads. Only complete lines count: an
-incomplete last line, left by a process that died, is cut off when the journal is opened. Lines from
-versions up to 1.0 whose output no file of votes can hold are then escaped as well.
+incomplete last line, left by a process that died, is cut off when the journal is opened.
 
 The results of a run: votes read from its journal, and each judge's cost and latency.
 """
@@ -13,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import os
 import re
 from collections import Counter, defaultdict
@@ -26,7 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgepanel.collect.calls import Caller, GivenUp, Hopeless, count_of, storable
+from judgepanel.collect.calls import UNSTORABLE, Caller, GivenUp, Hopeless
 from judgepanel.collect.judges import Judge, Plan, filled
 from judgepanel.collect.pairs import Pairs, dollars
 from judgepanel.votes.build import Loaded, build_votes
@@ -39,12 +37,10 @@ from judgepanel.votes.roles import guess_roles
 
 FILE = "outputs.jsonl"
 LOCK = ".lock"
-_MENDED = ".outputs.new"
-_LONGEST = 1 << 20
+_TEXTS = ("item_id", "judge", "order", PAIR, "asked", "text", "served_by", "finish")
+_TOKENS = ("tokens_in", "tokens_out")
 _IMPOSSIBLE = 1e12
-"""Dollars or seconds that no call takes."""
-_DAMAGED = re.compile(rb'\\u(?:0000|[dD][89a-fA-F])|"(?:text|served_by|finish)": [^"]')
-"""Marks of a line that may hold what no file of votes can; ordinary lines have none."""
+"""Dollars, seconds or tokens that no call takes."""
 _UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Characters that JSON leaves unescaped but terminals obey, readers cannot see or UTF-8 lacks."""
 
@@ -53,7 +49,7 @@ class Journal:
     """The journal of one folder, locked by one process; a context manager.
 
     Raises InputError if another process has locked it, if it cannot be written, and for lines that
-    are not outputs.
+    no run can have written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -69,49 +65,22 @@ class Journal:
                 lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
                 handles.callback(os.close, lock)
                 _hold(lock, self.folder)
-                self._repair()
+                with self.path.open("a+b") as lines:
+                    lines.seek(0)
+                    lines.truncate(sum(len(line) for line in lines if line.endswith(b"\n")))
                 self._file = os.open(self.path, os.O_RDWR | os.O_APPEND)
                 handles.callback(os.close, self._file)
             except OSError as error:
-                raise InputError(
-                    f"cannot be written to: {error.strerror}", file=self.folder.name
-                ) from None
+                problem = f"cannot be written to: {error.strerror}"
+                raise InputError(problem, file=self.folder.name) from None
             self._open = handles.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def _repair(self) -> None:
-        """Cut off half a line, and escape lines that older versions wrote unescaped.
-
-        The file is then replaced atomically.
-        """
-        with self.path.open("a+b") as lines:
-            lines.seek(0)
-            end, damaged = 0, False
-            for line in lines:
-                if not line.endswith(b"\n"):
-                    lines.truncate(end)
-                    break
-                end += len(line)
-                damaged = damaged or _DAMAGED.search(line) is not None
-            if not damaged:
-                return
-            lines.seek(0)
-            beside = self.folder / _MENDED
-            try:
-                with beside.open("wb") as mended:
-                    for number, line in enumerate(lines, start=1):
-                        mended.write(_line(_entry(line, number)) if _DAMAGED.search(line) else line)
-                    mended.flush()
-                    os.fsync(mended.fileno())
-                os.replace(beside, self.path)
-            finally:
-                beside.unlink(missing_ok=True)
-
     def entries(self) -> Iterator[dict[str, Any]]:
-        """All finished calls, one at a time; impossible numbers become None."""
+        """All finished calls, one at a time."""
         with self.path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 yield _entry(line, number)
@@ -126,35 +95,26 @@ class Journal:
                 written += os.write(self._file, line[written:])
         except OSError as error:
             os.ftruncate(self._file, before)
-            raise InputError(
-                f"cannot be written to: {error.strerror}; what was finished is kept",
-                file=self.path.name,
-                allowed="room on the disk; then run the same command again",
-            ) from None
+            problem = f"cannot be written to: {error.strerror}; what was finished is kept"
+            allowed = "room on the disk; then run the same command again"
+            raise InputError(problem, allowed, file=self.path.name) from None
 
 
 def _entry(line: bytes, number: int) -> dict[str, Any]:
+    """A finished call; InputError for a line that no run can have written."""
     try:
         entry: dict[str, Any] = json.loads(line)
-        if not all(isinstance(entry[name], str) for name in ("item_id", "judge", "order", "asked")):
-            raise TypeError
-        names = entry.get("served_by"), entry.get("finish")
-        tokens = entry.get("tokens_in"), entry.get("tokens_out")
-        entry |= storable(entry.get("text"), names, tokens, _LONGEST)
+        texts = "".join(entry[name] for name in _TEXTS)
+        amounts = [entry["cost"], entry["most"], entry["seconds"]]
+        amounts += [entry[name] for name in _TOKENS if entry[name] is not None]
+        if not all(type(x) in (int, float) and 0 <= x < _IMPOSSIBLE for x in amounts):
+            raise ValueError
+        if UNSTORABLE.search(texts):
+            raise ValueError
     except (ValueError, TypeError, LookupError, RecursionError):
-        raise InputError(
-            "not a finished call", file=FILE, row=number, allowed="lines of this journal"
-        ) from None
-    if any(count is not None and count_of(count) is None for count in tokens):
-        entry["cost"] = None
-    for name in ("cost", "most", "seconds"):
-        if not _is_amount(entry.get(name)):
-            entry[name] = None
+        allowed = "lines of this journal"
+        raise InputError("not a finished call", allowed, file=FILE, row=number) from None
     return entry
-
-
-def _is_amount(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < _IMPOSSIBLE
 
 
 def _line(entry: dict[str, Any]) -> bytes:
@@ -174,9 +134,8 @@ def _hold(handle: int, folder: Path) -> None:
 
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise InputError(
-            "another run is collecting into this folder", file=folder.name, allowed="one at a time"
-        ) from None
+        problem = "another run is collecting into this folder"
+        raise InputError(problem, "one at a time", file=folder.name) from None
 
 
 BROKEN_AFTER = 20
@@ -277,40 +236,29 @@ class _Run:
 
     def _read_journal(self) -> None:
         pairs = self.pairs
-        judges = {judge.name: judge for judge in self.plan.judges}
         place = {name: item for item, name in enumerate(pairs.ids)}
         texts = [pairs.fingerprint(item) for item in range(len(pairs))]
         for entry in self.journal.entries():
             name, item = entry["judge"], place.get(unshield(entry["item_id"]))
-            judge, cost = judges.get(name), entry["cost"] or 0.0
-            if judge is not None and entry["cost"] is None:
-                cost = judge.most_dollars(self._prompt(judge, item, "AB"))
-            self.dollars += cost
-            self.counted += cost if entry["most"] is None else min(cost, entry["most"])
-            if judge is None:
+            self.dollars += entry["cost"]
+            self.counted += min(entry["cost"], entry["most"])
+            if name not in self.asked:
                 continue
+            who = f"judge {quote_value(name)}"
             if entry["asked"] != self.asked[name]:
-                raise InputError(
-                    f"judge {quote_value(name)} was asked otherwise before (model, address, "
-                    "prompt, temperature, tokens, seed or orders)",
-                    file=self.journal.folder.name,
-                    allowed="the same settings, another name for the judge, or another folder",
-                )
+                problem = f"{who} was asked otherwise before"
+                settings = "model, address, prompt, temperature, tokens, seed and orders"
+                allowed = f"the same {settings}, another name for the judge, or another folder"
+                raise InputError(problem, allowed, file=self.journal.folder.name)
             if item is None:
                 continue
-            if entry.get(PAIR, texts[item]) != texts[item]:
-                pair = quote_value(pairs.ids[item])
-                raise InputError(
-                    f"the texts of {pair} are not what judge {quote_value(name)} saw",
-                    file=pairs.name,
-                    allowed="the same texts, another id for the pair, or another folder",
-                )
+            if entry[PAIR] != texts[item]:
+                problem = f"the texts of {quote_value(pairs.ids[item])} are not what {who} saw"
+                allowed = "the same texts, another id for the pair, or another folder"
+                raise InputError(problem, allowed, file=pairs.name)
             self.finished[name].add((pairs.ids[item], entry["order"]))
 
-    def _prompt(self, judge: Judge, item: int | None, order: str) -> str:
-        """The prompt of a judge for an item; the bare template if the item is unknown."""
-        if item is None:
-            return judge.template
+    def _prompt(self, judge: Judge, item: int, order: str) -> str:
         instruction, first, second = self.pairs.texts(item)
         shown_as = (first, second) if order == "AB" else (second, first)
         return filled(judge.template, instruction, *shown_as)
@@ -474,7 +422,7 @@ def judge_rows(journal: Journal, plan: Plan) -> pd.DataFrame:
     ``served_by`` lists up to ``NAMES`` models that the servers say answered. Token totals count
     only credible reports.
     """
-    columns = ["judge", "served_by", "cost", "seconds", "tokens_in", "tokens_out"]
+    columns = ["judge", "served_by", "cost", "seconds", *_TOKENS]
     entries = journal.entries()
     calls = pd.DataFrame([[entry[name] for name in columns] for entry in entries], columns=columns)
     rows = []
@@ -489,15 +437,9 @@ def judge_rows(journal: Journal, plan: Plan) -> pd.DataFrame:
                 "model": judge.model,
                 "served_by": ", ".join(sorted({*served_by} - {""})[:NAMES]) + more,
                 "outputs": len(own),
-                "cost_usd": _of_known(np.mean, own["cost"]),
-                "latency_s": _of_known(np.median, own["seconds"]),
-                "tokens_in": int(own["tokens_in"].sum()),
-                "tokens_out": int(own["tokens_out"].sum()),
+                "cost_usd": own["cost"].astype(float).mean(),
+                "latency_s": own["seconds"].astype(float).median(),
+                **{name: int(own[name].sum()) for name in _TOKENS},
             }
         )
     return pd.DataFrame(rows)
-
-
-def _of_known(statistic: Callable[[Any], Any], column: pd.Series) -> float:
-    known = column.dropna().to_numpy(float)
-    return float(statistic(known)) if len(known) else math.nan
