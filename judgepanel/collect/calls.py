@@ -21,7 +21,6 @@ import functools
 import json
 import os
 import random
-import re
 import time
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -29,7 +28,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from judgepanel.collect.judges import Judge
-from judgepanel.votes.cells import is_number
+from judgepanel.votes.cells import UNSTORABLE, is_number
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.installed import require
 from judgepanel.votes.outputs import NOT_TEXT, TOO_LONG, UNUSABLE, UNWRITABLE
@@ -54,8 +53,6 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 60.0
 _EXCERPT = 2_000
 _NAME = 120
-UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-"""What no text in a file of votes can hold."""
 _LONGEST_HEADER = 64
 _TRANSIENT = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529))
 
@@ -242,7 +239,6 @@ def read_completion(body: bytes, longest: int) -> dict[str, Any]:
         choice = content["choices"][0]
         written, usage = choice["message"].get("content"), content.get("usage")
         text, unusable = output_of("" if written is None else written, longest)
-        names = content.get("model"), choice.get("finish_reason")
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
         raise _Again("an answer that is not a completion") from None
     counts = usage if isinstance(usage, dict) else {}
@@ -253,8 +249,8 @@ def read_completion(body: bytes, longest: int) -> dict[str, Any]:
     return {
         "text": text,
         **({UNUSABLE: unusable} if unusable else {}),
-        "served_by": name_of(names[0]),
-        "finish": name_of(names[1]),
+        "served_by": name_of(content.get("model")),
+        "finish": name_of(choice.get("finish_reason")),
         "tokens_in": tokens_in,
         "tokens_out": tokens_out,
     }
@@ -293,9 +289,7 @@ def count_of(value: Any) -> int | None:
     """A token count if it is a whole number from 0 to ``MOST_TOKENS``, else None."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if type(value) is not int or not 0 <= value <= MOST_TOKENS:
-        return None
-    return value
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
 
 
 def _of_status(judge: Judge, response: httpx.Response) -> Exception:

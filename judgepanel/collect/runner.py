@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgepanel.collect.calls import UNSTORABLE, Caller, GivenUp, Hopeless
+from judgepanel.collect.calls import Caller, GivenUp, Hopeless
 from judgepanel.collect.judges import Judge, Plan, filled
 from judgepanel.collect.pairs import Pairs, dollars
 from judgepanel.votes.build import Loaded, build_votes
-from judgepanel.votes.cells import shield, unshield
+from judgepanel.votes.cells import UNSTORABLE, shield, unshield
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.outputs import OF_A_CALL, PAIR, UNUSABLE, transcribed

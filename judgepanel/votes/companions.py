@@ -111,14 +111,10 @@ def with_labels(
         remedy = f"write the same ids in both files, or {errors.name_column('id')}"
         if not set(table.columns).isdisjoint(row_ids):
             remedy = f"these are columns there: if its rows are judges, turn it {errors.TRANSPOSE}"
-        raise InputError(
-            f"none of these item ids is in {quote_value(table.name)}",
-            f"ids as there in column {quote_value(id_column)}, such as {example}",
-            remedy,
-            file=labels.name,
-            column=source.id_column,
-            value=next(iter(row_ids), ""),
-        )
+        problem = f"none of these item ids is in {quote_value(table.name)}"
+        allowed = f"ids as there in column {quote_value(id_column)}, such as {example}"
+        error = InputError(problem, allowed, remedy, value=next(iter(row_ids), ""))
+        raise replace(error, file=labels.name, column=source.id_column)
     row_of_item = rows[places]
     of_item = np.where(there, column.codes[row_of_item], len(column.words))
     name, is_taken = source.column, source.column in table.columns
@@ -190,9 +186,8 @@ def match_judges(table: RawTable, judges: Sequence[str]) -> tuple[pd.DataFrame, 
     codes, names = names_in(table, (JUDGE_COLUMN,), "judge name", naming.is_role_name)
     named = [names[code] for code in codes]
     if (again := repeated(codes)) is not None:
-        raise InputError(
-            "this judge has two rows", "one row per judge", errors.REMOVE_ROW, value=named[again[1]]
-        ).in_record(table, JUDGE_COLUMN, again[1])
+        error = InputError("this judge has two rows", "one row per judge", errors.REMOVE_ROW)
+        raise error.in_cell(table, JUDGE_COLUMN, again[1])
     rows, unused = _matched(named, judges)
     there = np.flatnonzero(rows >= 0)
     # A judge without a row gets nan where the index has no place.
