@@ -62,14 +62,11 @@ class Hopeless(Exception):
 
 
 class GivenUp(Exception):
-    """A call failed in all its attempts; one sentence says why.
+    """A call failed in all its attempts; one sentence says why."""
 
-    ``refused``: the server answered and rejected this call; it may accept others.
-    """
 
-    def __init__(self, reason: str, *, refused: bool = False) -> None:
-        super().__init__(reason)
-        self.refused = refused
+class Refused(GivenUp):
+    """The server answered and rejected this call; it may accept others."""
 
 
 class _Again(Exception):
@@ -308,7 +305,7 @@ def _of_status(judge: Judge, response: httpx.Response) -> Exception:
     if status in _TRANSIENT:
         seconds = _asked_for(response.headers.get("retry-after", ""))
         return _Again(f"status {status}", seconds, holds_all=status == 429)
-    return GivenUp(f"status {status}: the server will not take this call", refused=True)
+    return Refused(f"status {status}: the server will not take this call")
 
 
 def _asked_for(retry_after: str) -> float:

@@ -11,6 +11,7 @@ The results of a run: votes read from its journal, and each judge's cost and lat
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 import re
@@ -24,7 +25,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgepanel.collect.calls import Caller, GivenUp, Hopeless
+from judgepanel.collect.calls import Caller, GivenUp, Hopeless, Refused
 from judgepanel.collect.judges import Judge, Plan, filled
 from judgepanel.collect.pairs import Pairs, dollars
 from judgepanel.votes.build import Loaded, build_votes
@@ -48,6 +49,8 @@ _UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud8
 class Journal:
     """The journal of one folder, locked by one process; a context manager.
 
+    The system releases the lock whenever the process ends.
+
     Raises InputError if another process has locked it, if it cannot be written, and for lines that
     no run can have written.
     """
@@ -64,12 +67,15 @@ class Journal:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
                 handles.callback(os.close, lock)
-                _hold(lock, self.folder)
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 with self.path.open("a+b") as lines:
                     lines.seek(0)
                     lines.truncate(sum(len(line) for line in lines if line.endswith(b"\n")))
                 self._file = os.open(self.path, os.O_RDWR | os.O_APPEND)
                 handles.callback(os.close, self._file)
+            except BlockingIOError:
+                problem, allowed = "another run is collecting into this folder", "one at a time"
+                raise InputError(problem, allowed, file=self.folder.name) from None
             except OSError as error:
                 problem = f"cannot be written to: {error.strerror}"
                 raise InputError(problem, file=self.folder.name) from None
@@ -120,22 +126,6 @@ def _entry(line: bytes, number: int) -> dict[str, Any]:
 def _line(entry: dict[str, Any]) -> bytes:
     text = json.dumps(entry, ensure_ascii=False, allow_nan=False)
     return (_UNSEEN.sub(lambda bad: f"\\u{ord(bad[0]):04x}", text) + "\n").encode()
-
-
-def _hold(handle: int, folder: Path) -> None:
-    """Lock the folder for this process; the system releases the lock whenever the process ends."""
-    try:
-        if os.name == "nt":
-            import msvcrt  # noqa: PLC0415
-
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        else:
-            import fcntl  # noqa: PLC0415
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        problem = "another run is collecting into this folder"
-        raise InputError(problem, "one at a time", file=folder.name) from None
 
 
 BROKEN_AFTER = 20
@@ -305,7 +295,7 @@ class _Run:
                 self.stopped[name] = str(error)
             except GivenUp as error:
                 self.given_up[name][str(error)] += 1
-                self.failed[name] += not error.refused
+                self.failed[name] += not isinstance(error, Refused)
                 n = self.failed[name]
                 if n >= BROKEN_AFTER:
                     reason = f"{n} calls in a row came to nothing, the last for: {error}"
