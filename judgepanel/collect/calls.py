@@ -292,10 +292,9 @@ def count_of(value: Any) -> int | None:
 def _of_status(judge: Judge, response: httpx.Response) -> Exception:
     status = response.status_code
     if 300 <= status < 400:
-        return Hopeless(
-            f"the server sends callers to another address (status {status}), and no prompt goes "
-            "where judges.toml does not say; base_url is to be the final address"
-        )
+        moved = f"the server sends callers to another address (status {status})"
+        why = "no prompt goes where judges.toml does not say"
+        return Hopeless(f"{moved}, and {why}; base_url is to be the final address")
     if status in (401, 403):
         where = f"${judge.key_variable}" if judge.key_variable else "key_variable, which is not set"
         return Hopeless(f"the server refuses the key (status {status}); it comes from {where}")

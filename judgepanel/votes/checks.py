@@ -97,8 +97,8 @@ def _odd_judges(votes: VoteMatrix) -> dict[str, list[str]]:
     """Return the names of the judges of each kind of ``_ODD``."""
     cast, n_right, _ = counts_on_labelled(votes)
     enough = cast >= orientation.CONSTANT_VOTES
-    right, wrong = (enough & (n_right == number) for number in (cast, 0))
-    flags = (orientation.constant_judges(votes), right, wrong)
+    always, never = enough & (n_right == cast), enough & (n_right == 0)
+    flags = (orientation.constant_judges(votes), always, never)
     return {kind: orientation.named(votes, own) for kind, own in zip(_ODD, flags, strict=True)}
 
 

@@ -130,29 +130,28 @@ class SimulationSpec:
             if kind and (value is not None or setting.default is not None):
                 for number in value if many else (value,):
                     yield setting.name, number, *_bounded(number, **kind)
-        n, free = self.n_judges, self.n_independent
-        yield "task", self.task, self.task in TASKS, ", ".join(TASKS)
-        turnable = self.task == "pairwise" or not self.one_class
-        yield "one_class", self.one_class, turnable, "False for a pointwise task"
-        word, low = self.judge_word, self.accuracy_low
-        yield "judge_word", word, isinstance(word, str) and word != "", "a non-empty text"
-        yield "accuracy_low", low, low <= self.accuracy_high, "at most accuracy_high"
-        yield "n_judges", n, free >= 0, "at least copies + anti_experts + broken"
-        original = not self.copies or self.copy_of < free
-        yield "copy_of", self.copy_of, original, f"below {free} independent judges"
-        yield "levels", self.levels, self.levels != 1, f"0, or from 2 to {MAX_LEVELS}"
-        absent, seen_by, own = self.structural_judges, self.votes_per_item, self.accuracies
-        yield "structural_judges", absent, absent <= n, f"at most {n}"
-        yield "votes_per_item", seen_by, seen_by is None or seen_by <= n, f"from 1 to {n}"
+        n, free, own, rates = self.n_judges, self.n_independent, self.accuracies, self.parse_rate
         one_each = own is None or (isinstance(own, tuple) and len(own) == free)
-        yield "accuracies", own, one_each, f"a tuple of {free}, one per judge"
-        one_each = not isinstance(self.parse_rate, tuple) or len(self.parse_rate) == n
-        yield "parse_rate", self.parse_rate, one_each, f"a number or {n} numbers"
+        relations = {
+            "task": (self.task in TASKS, ", ".join(TASKS)),
+            "one_class": (self.task == "pairwise" or not self.one_class, "False if pointwise"),
+            "judge_word": (isinstance(self.judge_word, str) and self.judge_word, "a non-empty text"),
+            "accuracy_low": (self.accuracy_low <= self.accuracy_high, "at most accuracy_high"),
+            "n_judges": (free >= 0, "at least copies + anti_experts + broken"),
+            "copy_of": (not self.copies or self.copy_of < free, f"below {free} independent judges"),
+            "levels": (self.levels != 1, f"0, or from 2 to {MAX_LEVELS}"),
+            "structural_judges": (self.structural_judges <= n, f"at most {n}"),
+            "votes_per_item": ((self.votes_per_item or 1) <= n, f"from 1 to {n}"),
+            "accuracies": (one_each, f"a tuple of {free}, one per judge"),
+            "parse_rate": (not isinstance(rates, tuple) or len(rates) == n, f"one or {n} numbers"),
+        }
+        for name, (is_right, allowed) in relations.items():
+            yield name, getattr(self, name), bool(is_right), allowed
         names = {""}
+        allowed = "a tuple of (different non-empty names, shift from -5 to 5)"
         for entry in self.subsets:
             name, shift = entry if isinstance(entry, tuple) and len(entry) == 2 else ("", 0)
             own_name = isinstance(name, str) and name not in names
-            allowed = "a tuple of (different non-empty names, shift from -5 to 5)"
             yield "subsets", entry, own_name and _bounded(shift, -MAX_SD, MAX_SD)[0], allowed
             names.add(name)
 
@@ -226,12 +225,11 @@ def simulate_with_truth(spec: SimulationSpec) -> Simulated:
     Items, panel, verdicts and missing votes use separate random streams, so that for example a
     different parse rate does not change the remaining verdicts.
     """
-    streams = [np.random.default_rng(s) for s in np.random.SeedSequence(spec.seed).spawn(4)]
-    item_stream, panel_stream, verdict_stream, missing_stream = streams
-    items = _draw_items(spec, item_stream)
-    panel = _draw_panel(spec, panel_stream)
-    verdicts, ratings = _draw_votes(spec, items, panel, verdict_stream)
-    _remove_unseen(verdicts, spec, items, missing_stream)
+    streams = map(np.random.default_rng, np.random.SeedSequence(spec.seed).spawn(4))
+    items = _draw_items(spec, next(streams))
+    panel = _draw_panel(spec, next(streams))
+    verdicts, ratings = _draw_votes(spec, items, panel, next(streams))
+    _remove_unseen(verdicts, spec, items, next(streams))
     grades = None
     if ratings is not None:
         grades = np.where(verdicts == MISSING, np.nan, (2.0 * verdicts - 1.0) * ratings)

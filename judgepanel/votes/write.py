@@ -82,13 +82,9 @@ def write_judges(votes: VoteMatrix, path: str | Path) -> None:
     """Write the judge table with its ``judge`` column, in the formats of ``write_votes``."""
     if votes.judge_table is None:
         raise InputError("the votes have no judge table")
-    columns = [_texts(JUDGE_COLUMN, votes.judges, is_role_name)]
-    columns += [
-        _typed(shield(str(name)), values)
-        for name, values in votes.judge_table.items()
-        if name != JUDGE_COLUMN
-    ]
-    _write(columns, Path(path))
+    about = votes.judge_table.drop(columns=JUDGE_COLUMN, errors="ignore")
+    columns = [_typed(shield(str(name)), values) for name, values in about.items()]
+    _write([_texts(JUDGE_COLUMN, votes.judges, is_role_name), *columns], Path(path))
 
 
 def _item_columns(votes: VoteMatrix) -> list[_Column]:
@@ -97,9 +93,8 @@ def _item_columns(votes: VoteMatrix) -> list[_Column]:
     if votes.groups is not None:
         columns.append(_texts("group_id", votes.groups, is_verdict))
     if votes.features is not None:
-        columns += [
-            _typed(f"{FEATURE_PREFIX}{name}", values) for name, values in votes.features.items()
-        ]
+        named = votes.features.add_prefix(FEATURE_PREFIX)
+        columns += [_typed(str(name), values) for name, values in named.items()]
     return columns
 
 
