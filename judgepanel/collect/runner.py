@@ -134,6 +134,8 @@ BROKEN_AFTER = 20
 
 Calls = set[tuple[str, str]]
 """Calls of one judge, as (item, order)."""
+Progress = Callable[[int, int, float], None]
+"""Takes finished calls, planned calls and dollars."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ class Outcome:
 
 def finished(journal: Journal, plan: Plan, pairs: Pairs) -> tuple[dict[str, Calls], float]:
     """Finished calls by judge, as (item, order), and the dollars spent on all in the journal."""
-    run = _Run(pairs, plan, journal)
+    run = _Run(pairs, plan, journal, None, lambda *_: None)
     return run.finished, run.dollars
 
 
@@ -167,15 +169,14 @@ def collect(
     journal: Journal,
     *,
     max_cost: float | None = None,
-    on_progress: Callable[[int, int, float], None] | None = None,
+    on_progress: Progress = lambda *_: None,
 ) -> Outcome:
     """Make every call that is not in the journal yet.
 
     All calls in the journal together never cost more than ``max_cost`` dollars: a call is made only
     if the cap holds even if it and all running calls use every token they may. A judge whose server
     reports more than that is stopped, and the excess does not count against the others.
-    ``on_progress`` gets finished calls, planned calls and dollars. Memory holds the pairs and the
-    keys of finished calls, not the outputs.
+    Memory holds the pairs and the keys of finished calls, not the outputs.
 
     Raises
     ------
@@ -198,15 +199,10 @@ class _Run:
     """
 
     def __init__(
-        self,
-        pairs: Pairs,
-        plan: Plan,
-        journal: Journal,
-        cap: float | None = None,
-        on_progress: Callable[[int, int, float], None] | None = None,
+        self, pairs: Pairs, plan: Plan, journal: Journal, cap: float | None, progress: Progress
     ) -> None:
         self.pairs, self.plan, self.journal, self.cap = pairs, plan, journal, cap
-        self.on_progress = on_progress or (lambda *_: None)
+        self.on_progress = progress
         self.asked = {judge.name: plan.fingerprint(judge) for judge in plan.judges}
         self.planned = plan.calls(len(pairs)) * len(plan.judges)
         self.finished: dict[str, Calls] = {judge.name: set() for judge in plan.judges}
@@ -322,17 +318,10 @@ class _Run:
 
     def _keep(self, judge: str, item: int, order: str, answer: dict[str, Any]) -> None:
         name = self.pairs.ids[item]
-        self.journal.add(
-            {
-                "item_id": shield(name),
-                "judge": judge,
-                "order": order,
-                **self.pairs.known(item),
-                PAIR: self.pairs.fingerprint(item),
-                **answer,
-                "asked": self.asked[judge],
-            }
-        )
+        shown, asked = self.pairs.fingerprint(item), self.asked[judge]
+        entry: dict[str, Any] = {"item_id": shield(name), "judge": judge, "order": order}
+        entry |= {**self.pairs.known(item), PAIR: shown, **answer, "asked": asked}
+        self.journal.add(entry)
         self.finished[judge].add((name, order))
         self.dollars += answer["cost"]
         self.counted += min(answer["cost"], answer["most"])
@@ -341,12 +330,10 @@ class _Run:
         if UNUSABLE in answer:
             self.unusable[judge][answer[UNUSABLE]] += 1
         if self.cap is not None and answer["cost"] > answer["most"]:
-            self.stopped[judge] = (
-                f"its server reports {answer['tokens_in']:,} tokens in and "
-                f"{answer['tokens_out']:,} out for a call that was allowed "
-                f"{dollars(answer['most'])}, so the cap cannot be kept with it; a higher "
-                "max_tokens allows more"
-            )
+            used = f"{answer['tokens_in']:,} tokens in and {answer['tokens_out']:,} out"
+            most = f"a call that was allowed {dollars(answer['most'])}"
+            so = "the cap cannot be kept with it; a higher max_tokens allows more"
+            self.stopped[judge] = f"its server reports {used} for {most}, so {so}"
         self.on_progress(self.n_finished(), self.planned, self.dollars)
 
     def troubles(self) -> Iterator[str]:

@@ -135,7 +135,7 @@ class SimulationSpec:
         relations = {
             "task": (self.task in TASKS, ", ".join(TASKS)),
             "one_class": (self.task == "pairwise" or not self.one_class, "False if pointwise"),
-            "judge_word": (isinstance(self.judge_word, str) and self.judge_word, "a non-empty text"),
+            "judge_word": (isinstance(self.judge_word, str) and self.judge_word, "non-empty text"),
             "accuracy_low": (self.accuracy_low <= self.accuracy_high, "at most accuracy_high"),
             "n_judges": (free >= 0, "at least copies + anti_experts + broken"),
             "copy_of": (not self.copies or self.copy_of < free, f"below {free} independent judges"),
