@@ -21,7 +21,6 @@ import functools
 import json
 import os
 import random
-import re
 import time
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -29,7 +28,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from judgepanel.collect.judges import Judge
-from judgepanel.votes.cells import is_number
+from judgepanel.votes.cells import UNSTORABLE, is_number
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.installed import require
 from judgepanel.votes.outputs import NOT_TEXT, TOO_LONG, UNUSABLE, UNWRITABLE
@@ -54,7 +53,6 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 60.0
 _EXCERPT = 2_000
 _NAME = 120
-_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 _LONGEST_HEADER = 64
 _TRANSIENT = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529))
 
@@ -64,14 +62,11 @@ class Hopeless(Exception):
 
 
 class GivenUp(Exception):
-    """A call failed in all its attempts; one sentence says why.
+    """A call failed in all its attempts; one sentence says why."""
 
-    ``refused``: the server answered and rejected this call; it may accept others.
-    """
 
-    def __init__(self, reason: str, *, refused: bool = False) -> None:
-        super().__init__(reason)
-        self.refused = refused
+class Refused(GivenUp):
+    """The server answered and rejected this call; it may accept others."""
 
 
 class _Again(Exception):
@@ -141,8 +136,8 @@ class Caller:
     async def ask(self, prompt: str) -> dict[str, Any]:
         """The judge's answer to a prompt, as the fields that are stored of it.
 
-        They are those of :func:`storable`, ``cost`` and the ``most`` that it could have been in
-        dollars, the ``seconds`` that the last attempt took, and the number of ``attempts``.
+        They are those of :func:`read_completion`, ``cost`` and the ``most`` that it could have been
+        in dollars, the ``seconds`` that the last attempt took, and the number of ``attempts``.
 
         Raises
         ------
@@ -228,7 +223,10 @@ def longest_text(max_tokens: int) -> int:
 
 
 def read_completion(body: bytes, longest: int) -> dict[str, Any]:
-    """What can be stored of the first choice of a completion; of duplicate keys the last counts.
+    """The first choice of a completion as a file can hold it; of duplicate keys the last counts.
+
+    The judge's text, why it is unusable if it is, the model and the reason to stop, and the numbers
+    of tokens in and out: None for both if either is missing or impossible.
 
     It is asked for again if it is not UTF-8, not JSON, nested too deeply or with numbers too long
     for a parser, or without a choice that has a message.
@@ -237,31 +235,19 @@ def read_completion(body: bytes, longest: int) -> dict[str, Any]:
         content = json.loads(body.decode())
         choice = content["choices"][0]
         written, usage = choice["message"].get("content"), content.get("usage")
-        counts = usage if isinstance(usage, dict) else {}
-        tokens = counts.get("prompt_tokens"), counts.get("completion_tokens")
-        names = content.get("model"), choice.get("finish_reason")
-        return storable(written, names, tokens, longest)
+        text, unusable = output_of("" if written is None else written, longest)
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
         raise _Again("an answer that is not a completion") from None
-
-
-def storable(
-    written: Any, names: tuple[Any, Any], tokens: tuple[Any, Any], longest: int
-) -> dict[str, Any]:
-    """The fields of an output as a file can hold them, from what a server sent.
-
-    The judge's text, why it is unusable if it is, the model and the reason to stop (``names``), and
-    the numbers of tokens in and out: None for both if either is missing or impossible.
-    """
-    text, unusable = output_of("" if written is None else written, longest)
-    tokens_in, tokens_out = map(count_of, tokens)
+    counts = usage if isinstance(usage, dict) else {}
+    tokens_in = count_of(counts.get("prompt_tokens"))
+    tokens_out = count_of(counts.get("completion_tokens"))
     if not tokens_in or tokens_out is None or (text and not tokens_out):
         tokens_in = tokens_out = None
     return {
         "text": text,
         **({UNUSABLE: unusable} if unusable else {}),
-        "served_by": name_of(names[0]),
-        "finish": name_of(names[1]),
+        "served_by": name_of(content.get("model")),
+        "finish": name_of(choice.get("finish_reason")),
         "tokens_in": tokens_in,
         "tokens_out": tokens_out,
     }
@@ -277,8 +263,8 @@ def output_of(written: Any, longest: int) -> tuple[str, str]:
     text = written
     if not isinstance(text, str):
         text, unusable = json.dumps(written, ensure_ascii=False), NOT_TEXT
-    if _UNWRITABLE.search(text):
-        text = _UNWRITABLE.sub(lambda bad: ascii(bad[0])[1:-1], text)
+    if UNSTORABLE.search(text):
+        text = UNSTORABLE.sub(lambda bad: ascii(bad[0])[1:-1], text)
         unusable = unusable or UNWRITABLE
     if len(text) * 6 > longest and len(json.dumps(text, ensure_ascii=False).encode()) > longest:
         cut = len(text) - 2 * _EXCERPT
@@ -300,30 +286,25 @@ def count_of(value: Any) -> int | None:
     """A token count if it is a whole number from 0 to ``MOST_TOKENS``, else None."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if type(value) is not int or not 0 <= value <= MOST_TOKENS:
-        return None
-    return value
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
 
 
 def _of_status(judge: Judge, response: httpx.Response) -> Exception:
     status = response.status_code
     if 300 <= status < 400:
-        return Hopeless(
-            f"the server sends callers to another address (status {status}), and no prompt goes "
-            "where judges.toml does not say; base_url is to be the final address"
-        )
+        moved = f"the server sends callers to another address (status {status})"
+        why = "no prompt goes where judges.toml does not say"
+        return Hopeless(f"{moved}, and {why}; base_url is to be the final address")
     if status in (401, 403):
         where = f"${judge.key_variable}" if judge.key_variable else "key_variable, which is not set"
         return Hopeless(f"the server refuses the key (status {status}); it comes from {where}")
     if status == 404:
-        return Hopeless(
-            f"the server knows no model {quote_value(judge.model)}, or the address is wrong "
-            f"(status 404)"
-        )
+        model = quote_value(judge.model)
+        return Hopeless(f"the server knows no model {model}, or the address is wrong (status 404)")
     if status in _TRANSIENT:
         seconds = _asked_for(response.headers.get("retry-after", ""))
         return _Again(f"status {status}", seconds, holds_all=status == 429)
-    return GivenUp(f"status {status}: the server will not take this call", refused=True)
+    return Refused(f"status {status}: the server will not take this call")
 
 
 def _asked_for(retry_after: str) -> float:
@@ -356,9 +337,7 @@ def _key(judge: Judge) -> str:
     if not key:
         raise InputError(f"{who} has no key: the environment variable {variable} is not set")
     if not (key.isascii() and key.isprintable()) or " " in key:
-        raise InputError(
-            f"{who} has a key that no request can carry: {variable} holds a blank, a line break or "
-            "another such character",
-            allowed="printable ASCII characters",
-        )
+        holds = f"{variable} holds a blank, a line break or another such character"
+        problem = f"{who} has a key that no request can carry: {holds}"
+        raise InputError(problem, "printable ASCII characters")
     return key

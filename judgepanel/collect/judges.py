@@ -20,11 +20,8 @@ from judgepanel.votes.errors import InputError, first_repeated, quote_value, uno
 from judgepanel.votes.names import is_role_name
 
 PLACES = ("instruction", "response_a", "response_b")
-_PROMPTS = Path(__file__).parent / "prompts"
-BUILT_IN = {
-    name: (_PROMPTS / f"{name}.txt").read_text("utf-8").removesuffix("\n")
-    for name in ("pairwise", "code")
-}
+_PROMPTS = (Path(__file__).parent / "prompts").glob("*.txt")
+BUILT_IN = {path.stem: path.read_text("utf-8").removesuffix("\n") for path in _PROMPTS}
 _PLACE = re.compile(r"\{(instruction|response_a|response_b)\}")
 
 
@@ -135,11 +132,9 @@ def read_judges(path: Path) -> Plan:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"is not TOML: {error}", file=path.name) from None
     except (ValueError, RecursionError):
-        raise InputError(
-            "holds a number with too many digits, or is nested too deep",
-            file=path.name,
-            allowed="a table [[judge]] of plain settings for each judge",
-        ) from None
+        problem = "holds a number with too many digits, or is nested too deep"
+        allowed = "a table [[judge]] of plain settings for each judge"
+        raise InputError(problem, allowed, file=path.name) from None
 
 
 def _text_of(path: Path) -> str:
@@ -152,14 +147,13 @@ def _text_of(path: Path) -> str:
 def _plan(content: dict[str, Any], folder: Path) -> Plan:
     entries = content.pop("judge", [])
     if not isinstance(entries, list) or not entries:
-        raise InputError("names no judge", allowed="a [[judge]] table for each judge")
+        raise InputError("names no judge", "a [[judge]] table for each judge")
     seed, both = content.pop("seed", 0), content.pop("both_orders", False)
     if type(seed) is not int or type(both) is not bool:
         raise InputError("seed or both_orders has another type", allowed="a whole number; a truth")
     if content:
-        raise InputError(
-            "there is no such setting", value=next(iter(content)), allowed="seed, both_orders"
-        )
+        unknown = next(iter(content))
+        raise InputError("there is no such setting", "seed, both_orders", value=unknown)
     judges = tuple(_judge(entry, folder) for entry in entries)
     twice = first_repeated([judge.name for judge in judges])
     if twice is not None:
@@ -199,25 +193,19 @@ def _checks(entry: dict[str, Any]) -> Iterator[tuple[str, object, bool, str]]:
             yield f"a control character in {name}", None, printable, "printable characters"
     for name in ("name", "model", "base_url"):
         yield f"no {name}", None, entry.get(name, "").strip() != "", "name, model, base_url"
-    name = entry["name"]
-    yield (
-        "a name that a file of votes would not give back",
-        None,
-        name.isprintable() and len(name) <= LONGEST_NAME and unshield(name, is_role_name) == name,
-        f"at most {LONGEST_NAME} printable characters, no blanks around them, no apostrophe before "
-        "a formula",
-    )
+    name, problem = entry["name"], "a name that a file of votes would not give back"
+    kept = name.isprintable() and len(name) <= LONGEST_NAME and unshield(name, is_role_name) == name
+    plain = "no blanks around them, no apostrophe before a formula"
+    yield problem, None, kept, f"at most {LONGEST_NAME} printable characters, {plain}"
     addresses = {"no address": entry["base_url"], "a proxy without an address": entry.get("proxy")}
     for problem, address in addresses.items():
         if address:
             yield problem, address, _is_address(address), "http:// or https:// and a host"
             # The part that is too much is usually a key, so it is not repeated.
-            yield (
-                "an address with a user, a query or a fragment",
-                None,
-                urlsplit(address).username is None and {"?", "#"}.isdisjoint(address),
-                "http:// or https://, a host and a path; keys come from key_variable",
-            )
+            long = "an address with a user, a query or a fragment"
+            bare = urlsplit(address).username is None and {"?", "#"}.isdisjoint(address)
+            allowed = "http:// or https://, a host and a path; keys come from key_variable"
+            yield long, None, bare, allowed
 
 
 def _is_address(text: str) -> bool:
@@ -243,11 +231,9 @@ def _own_prompt(folder: Path, prompt: str) -> str:
             missing = [place for place in PLACES if f"{{{place}}}" not in text]
             if not missing:
                 return text
-            raise InputError(
-                f"the prompt has no place for {missing[0]}",
-                file=path.name,
-                allowed="{instruction}, {response_a} and {response_b}, each at least once",
-            )
+            problem = f"the prompt has no place for {missing[0]}"
+            allowed = "{instruction}, {response_a} and {response_b}, each at least once"
+            raise InputError(problem, allowed, file=path.name)
     except OSError:
         problem, allowed = "there is no such prompt", "pairwise, code, or a file"
-    raise InputError(problem, value=path.name, allowed=allowed)
+    raise InputError(problem, allowed, value=path.name)

@@ -6,6 +6,7 @@ The cost and duration of a run, estimated before it starts.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,11 +14,10 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.collect.judges import Plan, fingerprint
-from judgepanel.votes.attributes import feature_names, groups_in, typed_column, unique_ids
+from judgepanel.votes import attributes, names
 from judgepanel.votes.companions import check_label_words
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.load import open_table
-from judgepanel.votes.names import FEATURE_PREFIX, GROUP_NAMES, ID_NAMES, LABEL_NAMES
 from judgepanel.votes.table import RawTable
 
 INSTRUCTION_NAMES = ("instruction", "prompt", "question", "input", "task")
@@ -72,50 +72,40 @@ def read_pairs(source: str | Path | bytes, name: str | None = None) -> Pairs:
 
 
 def _pairs(table: RawTable) -> Pairs:
-    free = {column.lower(): column for column in reversed(table.columns)}
-
-    def find(names: tuple[str, ...], what: str) -> str:
-        hit = next((free[name] for name in names if name in free), None)
-        if hit is None:
-            raise InputError(
-                f"there is no column for {what}",
-                allowed=", ".join(names),
-                remedy="rename the column that has it to one of these",
-            )
-        return hit
-
-    instruction = find(INSTRUCTION_NAMES, "the instruction")
-    first, second = find(FIRST_NAMES, "the first response"), find(SECOND_NAMES, "the second")
-    names = tuple(name for name in ID_NAMES if free.get(name) not in {instruction, first, second})
-    ids = unique_ids(table, (find(names, "the item's id"),))
+    instruction = _find(table.columns, INSTRUCTION_NAMES, "the instruction")
+    first = _find(table.columns, FIRST_NAMES, "the first response")
+    second = _find(table.columns, SECOND_NAMES, "the second")
+    shown = [instruction, first, second]
+    rest = [column for column in table.columns if column not in shown]
+    ids = attributes.unique_ids(table, (_find(rest, names.ID_NAMES, "the item's id"),))
+    remedy = "fill it in, or remove the row"
+    empty = InputError("the response is empty", "two responses per item", remedy)
     for column in (first, second):
-        empty = (table.frame[column].astype(str).str.strip() == "").to_numpy()
-        if empty.any():
-            raise InputError(
-                "the response is empty",
-                row=table.row(int(empty.argmax())),
-                column=column,
-                allowed="two responses per item",
-                remedy="fill it in, or remove the row",
-            )
-    shown = (table.frame[instruction], table.frame[first], table.frame[second])
-    return Pairs(ids, shown, table.frame[_known_in(table, free)], table.name)
+        attributes.refuse_first(empty, ~attributes.filled(table, column), table, column)
+    texts = (table.frame[instruction], table.frame[first], table.frame[second])
+    return Pairs(ids, texts, table.frame[_known_in(table)], table.name)
 
 
-def _known_in(table: RawTable, free: dict[str, str]) -> list[str]:
+def _find(columns: Sequence[str], wanted: tuple[str, ...], what: str) -> str:
+    column = names.find_column(columns, wanted)
+    if column is None:
+        remedy = "rename the column that has it to one of these"
+        raise InputError(f"there is no column for {what}", ", ".join(wanted), remedy)
+    return column
+
+
+def _known_in(table: RawTable) -> list[str]:
     """The columns of labels, groups and features, which must be what reading the votes accepts."""
-    labels = {free.get(name) for name in LABEL_NAMES[:5]}
-    groups = {free.get(name) for name in GROUP_NAMES[:2]}
     rows = np.arange(table.n_rows)
     known = []
     for column in table.columns:
-        if column.startswith(FEATURE_PREFIX):
-            feature_names(table, [column])
-            typed_column(table, column, rows)
-        elif column in labels:
+        if column.startswith(names.FEATURE_PREFIX):
+            attributes.feature_names(table, [column])
+            attributes.typed_column(table, column, rows)
+        elif column.lower() in names.LABEL_NAMES[:5]:
             check_label_words(table, column)
-        elif column in groups:
-            groups_in(table, column, rows)
+        elif column.lower() in names.GROUP_NAMES[:2]:
+            attributes.groups_in(table, column, rows)
         else:
             continue
         known.append(column)

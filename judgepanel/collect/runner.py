@@ -3,8 +3,7 @@
 Finished calls, one line each, written as soon as they end, so that they survive a crash.
 
 A journal is a file of outputs that `votes/outputs.py` reads. Only complete lines count: an
-incomplete last line, left by a process that died, is cut off when the journal is opened. Lines from
-versions up to 1.0 whose output no file of votes can hold are then escaped as well.
+incomplete last line, left by a process that died, is cut off when the journal is opened.
 
 The results of a run: votes read from its journal, and each judge's cost and latency.
 """
@@ -12,8 +11,8 @@ The results of a run: votes read from its journal, and each judge's cost and lat
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
-import math
 import os
 import re
 from collections import Counter, defaultdict
@@ -26,11 +25,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgepanel.collect.calls import Caller, GivenUp, Hopeless, count_of, storable
+from judgepanel.collect.calls import Caller, GivenUp, Hopeless, Refused
 from judgepanel.collect.judges import Judge, Plan, filled
 from judgepanel.collect.pairs import Pairs, dollars
 from judgepanel.votes.build import Loaded, build_votes
-from judgepanel.votes.cells import shield, unshield
+from judgepanel.votes.cells import UNSTORABLE, shield, unshield
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.outputs import OF_A_CALL, PAIR, UNUSABLE, transcribed
@@ -39,12 +38,10 @@ from judgepanel.votes.roles import guess_roles
 
 FILE = "outputs.jsonl"
 LOCK = ".lock"
-_MENDED = ".outputs.new"
-_LONGEST = 1 << 20
+_TEXTS = ("item_id", "judge", "order", PAIR, "asked", "text", "served_by", "finish")
+_TOKENS = ("tokens_in", "tokens_out")
 _IMPOSSIBLE = 1e12
-"""Dollars or seconds that no call takes."""
-_DAMAGED = re.compile(rb'\\u(?:0000|[dD][89a-fA-F])|"(?:text|served_by|finish)": [^"]')
-"""Marks of a line that may hold what no file of votes can; ordinary lines have none."""
+"""Dollars, seconds or tokens that no call takes."""
 _UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Characters that JSON leaves unescaped but terminals obey, readers cannot see or UTF-8 lacks."""
 
@@ -52,8 +49,10 @@ _UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud8
 class Journal:
     """The journal of one folder, locked by one process; a context manager.
 
+    The system releases the lock whenever the process ends.
+
     Raises InputError if another process has locked it, if it cannot be written, and for lines that
-    are not outputs.
+    no run can have written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -68,50 +67,26 @@ class Journal:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
                 handles.callback(os.close, lock)
-                _hold(lock, self.folder)
-                self._repair()
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                with self.path.open("a+b") as lines:
+                    lines.seek(0)
+                    lines.truncate(sum(len(line) for line in lines if line.endswith(b"\n")))
                 self._file = os.open(self.path, os.O_RDWR | os.O_APPEND)
                 handles.callback(os.close, self._file)
+            except BlockingIOError:
+                problem, allowed = "another run is collecting into this folder", "one at a time"
+                raise InputError(problem, allowed, file=self.folder.name) from None
             except OSError as error:
-                raise InputError(
-                    f"cannot be written to: {error.strerror}", file=self.folder.name
-                ) from None
+                problem = f"cannot be written to: {error.strerror}"
+                raise InputError(problem, file=self.folder.name) from None
             self._open = handles.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def _repair(self) -> None:
-        """Cut off half a line, and escape lines that older versions wrote unescaped.
-
-        The file is then replaced atomically.
-        """
-        with self.path.open("a+b") as lines:
-            lines.seek(0)
-            end, damaged = 0, False
-            for line in lines:
-                if not line.endswith(b"\n"):
-                    lines.truncate(end)
-                    break
-                end += len(line)
-                damaged = damaged or _DAMAGED.search(line) is not None
-            if not damaged:
-                return
-            lines.seek(0)
-            beside = self.folder / _MENDED
-            try:
-                with beside.open("wb") as mended:
-                    for number, line in enumerate(lines, start=1):
-                        mended.write(_line(_entry(line, number)) if _DAMAGED.search(line) else line)
-                    mended.flush()
-                    os.fsync(mended.fileno())
-                os.replace(beside, self.path)
-            finally:
-                beside.unlink(missing_ok=True)
-
     def entries(self) -> Iterator[dict[str, Any]]:
-        """All finished calls, one at a time; impossible numbers become None."""
+        """All finished calls, one at a time."""
         with self.path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 yield _entry(line, number)
@@ -126,57 +101,31 @@ class Journal:
                 written += os.write(self._file, line[written:])
         except OSError as error:
             os.ftruncate(self._file, before)
-            raise InputError(
-                f"cannot be written to: {error.strerror}; what was finished is kept",
-                file=self.path.name,
-                allowed="room on the disk; then run the same command again",
-            ) from None
+            problem = f"cannot be written to: {error.strerror}; what was finished is kept"
+            allowed = "room on the disk; then run the same command again"
+            raise InputError(problem, allowed, file=self.path.name) from None
 
 
 def _entry(line: bytes, number: int) -> dict[str, Any]:
+    """A finished call; InputError for a line that no run can have written."""
     try:
         entry: dict[str, Any] = json.loads(line)
-        if not all(isinstance(entry[name], str) for name in ("item_id", "judge", "order", "asked")):
-            raise TypeError
-        names = entry.get("served_by"), entry.get("finish")
-        tokens = entry.get("tokens_in"), entry.get("tokens_out")
-        entry |= storable(entry.get("text"), names, tokens, _LONGEST)
+        texts = "".join(entry[name] for name in _TEXTS)
+        amounts = [entry["cost"], entry["most"], entry["seconds"]]
+        amounts += [entry[name] for name in _TOKENS if entry[name] is not None]
+        if not all(type(x) in (int, float) and 0 <= x < _IMPOSSIBLE for x in amounts):
+            raise ValueError
+        if UNSTORABLE.search(texts):
+            raise ValueError
     except (ValueError, TypeError, LookupError, RecursionError):
-        raise InputError(
-            "not a finished call", file=FILE, row=number, allowed="lines of this journal"
-        ) from None
-    if any(count is not None and count_of(count) is None for count in tokens):
-        entry["cost"] = None
-    for name in ("cost", "most", "seconds"):
-        if not _is_amount(entry.get(name)):
-            entry[name] = None
+        allowed = "lines of this journal"
+        raise InputError("not a finished call", allowed, file=FILE, row=number) from None
     return entry
-
-
-def _is_amount(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < _IMPOSSIBLE
 
 
 def _line(entry: dict[str, Any]) -> bytes:
     text = json.dumps(entry, ensure_ascii=False, allow_nan=False)
     return (_UNSEEN.sub(lambda bad: f"\\u{ord(bad[0]):04x}", text) + "\n").encode()
-
-
-def _hold(handle: int, folder: Path) -> None:
-    """Lock the folder for this process; the system releases the lock whenever the process ends."""
-    try:
-        if os.name == "nt":
-            import msvcrt  # noqa: PLC0415
-
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        else:
-            import fcntl  # noqa: PLC0415
-
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise InputError(
-            "another run is collecting into this folder", file=folder.name, allowed="one at a time"
-        ) from None
 
 
 BROKEN_AFTER = 20
@@ -185,6 +134,8 @@ BROKEN_AFTER = 20
 
 Calls = set[tuple[str, str]]
 """Calls of one judge, as (item, order)."""
+Progress = Callable[[int, int, float], None]
+"""Takes finished calls, planned calls and dollars."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +159,7 @@ class Outcome:
 
 def finished(journal: Journal, plan: Plan, pairs: Pairs) -> tuple[dict[str, Calls], float]:
     """Finished calls by judge, as (item, order), and the dollars spent on all in the journal."""
-    run = _Run(pairs, plan, journal)
+    run = _Run(pairs, plan, journal, None, lambda *_: None)
     return run.finished, run.dollars
 
 
@@ -218,15 +169,14 @@ def collect(
     journal: Journal,
     *,
     max_cost: float | None = None,
-    on_progress: Callable[[int, int, float], None] | None = None,
+    on_progress: Progress = lambda *_: None,
 ) -> Outcome:
     """Make every call that is not in the journal yet.
 
     All calls in the journal together never cost more than ``max_cost`` dollars: a call is made only
     if the cap holds even if it and all running calls use every token they may. A judge whose server
     reports more than that is stopped, and the excess does not count against the others.
-    ``on_progress`` gets finished calls, planned calls and dollars. Memory holds the pairs and the
-    keys of finished calls, not the outputs.
+    Memory holds the pairs and the keys of finished calls, not the outputs.
 
     Raises
     ------
@@ -249,15 +199,10 @@ class _Run:
     """
 
     def __init__(
-        self,
-        pairs: Pairs,
-        plan: Plan,
-        journal: Journal,
-        cap: float | None = None,
-        on_progress: Callable[[int, int, float], None] | None = None,
+        self, pairs: Pairs, plan: Plan, journal: Journal, cap: float | None, progress: Progress
     ) -> None:
         self.pairs, self.plan, self.journal, self.cap = pairs, plan, journal, cap
-        self.on_progress = on_progress or (lambda *_: None)
+        self.on_progress = progress
         self.asked = {judge.name: plan.fingerprint(judge) for judge in plan.judges}
         self.planned = plan.calls(len(pairs)) * len(plan.judges)
         self.finished: dict[str, Calls] = {judge.name: set() for judge in plan.judges}
@@ -277,40 +222,29 @@ class _Run:
 
     def _read_journal(self) -> None:
         pairs = self.pairs
-        judges = {judge.name: judge for judge in self.plan.judges}
         place = {name: item for item, name in enumerate(pairs.ids)}
         texts = [pairs.fingerprint(item) for item in range(len(pairs))]
         for entry in self.journal.entries():
             name, item = entry["judge"], place.get(unshield(entry["item_id"]))
-            judge, cost = judges.get(name), entry["cost"] or 0.0
-            if judge is not None and entry["cost"] is None:
-                cost = judge.most_dollars(self._prompt(judge, item, "AB"))
-            self.dollars += cost
-            self.counted += cost if entry["most"] is None else min(cost, entry["most"])
-            if judge is None:
+            self.dollars += entry["cost"]
+            self.counted += min(entry["cost"], entry["most"])
+            if name not in self.asked:
                 continue
+            who = f"judge {quote_value(name)}"
             if entry["asked"] != self.asked[name]:
-                raise InputError(
-                    f"judge {quote_value(name)} was asked otherwise before (model, address, "
-                    "prompt, temperature, tokens, seed or orders)",
-                    file=self.journal.folder.name,
-                    allowed="the same settings, another name for the judge, or another folder",
-                )
+                problem = f"{who} was asked otherwise before"
+                settings = "model, address, prompt, temperature, tokens, seed and orders"
+                allowed = f"the same {settings}, another name for the judge, or another folder"
+                raise InputError(problem, allowed, file=self.journal.folder.name)
             if item is None:
                 continue
-            if entry.get(PAIR, texts[item]) != texts[item]:
-                pair = quote_value(pairs.ids[item])
-                raise InputError(
-                    f"the texts of {pair} are not what judge {quote_value(name)} saw",
-                    file=pairs.name,
-                    allowed="the same texts, another id for the pair, or another folder",
-                )
+            if entry[PAIR] != texts[item]:
+                problem = f"the texts of {quote_value(pairs.ids[item])} are not what {who} saw"
+                allowed = "the same texts, another id for the pair, or another folder"
+                raise InputError(problem, allowed, file=pairs.name)
             self.finished[name].add((pairs.ids[item], entry["order"]))
 
-    def _prompt(self, judge: Judge, item: int | None, order: str) -> str:
-        """The prompt of a judge for an item; the bare template if the item is unknown."""
-        if item is None:
-            return judge.template
+    def _prompt(self, judge: Judge, item: int, order: str) -> str:
         instruction, first, second = self.pairs.texts(item)
         shown_as = (first, second) if order == "AB" else (second, first)
         return filled(judge.template, instruction, *shown_as)
@@ -357,7 +291,7 @@ class _Run:
                 self.stopped[name] = str(error)
             except GivenUp as error:
                 self.given_up[name][str(error)] += 1
-                self.failed[name] += not error.refused
+                self.failed[name] += not isinstance(error, Refused)
                 n = self.failed[name]
                 if n >= BROKEN_AFTER:
                     reason = f"{n} calls in a row came to nothing, the last for: {error}"
@@ -384,17 +318,10 @@ class _Run:
 
     def _keep(self, judge: str, item: int, order: str, answer: dict[str, Any]) -> None:
         name = self.pairs.ids[item]
-        self.journal.add(
-            {
-                "item_id": shield(name),
-                "judge": judge,
-                "order": order,
-                **self.pairs.known(item),
-                PAIR: self.pairs.fingerprint(item),
-                **answer,
-                "asked": self.asked[judge],
-            }
-        )
+        shown, asked = self.pairs.fingerprint(item), self.asked[judge]
+        entry: dict[str, Any] = {"item_id": shield(name), "judge": judge, "order": order}
+        entry |= {**self.pairs.known(item), PAIR: shown, **answer, "asked": asked}
+        self.journal.add(entry)
         self.finished[judge].add((name, order))
         self.dollars += answer["cost"]
         self.counted += min(answer["cost"], answer["most"])
@@ -403,12 +330,10 @@ class _Run:
         if UNUSABLE in answer:
             self.unusable[judge][answer[UNUSABLE]] += 1
         if self.cap is not None and answer["cost"] > answer["most"]:
-            self.stopped[judge] = (
-                f"its server reports {answer['tokens_in']:,} tokens in and "
-                f"{answer['tokens_out']:,} out for a call that was allowed "
-                f"{dollars(answer['most'])}, so the cap cannot be kept with it; a higher "
-                "max_tokens allows more"
-            )
+            used = f"{answer['tokens_in']:,} tokens in and {answer['tokens_out']:,} out"
+            most = f"a call that was allowed {dollars(answer['most'])}"
+            so = "the cap cannot be kept with it; a higher max_tokens allows more"
+            self.stopped[judge] = f"its server reports {used} for {most}, so {so}"
         self.on_progress(self.n_finished(), self.planned, self.dollars)
 
     def troubles(self) -> Iterator[str]:
@@ -474,7 +399,7 @@ def judge_rows(journal: Journal, plan: Plan) -> pd.DataFrame:
     ``served_by`` lists up to ``NAMES`` models that the servers say answered. Token totals count
     only credible reports.
     """
-    columns = ["judge", "served_by", "cost", "seconds", "tokens_in", "tokens_out"]
+    columns = ["judge", "served_by", "cost", "seconds", *_TOKENS]
     entries = journal.entries()
     calls = pd.DataFrame([[entry[name] for name in columns] for entry in entries], columns=columns)
     rows = []
@@ -489,15 +414,9 @@ def judge_rows(journal: Journal, plan: Plan) -> pd.DataFrame:
                 "model": judge.model,
                 "served_by": ", ".join(sorted({*served_by} - {""})[:NAMES]) + more,
                 "outputs": len(own),
-                "cost_usd": _of_known(np.mean, own["cost"]),
-                "latency_s": _of_known(np.median, own["seconds"]),
-                "tokens_in": int(own["tokens_in"].sum()),
-                "tokens_out": int(own["tokens_out"].sum()),
+                "cost_usd": own["cost"].astype(float).mean(),
+                "latency_s": own["seconds"].astype(float).median(),
+                **{name: int(own[name].sum()) for name in _TOKENS},
             }
         )
     return pd.DataFrame(rows)
-
-
-def _of_known(statistic: Callable[[Any], Any], column: pd.Series) -> float:
-    known = column.dropna().to_numpy(float)
-    return float(statistic(known)) if len(known) else math.nan

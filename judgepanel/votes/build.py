@@ -10,12 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.votes import reading
-from judgepanel.votes.attributes import feature_names, filled, given_rows, groups_in, typed_column
+from judgepanel.votes import attributes, companions, reading
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.checks import reversal
 from judgepanel.votes.choices import NO_CHOICES, Choices
-from judgepanel.votes.companions import match_judges, refuse_unknown_labels
 from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.errors import PAIRWISE, InputError, correct_or_name, listed
 from judgepanel.votes.grades import DIFFERENCES, grade_notes, scales_of
@@ -83,17 +81,17 @@ def build_votes(
         if choices.turn:
             verdicts = _turned(verdicts)
         group, rows_of = roles.group_column, partial(_item_rows, table, verdicts)
-        groups = None if group is None else groups_in(table, group, rows_of(group))
+        groups = None if group is None else attributes.groups_in(table, group, rows_of(group))
         columns = (*roles.feature_columns, *roles.system_column)
         described = {
-            name: typed_column(table, column, rows_of(column))
-            for name, column in feature_names(table, columns).items()
+            name: attributes.typed_column(table, column, rows_of(column))
+            for name, column in attributes.feature_names(table, columns).items()
         }
         if need_labels:
             check_labels(labels, task, roles.label_column)
-        judges, unmatched = (
-            (None, []) if judge_table is None else match_judges(judge_table, verdicts.judges)
-        )
+        about, unmatched = None, list[str]()
+        if judge_table is not None:
+            about, unmatched = companions.match_judges(judge_table, verdicts.judges)
         votes = VoteMatrix(
             votes=verdicts.votes,
             labels=labels,
@@ -102,7 +100,7 @@ def build_votes(
             task=task,
             groups=groups,
             features=pd.DataFrame(described) if described else None,
-            judge_table=judges,
+            judge_table=about,
             ties=verdicts.ties,
             grades=verdicts.grades,
             thresholds=verdicts.thresholds,
@@ -184,12 +182,12 @@ def _labels(reader: Reader, choices: Choices, verdicts: Verdicts) -> NDArray[np.
         # A word beside numbers is no label.
         cut, words = np.array([choices.label_threshold]), np.minimum(codes, MISSING)
         codes, _ = cut_column(column, cut, words)
-    refuse_unknown_labels(table, column, codes == UNKNOWN, reader.vocabulary)
+    companions.refuse_unknown_labels(table, column, codes == UNKNOWN, reader.vocabulary)
     labels = np.maximum(codes, MISSING).astype(np.int8)
     if verdicts.items is None:
         return labels
     given = labels != MISSING
-    rows = given_rows(table, name, labels, given, verdicts.items, len(verdicts.item_ids))
+    rows = attributes.given_rows(table, name, labels, given, verdicts.items, len(verdicts.item_ids))
     return np.asarray(labels[rows], dtype=np.int8)
 
 
@@ -211,9 +209,7 @@ def check_labels(labels: NDArray[np.int8], task: Task, column: str | None) -> No
             raise InputError(problem, allowed, remedy, column=column)
         if count == 0 and task == "pointwise":
             problem, allowed = f"every label is {1 - label}", f"{allowed} in a pointwise task"
-            remedy = (
-                f"label items of the other class too; if the items are pairs, say so {PAIRWISE}"
-            )
+            remedy = f"label items of both classes; if the items are pairs, say so {PAIRWISE}"
             raise InputError(problem, allowed, remedy, column=column)
 
 
@@ -221,5 +217,6 @@ def _item_rows(table: RawTable, verdicts: Verdicts, column: str) -> NDArray[np.i
     """Return for each item the row of the file that gives its value in a column."""
     if verdicts.items is None:
         return np.arange(table.n_rows)
-    (codes, _), given = distinct(table.frame[column]), filled(table, column)
-    return given_rows(table, column, codes, given, verdicts.items, len(verdicts.item_ids))
+    (codes, _), given = distinct(table.frame[column]), attributes.filled(table, column)
+    n_items = len(verdicts.item_ids)
+    return attributes.given_rows(table, column, codes, given, verdicts.items, n_items)

@@ -18,6 +18,8 @@ from judgepanel.votes.errors import InputError
 
 # No two parts of the pattern match the same digits, which would make backtracking quadratic.
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+"""What no text in a file of votes can hold: NUL and half a surrogate pair."""
 _SEPARATORS = frozenset(',;|\t"\r\n')
 _IN_LIST = frozenset(',"\r\n')
 _FORMULA_STARTS = frozenset("=+-@\t\r\n＝＋－＠")

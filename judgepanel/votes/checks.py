@@ -75,15 +75,11 @@ def check_orientation(votes: VoteMatrix) -> Check:
         )
     elif share < orientation.BALANCED_SHARE:
         outcome, advice = "review", _ADVICE_POSITION
-        why = (
-            f"Only {100 * share:.1f} % of the labels are of the rarer kind: the order of a pair "
-            "seems to carry the answer."
-        )
+        rarer = f"{100 * share:.1f} % of the labels are of the rarer kind"
+        why = f"Only {rarer}: the order of a pair seems to carry the answer."
     elif not sentences:
-        why = (
-            f"Both labels are common ({100 * share:.1f} % are of the rarer kind) and no judge "
-            "gives nearly always the same verdict."
-        )
+        rarer = f"{100 * share:.1f} % are of the rarer kind"
+        why = f"Both labels are common ({rarer}) and no judge gives nearly always the same verdict."
     numbers: Numbers = {
         "labelled items": int(votes.labelled.sum()),
         "share of the rarer label": round(share, 4),
@@ -97,8 +93,8 @@ def _odd_judges(votes: VoteMatrix) -> dict[str, list[str]]:
     """Return the names of the judges of each kind of ``_ODD``."""
     cast, n_right, _ = counts_on_labelled(votes)
     enough = cast >= orientation.CONSTANT_VOTES
-    right, wrong = (enough & (n_right == number) for number in (cast, 0))
-    flags = (orientation.constant_judges(votes), right, wrong)
+    always, never = enough & (n_right == cast), enough & (n_right == 0)
+    flags = (orientation.constant_judges(votes), always, never)
     return {kind: orientation.named(votes, own) for kind, own in zip(_ODD, flags, strict=True)}
 
 
@@ -113,10 +109,9 @@ def reversal(votes: VoteMatrix) -> str:
     n_below, n_judges = int(below.sum()), int((cast > 0).sum())
     if 2 * n_below <= n_judges:
         return ""
-    return (
-        f"{n_below} of {n_judges} judges are right on clearly less than half "
-        f"of the labelled items: votes or labels may be reversed. Turn the votes {TURN}."
-    )
+    judges = f"{n_below} of {n_judges} judges"
+    below_half = "are right on clearly less than half of the labelled items"
+    return f"{judges} {below_half}: votes or labels may be reversed. Turn the votes {TURN}."
 
 
 _GROUPING = f"Keep them together {GROUP_DUPLICATES}."

@@ -80,15 +80,15 @@ def with_labels(
         Votes without an id column or with labels of their own, a word that is not a label, an item
         with two labels, and ids none of which is among the votes.
     """
+    file, turn = quote_value(labels.name), f"if its rows are judges, turn it {errors.TRANSPOSE}"
     if roles.label_column is not None:
-        problem = f"labels are here and in {quote_value(labels.name)}"
+        problem = f"labels are here and in {file}"
         remedy = f"leave it out {errors.IGNORE}"
         error = InputError(problem, "labels in one of the two files", remedy)
         raise error.in_header(table, roles.label_column)
     if not roles.id_column:
-        problem = f"there is no column of item ids to find labels by in {quote_value(labels.name)}"
+        problem = f"there is no column of item ids to find labels by in {file}"
         allowed = "a column with the same ids in both files"
-        turn = f"if its rows are judges, turn it {errors.TRANSPOSE}"
         remedy = f"{errors.name_column('id')}; or, {turn}"
         raise InputError(problem, allowed, remedy).in_header(table)
     id_column = roles.id_column[0]
@@ -110,15 +110,11 @@ def with_labels(
         example = quote_value(next(iter(ids), ""))
         remedy = f"write the same ids in both files, or {errors.name_column('id')}"
         if not set(table.columns).isdisjoint(row_ids):
-            remedy = f"these are columns there: if its rows are judges, turn it {errors.TRANSPOSE}"
-        raise InputError(
-            f"none of these item ids is in {quote_value(table.name)}",
-            f"ids as there in column {quote_value(id_column)}, such as {example}",
-            remedy,
-            file=labels.name,
-            column=source.id_column,
-            value=next(iter(row_ids), ""),
-        )
+            remedy = f"these are columns there: {turn}"
+        problem = f"none of these item ids is in {quote_value(table.name)}"
+        allowed = f"ids as there in column {quote_value(id_column)}, such as {example}"
+        error = InputError(problem, allowed, remedy, value=next(iter(row_ids), ""))
+        raise replace(error, file=labels.name, column=source.id_column)
     row_of_item = rows[places]
     of_item = np.where(there, column.codes[row_of_item], len(column.words))
     name, is_taken = source.column, source.column in table.columns
@@ -126,7 +122,6 @@ def with_labels(
     frame = table.frame.assign(**{name: text_column(of_item[items], [*column.words, ""])})
     n_labelled = int((there & column.present[row_of_item]).sum())
     have = "items have" if n_labelled != 1 else "item has"
-    file = quote_value(source.file)
     notes = [
         f"Labels are read from {file}, column {quote_value(source.column)}, by the ids in "
         f"{quote_value(source.id_column)}: {n_labelled:,} of {len(ids):,} {have} one."
@@ -190,9 +185,8 @@ def match_judges(table: RawTable, judges: Sequence[str]) -> tuple[pd.DataFrame, 
     codes, names = names_in(table, (JUDGE_COLUMN,), "judge name", naming.is_role_name)
     named = [names[code] for code in codes]
     if (again := repeated(codes)) is not None:
-        raise InputError(
-            "this judge has two rows", "one row per judge", errors.REMOVE_ROW, value=named[again[1]]
-        ).in_record(table, JUDGE_COLUMN, again[1])
+        error = InputError("this judge has two rows", "one row per judge", errors.REMOVE_ROW)
+        raise error.in_cell(table, JUDGE_COLUMN, again[1])
     rows, unused = _matched(named, judges)
     there = np.flatnonzero(rows >= 0)
     # A judge without a row gets nan where the index has no place.

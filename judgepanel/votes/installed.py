@@ -53,7 +53,6 @@ def require(package: str, feature: str) -> Any:
     try:
         return import_module(package)
     except ModuleNotFoundError:
-        raise InputError(
-            f"{feature} needs the package {package}, which is not installed",
-            remedy=f"install it with: pip install 'judgepanel[{EXTRAS[package]}]'",
-        ) from None
+        problem = f"{feature} needs the package {package}, which is not installed"
+        remedy = f"install it with: pip install 'judgepanel[{EXTRAS[package]}]'"
+        raise InputError(problem, remedy=remedy) from None

@@ -198,9 +198,7 @@ def _refuse_people_as_rows(table: RawTable, choices: Choices) -> None:
     if not items or guess_roles(table, choices, need_label=False).label_column:
         return
     span = f"{quote_value(items[0])} to {quote_value(items[-1])}"
-    raise InputError(
-        f"rows seem to be judges and columns items, from {span}",
-        "one row per item, or one row per vote",
-        f"turn the table {TRANSPOSE}; labels may be a row of it, or stand in another file by the "
-        "names of these columns",
-    ).in_header(table)
+    problem = f"rows seem to be judges and columns items, from {span}"
+    labels = "labels may be a row of it, or stand in another file by the names of these columns"
+    remedy = f"turn the table {TRANSPOSE}; {labels}"
+    raise InputError(problem, "one row per item, or one row per vote", remedy).in_header(table)

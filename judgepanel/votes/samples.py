@@ -1,9 +1,11 @@
-"""The sample data sets: what each shows, its files, and how it was made."""
+"""The sample data sets: what each shows, its files, and how it was made (samples.toml)."""
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.installed import IN_CHECKOUT, SAMPLE_FOLDER
@@ -46,93 +48,18 @@ class Sample:
         return f"./run cli simulate --sample {self.name} --out sample_data/{self.file}"
 
 
-SAMPLES: tuple[Sample, ...] = (
-    Sample(
-        "llmbar",
-        "Real votes: LLMBar",
-        "65 LLM evaluators (model and prompt) on the 419 pairs of the LLMBar benchmark: "
-        "judges of one model err together, and all of them are worth about three.",
-    ),
-    Sample(
-        "clean_pairwise",
-        "A clean pairwise panel",
-        "24 judges of similar, moderate skill from 6 families on 300 balanced pairs: "
-        "keeping all of them beats the top five.",
-        SimulationSpec(
-            n_items=300,
-            n_judges=24,
-            seed=1,
-            accuracy_low=0.68,
-            accuracy_high=0.74,
-            difficulty_sd=0.7,
-            n_families=6,
-            family_rho=0.2,
-        ),
-    ),
-    Sample(
-        "hard_panel",
-        "A hard panel",
-        "30 judges on 400 pairs, among them one model with six near-copies, one broken judge, "
-        "one that gives a verdict on half of the items, and two below chance: a plain sum of "
-        "votes is over-confident.",
-        SimulationSpec(
-            n_items=400,
-            n_judges=30,
-            seed=2,
-            accuracy_low=0.58,
-            accuracy_high=0.86,
-            difficulty_sd=1.2,
-            subsets=(("chat", -0.7), ("reasoning", 0.0), ("code", 0.7)),
-            difficulty_noise=0.7,
-            items_per_group=2,
-            n_families=5,
-            family_rho=0.4,
-            copies=6,
-            copy_of=2,
-            copy_flip=0.04,
-            anti_experts=2,
-            anti_accuracy=0.35,
-            broken=1,
-            parse_rate=(0.99,) * 13 + (0.54,) + (0.99,) * 16,
-            unlabelled_share=0.05,
-        ),
-    ),
-    Sample(
-        "one_class",
-        "Every label is 1",
-        "A sound panel written down as 'label 1, vote = the judge was right': "
-        "this coding flatters every figure that is taken at face value.",
-        SimulationSpec(
-            n_items=200,
-            n_judges=16,
-            seed=3,
-            accuracy_low=0.65,
-            accuracy_high=0.82,
-            difficulty_sd=0.8,
-            n_families=4,
-            family_rho=0.25,
-            one_class=True,
-        ),
-    ),
-    Sample(
-        "sparse_humans",
-        "Sparse human votes",
-        "60 workers of whom five see each of 400 pairs, some far busier than others: "
-        "no worker alone says much.",
-        SimulationSpec(
-            n_items=400,
-            n_judges=60,
-            seed=4,
-            accuracy_low=0.6,
-            accuracy_high=0.88,
-            difficulty_sd=0.6,
-            votes_per_item=5,
-            activity_sd=0.8,
-            costs=False,
-            judge_word="worker",
-        ),
-    ),
-)
+def _sample(name: str, about: dict[str, Any]) -> Sample:
+    spec = about.get("spec")
+    made = None if spec is None else SimulationSpec(**{k: _tuples(v) for k, v in spec.items()})
+    return Sample(name, about["title"], about["what_it_shows"], made)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+_DESCRIBED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+SAMPLES = tuple(_sample(name, about) for name, about in _DESCRIBED.items())
 SIMULATED = tuple(sample for sample in SAMPLES if sample.spec is not None)
 
 

@@ -30,7 +30,7 @@ ABILITY_BOUND = 64.0
 def _within(default: float | None, low: float, high: float = math.inf, **kind: bool) -> Any:
     """Return a field whose value is a number within these bounds, or None if that is the default.
 
-    The bounds are those of :func:`_bounded`.
+    The bounds are those of :func:`_bounded`. With ``many`` it may be a tuple of such numbers.
     """
     return field(default=default, metadata={"low": low, "high": high, **kind})
 
@@ -87,7 +87,7 @@ class SimulationSpec:
     base_rate: float = _within(0.5, 0, 1)
     accuracy_low: float = _within(0.6, 0, 1, inside=True)
     accuracy_high: float = _within(0.85, 0, 1, inside=True)
-    accuracies: tuple[float, ...] | None = None
+    accuracies: tuple[float, ...] | None = _within(None, 0, 1, inside=True, many=True)
     difficulty_sd: float = _within(0.0, 0, MAX_SD)
     subsets: tuple[tuple[str, float], ...] = ()
     difficulty_noise: float | None = _within(None, 0, MAX_SD)
@@ -101,13 +101,13 @@ class SimulationSpec:
     anti_experts: int = _within(0, 0, whole=True)
     anti_accuracy: float = _within(0.4, 0, 0.5, inside=True)
     broken: int = _within(0, 0, whole=True)
-    broken_verdict: int = 0
-    parse_rate: float | tuple[float, ...] = 1.0
+    broken_verdict: int = _within(0, 0, 1, whole=True)
+    parse_rate: float | tuple[float, ...] = _within(1.0, 0, 1, many=True)
     structural_judges: int = _within(0, 0, whole=True)
     structural_share: float = _within(0.0, 0, 1)
-    votes_per_item: int | None = None
+    votes_per_item: int | None = _within(None, 1, whole=True)
     activity_sd: float = _within(0.0, 0, MAX_SD)
-    levels: int = 0
+    levels: int = _within(0, 0, MAX_LEVELS, whole=True)
     unlabelled_share: float = _within(0.0, 0, 1)
     costs: bool = True
     one_class: bool = False
@@ -125,44 +125,34 @@ class SimulationSpec:
         A check relies on those before it.
         """
         for setting in fields(self):
-            value = getattr(self, setting.name)
-            if setting.metadata and (value is not None or setting.default is not None):
-                yield setting.name, value, *_bounded(value, **setting.metadata)
-        n, free = self.n_judges, self.n_independent
-        yield "task", self.task, self.task in TASKS, ", ".join(TASKS)
-        turnable = self.task == "pairwise" or not self.one_class
-        yield "one_class", self.one_class, turnable, "False for a pointwise task"
-        word, low = self.judge_word, self.accuracy_low
-        yield "judge_word", word, isinstance(word, str) and word != "", "a non-empty text"
-        yield "accuracy_low", low, low <= self.accuracy_high, "at most accuracy_high"
-        yield "n_judges", n, free >= 0, "at least copies + anti_experts + broken"
-        original = not self.copies or self.copy_of < free
-        yield "copy_of", self.copy_of, original, f"below {free} independent judges"
-        yield "broken_verdict", self.broken_verdict, self.broken_verdict in (0, 1), "0, 1"
-        absent = self.structural_judges
-        yield "structural_judges", absent, absent <= n, f"at most {n}"
-        if self.accuracies is not None:
-            one_each = isinstance(self.accuracies, tuple) and len(self.accuracies) == free
-            yield "accuracies", self.accuracies, one_each, f"a tuple of {free}, one per judge"
-            for accuracy in self.accuracies:
-                yield "accuracies", accuracy, *_bounded(accuracy, 0, 1, inside=True)
-        rates = self.parse_rate if isinstance(self.parse_rate, tuple) else (self.parse_rate,)
-        one_each = rates is not self.parse_rate or len(rates) == n
-        yield "parse_rate", self.parse_rate, one_each, f"a number or {n} numbers"
-        for rate in rates:
-            yield "parse_rate", rate, *_bounded(rate, 0, 1)
-        if self.votes_per_item is not None:
-            votes = self.votes_per_item
-            yield "votes_per_item", votes, *_bounded(votes, 1, n, whole=True)
-        if self.levels:
-            yield "levels", self.levels, *_bounded(self.levels, 2, MAX_LEVELS, whole=True)
-        allowed = "a tuple of (different non-empty names, shift from -5 to 5)"
+            value, kind = getattr(self, setting.name), dict(setting.metadata)
+            many = kind.pop("many", False) and isinstance(value, tuple)
+            if kind and (value is not None or setting.default is not None):
+                for number in value if many else (value,):
+                    yield setting.name, number, *_bounded(number, **kind)
+        n, free, own, rates = self.n_judges, self.n_independent, self.accuracies, self.parse_rate
+        one_each = own is None or (isinstance(own, tuple) and len(own) == free)
+        relations = {
+            "task": (self.task in TASKS, ", ".join(TASKS)),
+            "one_class": (self.task == "pairwise" or not self.one_class, "False if pointwise"),
+            "judge_word": (isinstance(self.judge_word, str) and self.judge_word, "non-empty text"),
+            "accuracy_low": (self.accuracy_low <= self.accuracy_high, "at most accuracy_high"),
+            "n_judges": (free >= 0, "at least copies + anti_experts + broken"),
+            "copy_of": (not self.copies or self.copy_of < free, f"below {free} independent judges"),
+            "levels": (self.levels != 1, f"0, or from 2 to {MAX_LEVELS}"),
+            "structural_judges": (self.structural_judges <= n, f"at most {n}"),
+            "votes_per_item": ((self.votes_per_item or 1) <= n, f"from 1 to {n}"),
+            "accuracies": (one_each, f"a tuple of {free}, one per judge"),
+            "parse_rate": (not isinstance(rates, tuple) or len(rates) == n, f"one or {n} numbers"),
+        }
+        for name, (is_right, allowed) in relations.items():
+            yield name, getattr(self, name), bool(is_right), allowed
         names = {""}
+        allowed = "a tuple of (different non-empty names, shift from -5 to 5)"
         for entry in self.subsets:
-            yield "subsets", self.subsets, isinstance(entry, tuple) and len(entry) == 2, allowed
-            name, shift = entry
-            yield "subsets", name, isinstance(name, str) and name not in names, allowed
-            yield "subsets", shift, _bounded(shift, -MAX_SD, MAX_SD)[0], allowed
+            name, shift = entry if isinstance(entry, tuple) and len(entry) == 2 else ("", 0)
+            own_name = isinstance(name, str) and name not in names
+            yield "subsets", entry, own_name and _bounded(shift, -MAX_SD, MAX_SD)[0], allowed
             names.add(name)
 
     @property
@@ -235,12 +225,14 @@ def simulate_with_truth(spec: SimulationSpec) -> Simulated:
     Items, panel, verdicts and missing votes use separate random streams, so that for example a
     different parse rate does not change the remaining verdicts.
     """
-    streams = [np.random.default_rng(s) for s in np.random.SeedSequence(spec.seed).spawn(4)]
-    item_stream, panel_stream, verdict_stream, missing_stream = streams
-    items = _draw_items(spec, item_stream)
-    panel = _draw_panel(spec, panel_stream)
-    verdicts, ratings = _draw_votes(spec, items, panel, verdict_stream)
-    _remove_unseen(verdicts, spec, items, missing_stream)
+    streams = map(np.random.default_rng, np.random.SeedSequence(spec.seed).spawn(4))
+    items = _draw_items(spec, next(streams))
+    panel = _draw_panel(spec, next(streams))
+    verdicts, ratings = _draw_votes(spec, items, panel, next(streams))
+    _remove_unseen(verdicts, spec, items, next(streams))
+    grades = None
+    if ratings is not None:
+        grades = np.where(verdicts == MISSING, np.nan, (2.0 * verdicts - 1.0) * ratings)
     votes = VoteMatrix(
         votes=verdicts,
         labels=items.labels,
@@ -250,8 +242,8 @@ def simulate_with_truth(spec: SimulationSpec) -> Simulated:
         groups=items.groups,
         features=items.features,
         judge_table=panel.table,
-        grades=None if ratings is None else _grades(verdicts, ratings),
-        thresholds=None if ratings is None else np.zeros(spec.n_judges),
+        grades=grades,
+        thresholds=None if grades is None else np.zeros(spec.n_judges),
     )
     families = tuple(panel.table["family"]) if spec.n_families else panel.names
     truth = items.truth
@@ -259,12 +251,6 @@ def simulate_with_truth(spec: SimulationSpec) -> Simulated:
         votes = one_class(votes)
         truth = np.where(items.labels == MISSING, truth, np.int8(1))
     return Simulated(votes, panel.accuracies, items.difficulty, families, truth, spec)
-
-
-def _grades(votes: NDArray[np.int8], ratings: NDArray[np.int8]) -> NDArray[np.float64]:
-    """Return ratings with the sign of their votes; NaN if missing."""
-    signs = np.where(votes == MISSING, np.nan, 2.0 * votes - 1.0)
-    return np.asarray(signs * ratings, dtype=np.float64)
 
 
 def one_class(votes: VoteMatrix) -> VoteMatrix:
@@ -365,8 +351,8 @@ def _abilities(spec: SimulationSpec, targets: NDArray[np.float64]) -> NDArray[np
     shifts = _shifts(spec)
     difficulty = (spec.difficulty_sd * nodes[None, :] + shifts[:, None]).ravel()
     weight = np.tile(weights / weights.sum(), len(shifts)) / len(shifts)
-    low = np.full(len(targets), -ABILITY_BOUND)
     high = np.full(len(targets), ABILITY_BOUND)
+    low = -high
     for _ in range(70):
         middle = (low + high) / 2
         too_low = scipy.special.expit(middle[:, None] - difficulty[None, :]) @ weight < targets

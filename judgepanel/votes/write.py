@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from judgepanel.votes.attributes import is_numeric_word
-from judgepanel.votes.cells import csv_quoted, shield
+from judgepanel.votes.cells import UNSTORABLE, csv_quoted, not_reserved, shield
 from judgepanel.votes.companions import JUDGE_COLUMN
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.matrix import MISSING, VoteMatrix
@@ -49,12 +49,11 @@ def write_votes(votes: VoteMatrix, path: str | Path) -> None:
     InputError
         An unsupported extension, or a text or number that no file can hold (NUL, infinity).
     """
-    names = [_checked(shield(judge, is_role_name)) for judge in votes.judges]
-    judges = [_judge_column(votes, position, name) for position, name in enumerate(names)]
+    judges = [_judge_column(votes, position) for position in range(votes.n_judges)]
     _write([*_item_columns(votes), *judges], Path(path))
 
 
-def _judge_column(votes: VoteMatrix, position: int, name: str) -> _Column:
+def _judge_column(votes: VoteMatrix, position: int) -> _Column:
     """Return a judge's grades, and its votes and ties where it has none.
 
     They are texts in typed files if there are ties among the votes, or if other judges have grades.
@@ -69,34 +68,33 @@ def _judge_column(votes: VoteMatrix, position: int, name: str) -> _Column:
         graded = ~np.isnan(grades)
         cells[graded] = grades[graded]
         kind = pa.float64() if graded.any() else kind
+    name = _checked(shield(votes.judges[position], is_role_name))
     return _Column(name, cells.tolist(), pa.string() if (cells == _TIE).any() else kind)
+
+
+def _texts(
+    name: str, texts: Iterable[str], reserved: Callable[[str], bool] = not_reserved
+) -> _Column:
+    return _Column(name, [_checked(shield(text, reserved)) for text in texts], pa.string())
 
 
 def write_judges(votes: VoteMatrix, path: str | Path) -> None:
     """Write the judge table with its ``judge`` column, in the formats of ``write_votes``."""
     if votes.judge_table is None:
         raise InputError("the votes have no judge table")
-    names = [_checked(shield(judge, is_role_name)) for judge in votes.judges]
-    columns = [_Column(JUDGE_COLUMN, names, pa.string())]
-    columns += [
-        _typed(shield(str(name)), values)
-        for name, values in votes.judge_table.items()
-        if name != JUDGE_COLUMN
-    ]
-    _write(columns, Path(path))
+    about = votes.judge_table.drop(columns=JUDGE_COLUMN, errors="ignore")
+    columns = [_typed(shield(str(name)), values) for name, values in about.items()]
+    _write([_texts(JUDGE_COLUMN, votes.judges, is_role_name), *columns], Path(path))
 
 
 def _item_columns(votes: VoteMatrix) -> list[_Column]:
-    ids = [_checked(shield(item)) for item in votes.item_ids]
     labels = [None if label == MISSING else label for label in votes.labels.tolist()]
-    columns = [_Column("item_id", ids, pa.string()), _Column("label", labels, pa.int8())]
+    columns = [_texts("item_id", votes.item_ids), _Column("label", labels, pa.int8())]
     if votes.groups is not None:
-        groups = [_checked(shield(group, is_verdict)) for group in votes.groups]
-        columns.append(_Column("group_id", groups, pa.string()))
+        columns.append(_texts("group_id", votes.groups, is_verdict))
     if votes.features is not None:
-        columns += [
-            _typed(f"{FEATURE_PREFIX}{name}", values) for name, values in votes.features.items()
-        ]
+        named = votes.features.add_prefix(FEATURE_PREFIX)
+        columns += [_typed(str(name), values) for name, values in named.items()]
     return columns
 
 
@@ -110,27 +108,21 @@ def _typed(name: str, values: pd.Series) -> _Column:
             remedy = "set it to a finite number, or to nan"
             raise InputError("an infinite number", "finite numbers", remedy, column=name)
         return _Column(name, [None if np.isnan(x) else x for x in numbers], pa.float64())
-    texts = ["" if pd.isna(value) else str(value) for value in values]
-    return _Column(name, [_checked(shield(text, is_numeric_word)) for text in texts], pa.string())
+    texts = ("" if pd.isna(value) else str(value) for value in values)
+    return _texts(name, texts, is_numeric_word)
 
 
 def _checked(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = "\0"
-    if "\0" in text:
+    if UNSTORABLE.search(text):
         raise InputError("a NUL or a broken Unicode character cannot be written")
     return text
 
 
 def _write(columns: list[_Column], path: Path) -> None:
-    name = path.name.lower()
-    for extension, writer in _WRITERS.items():
-        if name.endswith(extension):
-            path.write_bytes(writer(columns))
-            return
-    raise InputError("cannot write this kind of file", ", ".join(_WRITERS), file=path.name)
+    extension = next(filter(path.name.lower().endswith, _WRITERS), None)
+    if extension is None:
+        raise InputError("cannot write this kind of file", ", ".join(_WRITERS), file=path.name)
+    path.write_bytes(_WRITERS[extension](columns))
 
 
 def _text(value: Value) -> str:
@@ -141,25 +133,19 @@ def _text(value: Value) -> str:
 
 
 def _csv(columns: list[_Column]) -> bytes:
-    rows = zip(*(column.values for column in columns), strict=True)
-    lines = ([column.name for column in columns], *rows)
+    lines = zip(*([column.name, *column.values] for column in columns), strict=True)
     return "".join(",".join(csv_quoted(_text(v)) for v in line) + "\n" for line in lines).encode()
 
 
-def _zipped_csv(columns: list[_Column]) -> bytes:
-    return gzip.compress(_csv(columns), mtime=0)
+def _array(column: _Column) -> pa.Array:
+    values = map(_text, column.values) if column.kind == pa.string() else column.values
+    return pa.array(values, column.kind)
 
 
 def _parquet(columns: list[_Column]) -> bytes:
-    arrays = [
-        pa.array(
-            map(_text, column.values) if column.kind == pa.string() else column.values, column.kind
-        )
-        for column in columns
-    ]
     sink = pa.BufferOutputStream()
     names = [column.name for column in columns]
-    pa.parquet.write_table(pa.Table.from_arrays(arrays, names=names), sink)
+    pa.parquet.write_table(pa.Table.from_arrays(list(map(_array, columns)), names=names), sink)
     return bytes(sink.getvalue())
 
 
@@ -172,7 +158,7 @@ def _jsonl(columns: list[_Column]) -> bytes:
 
 _WRITERS: dict[str, Callable[[list[_Column]], bytes]] = {
     ".csv": _csv,
-    ".csv.gz": _zipped_csv,
+    ".csv.gz": lambda columns: gzip.compress(_csv(columns), mtime=0),
     ".parquet": _parquet,
     ".jsonl": _jsonl,
 }

@@ -148,15 +148,34 @@ def test_any_answer_is_a_vote_or_a_reason_and_votes_are_read_back(
             assert uploaded.votes.sha256 == votes.sha256
 
 
-FIELDS = ("text", "served_by", "finish", "tokens_in", "tokens_out", "cost", "seconds", "most")
+STORED = {
+    "label": "1",
+    "pair_sha256": "",
+    "text": "[[A]]",
+    "served_by": "m",
+    "finish": "stop",
+    "tokens_in": 1,
+    "tokens_out": 1,
+    "cost": 1e-4,
+    "most": 1e-3,
+    "seconds": 1.0,
+    "attempts": 1,
+}
+"""A finished call; ``pair_sha256`` is that of its pair."""
+GIVEN = sorted(STORED.keys() - {"label", "pair_sha256", "attempts"})
 
 
-@given(entries=st.lists(st.dictionaries(st.sampled_from(FIELDS), VALUES), max_size=ITEMS))
-@example(entries=[dict.fromkeys(FIELDS, 10**400)])
-def test_any_journal_of_finished_calls_is_read_and_goes_on(
+@given(
+    entries=st.lists(st.dictionaries(st.sampled_from(GIVEN), VALUES, max_size=2), max_size=ITEMS)
+)
+@example(entries=[{}, {"tokens_in": None}])
+@example(entries=[dict.fromkeys(GIVEN, 10**400)])
+@example(entries=[{"cost": -1}])
+@example(entries=[{"text": "\ud800"}])
+def test_a_journal_with_any_values_goes_on_or_is_refused_in_one_sentence(
     folder: Path, entries: list[dict[str, Any]]
 ) -> None:
-    plan = read_judges(folder / "judges.toml")
+    plan, pairs = read_judges(folder / "judges.toml"), read_pairs(folder / "pairs.jsonl")
     with tempfile.TemporaryDirectory() as name:
         lines = (
             json.dumps(
@@ -164,8 +183,9 @@ def test_any_journal_of_finished_calls_is_read_and_goes_on(
                     "item_id": f"q{n}",
                     "judge": "any",
                     "order": plan.orders(f"q{n}")[0],
-                    "label": "1",
                     "asked": plan.fingerprint(plan.judges[0]),
+                    **STORED,
+                    "pair_sha256": pairs.fingerprint(n),
                     **entry,
                 }
             )
@@ -173,9 +193,18 @@ def test_any_journal_of_finished_calls_is_read_and_goes_on(
         )
         (Path(name) / "outputs.jsonl").write_text("".join(f"{line}\n" for line in lines))
         fine = (200, b'{"choices": [{"message": {"content": "[[A]]"}}]}')
-        outcome, votes = run(folder, Path(name), [fine], None)
+        refusal = ""
+        try:
+            outcome, votes = run(folder, Path(name), [fine], None)
+        except InputError as error:
+            refusal = str(error)
+        if refusal:
+            assert any(entries)
+            assert "not a finished call" in refusal
+            return
         assert outcome.complete
         assert outcome.made == ITEMS - len(entries)
+        assert 0 <= outcome.dollars < math.inf
         assert votes is not None
         assert read_back(votes, Path(name)).sha256 == votes.sha256
 
