@@ -8,38 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.votes import errors, names
 from judgepanel.votes.attributes import repeated
 from judgepanel.votes.columns import Columns
-from judgepanel.votes.errors import (
-    CHOICE_CONTROLS,
-    REMOVE_ROW,
-    TELL_APART,
-    InputError,
-    listed,
-    quote_value,
-)
+from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.matrix import MISSING
-from judgepanel.votes.names import (
-    JUDGE_WORDS,
-    MEASURE_WORDS,
-    RUN_WORDS,
-    names_order,
-    tokens_of,
-)
-from judgepanel.votes.roles import ColumnRole, Roles
+from judgepanel.votes.orientation import turned_around
+from judgepanel.votes.roles import CHOSEN, ColumnRole, Roles
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import TIE
 
 Codes = NDArray[np.intp]
 
-_RUNS = RUN_WORDS - {"attempt", "try", "pass"}
+_RUNS = names.RUN_WORDS - {"attempt", "try", "pass"}
 """Words of repeated runs; of attempts the last may be the only good one."""
-_JUDGE_PARTS = JUDGE_WORDS | {"model", "metric", "prompt", "version", "evaluation", "name"}
+_JUDGE_PARTS = names.JUDGE_WORDS | {"model", "metric", "prompt", "version", "evaluation", "name"}
 _TELLING = _RUNS | _JUDGE_PARTS
 """Words of columns that may tell votes apart although they hold 0 and 1."""
 _MOST_RUNS = 100
@@ -113,7 +102,7 @@ def settled(table: RawTable, roles: Roles) -> tuple[RawTable, Roles]:
     roles, notes = _told_apart(table, roles, key)
     # Columns without a role do not make rows different, unless they tell votes apart.
     beside = [name for own in roles.beside.values() for name in own]
-    asked = [name for name in (roles.order_column, roles.run_column) if name is not None]
+    asked = filter(None, (roles.order_column, roles.run_column))
     table, n_more = _distinct(table, list(dict.fromkeys((*roles.used, *asked, *beside))))
     n_repeated = n_copies + n_more
     if n_repeated:
@@ -122,11 +111,11 @@ def settled(table: RawTable, roles: Roles) -> tuple[RawTable, Roles]:
     return table, replace(roles, notes=(*roles.notes, *notes))
 
 
-def _distinct(table: RawTable, names: Sequence[str]) -> tuple[RawTable, int]:
+def _distinct(table: RawTable, columns: Sequence[str]) -> tuple[RawTable, int]:
     """Return the table without rows equal to an earlier one in these columns, and their number."""
-    repeated = table.frame.duplicated(list(names)).to_numpy()
-    n_repeated = int(repeated.sum())
-    return (table.taken(np.flatnonzero(~repeated)) if n_repeated else table), n_repeated
+    again = table.frame.duplicated(list(columns)).to_numpy()
+    n_repeated = int(again.sum())
+    return (table.taken(np.flatnonzero(~again)) if n_repeated else table), n_repeated
 
 
 def _told_apart(table: RawTable, roles: Roles, key: Sequence[str]) -> tuple[Roles, list[str]]:
@@ -136,44 +125,38 @@ def _told_apart(table: RawTable, roles: Roles, key: Sequence[str]) -> tuple[Role
     if roles.run_column is not None or not frame.duplicated([*key, *known]).any():
         return roles, []
     free = [
-        role.column
+        (role.column, {*names.tokens_of(role.column)})
         for role in roles.columns
-        if role.role in ("ignore", "beside") and role.reason != "chosen by name"
+        if role.role in ("ignore", "beside") and role.reason != CHOSEN
     ]
     columns = Columns(table)
-    telling = [
-        name
-        for name in free
+    telling = {
+        name: words
+        for name, words in free
         if 1 < len(columns[name].given) <= max(_MOST_RUNS, table.n_rows // 10)
-        and not MEASURE_WORDS & set(tokens_of(name))
+        and not names.MEASURE_WORDS & words
         and columns[name].kind not in ("texts", "dates")
-        and (columns[name].kind != "verdicts" or _TELLING & set(tokens_of(name)))
+        and (columns[name].kind != "verdicts" or _TELLING & words)
         and not frame.duplicated([*key, *known, name]).any()
-    ]
-    runs = [name for name in telling if _RUNS & set(tokens_of(name))]
-    parts = [name for name in telling if _JUDGE_PARTS & set(tokens_of(name))]
-    orders = [name for name in telling if names_order(name)]
+    }
+    runs = [name for name, words in telling.items() if _RUNS & words]
+    parts = [name for name, words in telling.items() if _JUDGE_PARTS & words]
     if len(runs) == 1 and not parts:
         named = _with_role(replace(roles, run_column=runs[0]), runs[0], "run")
         return named, [f"{quote_value(runs[0])} is read as repeated runs of a judge."]
+    orders = any(map(names.names_order, telling))
     if len(parts) == 1 and not runs and not orders and roles.layout == "long":
         judge = (*roles.judge_column, parts[0])
         named = _with_role(replace(roles, judge_column=judge), parts[0], "judge name")
         return named, [f"A judge is named by {listed(judge)} together."]
     if not telling:
         return roles, []
-    what = (
-        "a judge has several votes on an item" if roles.judge_column else "items have several rows"
-    )
-    raise InputError(
-        f"{what}, told apart by {listed(telling, 4)}",
-        file=table.name,
-        row=table.header_row,
-        column=telling[0],
-        allowed="one vote for each item and judge",
-        remedy=TELL_APART,
-        choices=tuple(telling),
-    )
+    several = "a judge has several votes on an item"
+    what = several if roles.judge_column else "items have several rows"
+    problem, choices = f"{what}, told apart by {listed([*telling], 4)}", tuple(telling)
+    allowed = "one vote for each item and judge"
+    error = InputError(problem, allowed, errors.TELL_APART, choices=choices)
+    raise error.in_header(table, choices[0])
 
 
 def _different(table: RawTable, roles: Roles, first: int, second: int) -> list[str]:
@@ -184,14 +167,10 @@ def _different(table: RawTable, roles: Roles, first: int, second: int) -> list[s
     return [name for name in differ if not frame.duplicated([*key, name]).any()]
 
 
-def _with_role(roles: Roles, name: str, role: str) -> Roles:
-    columns = tuple(
-        ColumnRole(name, role, "tells the votes of a judge on an item apart")  # type: ignore[arg-type]
-        if entry.column == name
-        else entry
-        for entry in roles.columns
-    )
-    return replace(roles, columns=columns)
+def _with_role(roles: Roles, name: str, role: Any) -> Roles:
+    own = ColumnRole(name, role, "tells the votes of a judge on an item apart")
+    columns = (own if entry.column == name else entry for entry in roles.columns)
+    return replace(roles, columns=tuple(columns))
 
 
 def combined(
@@ -211,7 +190,7 @@ def combined(
     notes: list[str] = []
     if cast.forward is not None:
         cuts = None if cast.thresholds is None else cast.thresholds[cast.raters]
-        codes, grades = turned_back(cast.codes, cast.grades, cuts, cast.forward)
+        codes, grades = turned_around(cast.codes, cast.grades, cuts, cast.forward == 0)
         cast = replace(cast, codes=codes, grades=grades)
     if repeated(cast.cells) is None:
         return cast, notes
@@ -220,25 +199,19 @@ def combined(
         first, second = (place // per_row for place in again)
         also = "" if cast.forward is None else " in this order"
         telling = _different(table, roles, first, second)
-        remedy = (
-            f"{listed(telling, 3)} differs: {TELL_APART}"
-            if telling
-            else (
-                f"{REMOVE_ROW}, or name a column that tells the items apart "
-                f"{CHOICE_CONTROLS['id_column']}"
-            )
-        )
-        raise InputError(
+        remedy = f"{errors.REMOVE_ROW}, or name a column that tells the items apart"
+        remedy = f"{remedy} {errors.CHOICE_CONTROLS['id_column']}"
+        if telling:
+            remedy = f"{listed(telling, 3)} differs: {errors.TELL_APART}"
+        error = InputError(
             f"judge {quote_value(judges[cast.raters[again[1]]])} already has a vote on this item"
             f"{also} in row {table.row(first)}",
-            file=table.file(second),
-            row=table.row(second),
-            column=roles.id_column[0],
+            "one row for each item and judge",
+            remedy,
             value=items[cast.items[again[1]]],
-            allowed="one row for each item and judge",
-            remedy=remedy,
             choices=tuple(telling),
         )
+        raise error.in_record(table, roles.id_column[0], second)
     if cast.forward is not None:
         cast, note = _both_orders(cast, cast.forward)
         notes.append(note)
@@ -246,23 +219,6 @@ def combined(
         cast, note = _over_runs(cast)
         notes.append(note)
     return cast, notes
-
-
-def turned_back(
-    codes: NDArray[np.int8],
-    grades: NDArray[np.float64] | None,
-    cuts: NDArray[np.float64] | None,
-    forward: NDArray[np.int8],
-) -> tuple[NDArray[np.int8], NDArray[np.float64] | None]:
-    """Return verdicts by place as verdicts on the item's first and second response.
-
-    Grades are mirrored at their thresholds ``cuts``. Arguments broadcast.
-    """
-    back = forward == 0
-    turned = np.where(back & (codes >= 0), 1 - codes, codes).astype(np.int8)
-    if grades is None or cuts is None:
-        return turned, grades
-    return turned, np.where(back, 2.0 * cuts - grades, grades)
 
 
 def _counted(cast: Cast, cells: Codes) -> tuple[Codes, Codes, list[Codes]]:
