@@ -164,7 +164,7 @@ def flip_items(votes, flip):
         votes,
         votes=np.where(flip[:, None], swapped, votes.votes).astype(np.int8),
         labels=np.where(flip, labels, votes.labels).astype(np.int8),
-        grades=turned_around(votes.votes, votes.grades, votes.thresholds, flip[:, None])[1],
+        grades=turned_around(votes.votes, flip[:, None], votes.grades, votes.thresholds)[1],
     )
 
 

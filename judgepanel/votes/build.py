@@ -167,8 +167,8 @@ def _rewritten(reader: Reader, graded: Sequence[str]) -> list[str]:
 
 def _turned(verdicts: Verdicts) -> Verdicts:
     """Return all votes turned around, with grades mirrored at their thresholds."""
-    placed = (verdicts.votes, verdicts.grades, verdicts.thresholds)
-    votes, grades = turned_around(*placed, np.ones(1, dtype=bool))
+    every, cuts = np.ones(1, dtype=bool), verdicts.thresholds
+    votes, grades = turned_around(verdicts.votes, every, verdicts.grades, cuts)
     note = "All votes are turned around, as asked."
     return replace(verdicts, votes=votes, grades=grades, notes=(*verdicts.notes, note))
 

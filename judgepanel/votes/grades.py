@@ -104,11 +104,7 @@ def _counted(values: Floats) -> tuple[tuple[float, int], ...]:
 
 
 def scales_of(
-    table: RawTable,
-    roles: Roles,
-    task: Task,
-    thresholds: Thresholds,
-    known: Mapping[str, float],
+    table: RawTable, roles: Roles, task: Task, thresholds: Thresholds, known: Mapping[str, float]
 ) -> dict[str, Scale]:
     """Return the judges of a file that give grades, by name; empty if all give verdicts.
 

@@ -45,6 +45,7 @@ _NOTICES = {
 }
 _REDRAWS = 100
 Counts = NDArray[np.int64]
+Grades = NDArray[np.float64] | None
 _LEAST_CLASS = 2
 _NEARLY_ALL = 0.9
 
@@ -219,9 +220,7 @@ def orient(
     if policy == "randomized":
         labelled = _flipped(labelled, seed)
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 5)))
-        unlabelled, _ = turned_around(
-            unlabelled, None, None, rng.random((len(unlabelled), 1)) < 0.5
-        )
+        unlabelled, _ = turned_around(unlabelled, rng.random((len(unlabelled), 1)) < 0.5)
     return Oriented(votes, labelled, unlabelled, policy, tuple(aside.items()))
 
 
@@ -276,17 +275,14 @@ def _flipped(votes: VoteMatrix, seed: int) -> VoteMatrix:
         ones = float(np.mean(flip ^ (votes.labels == 1)))
         if min(ones, 1.0 - ones) >= BALANCED_SHARE:
             break
-    labels, _ = turned_around(votes.labels, None, None, flip)
-    cast, grades = turned_around(votes.votes, votes.grades, votes.thresholds, flip[:, None])
+    labels, _ = turned_around(votes.labels, flip)
+    cast, grades = turned_around(votes.votes, flip[:, None], votes.grades, votes.thresholds)
     return replace(votes, votes=cast, labels=labels, grades=grades)
 
 
 def turned_around(
-    votes: NDArray[np.int8],
-    grades: NDArray[np.float64] | None,
-    cuts: NDArray[np.float64] | None,
-    flip: NDArray[np.bool_],
-) -> tuple[NDArray[np.int8], NDArray[np.float64] | None]:
+    votes: NDArray[np.int8], flip: NDArray[np.bool_], grades: Grades = None, cuts: Grades = None
+) -> tuple[NDArray[np.int8], Grades]:
     """Return verdicts of the other response where ``flip`` says so; arguments broadcast.
 
     Grades are mirrored at their thresholds ``cuts``.

@@ -100,16 +100,14 @@ def _sides_in(pattern: re.Pattern[str], text: str) -> set[Named]:
 
 
 _BLOCK = re.compile(
-    r"<(think|thinking|thought|reasoning|reflection|analysis|scratchpad)>.*?(?:</\1>|\Z)"
+    r"(?is)<(think|thinking|thought|reasoning|reflection|analysis|scratchpad)>.*?(?:</\1>|\Z)"
     r"|\[THINK\].*?(?:\[/THINK\]|\Z)"
     r"|◁think▷.*?(?:◁/think▷|\Z)"
     r"|<\|begin_of_thought\|>.*?(?:<\|end_of_thought\|>|\Z)"
-    r"|<\|channel\|>analysis<\|message\|>.*?(?=<\|channel\|>final|\Z)",
-    re.DOTALL | re.IGNORECASE,
+    r"|<\|channel\|>analysis<\|message\|>.*?(?=<\|channel\|>final|\Z)"
 )
 _END_OF_REASONING = re.compile(
-    r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>",
-    re.IGNORECASE,
+    r"(?i)</(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>"
 )
 _THINK = ("[T", "[t", "[/")
 _INVISIBLE = dict.fromkeys(
@@ -173,23 +171,20 @@ _BRACKET = re.compile(
 )
 # \boxed{A} and <answer>A</answer>.
 _MARKED = re.compile(
-    r"(?<!\bor )(?:\\boxed\s{0,3}\{(?:\\text(?:bf)?\s{0,3}\{)?"
+    r"(?i)(?<!\bor )(?:\\boxed\s{0,3}\{(?:\\text(?:bf)?\s{0,3}\{)?"
     r"|<(answer|verdict|winner|choice|decision|preference)>)"
-    r"([^{}<>\n]{1,40})(?:\}|</\1>)(?!\s+(?:if|when|means|or)\b)",
-    re.IGNORECASE,
+    r"([^{}<>\n]{1,40})(?:\}|</\1>)(?!\s+(?:if|when|means|or)\b)"
 )
 
 
 _OPEN_FENCE = re.compile(r"\A```\w*\s*")
 _FIELD = re.compile(
-    r"\"(?:final_?)?(?:verdict|winner|preference|preferred|choice|choose|chosen|better|best|"
-    r"better_\w{1,20}|judg(?:e)?ment|decision|ranking|answer)\"\s*:\s*\"([^\"\n]{1,40})\"",
-    re.IGNORECASE,
+    r"(?i)\"(?:final_?)?(?:verdict|winner|preference|preferred|choice|choose|chosen|better|best|"
+    r"better_\w{1,20}|judg(?:e)?ment|decision|ranking|answer)\"\s*:\s*\"([^\"\n]{1,40})\""
 )
 _WORD = re.compile(
-    r"\A[\[(\s]*(?:(?:output|solution|assistant|response|answer|model|option|candidate)"
-    rf"[\s_]*[(\[]?(a|b|1|2)|(a|b|tie|draw|equal|both|c|{_BETTER}))[\])\s.]*\Z",
-    re.IGNORECASE,
+    r"(?i)\A[\[(\s]*(?:(?:output|solution|assistant|response|answer|model|option|candidate)"
+    rf"[\s_]*[(\[]?(a|b|1|2)|(a|b|tie|draw|equal|both|c|{_BETTER}))[\])\s.]*\Z"
 )
 
 
@@ -216,9 +211,8 @@ _ADVERBS = (
     "clearly|slightly|much|significantly|marginally|overall|still|thus|therefore|generally|far|"
     "definitely|considered|judged|deemed|the|a|somewhat|ultimately|to be|indeed|also"
 )
-_STEMS = (
-    *("better", "best", "superior", "prefer", "stronger", "win", "verdict", "choice", "decision"),
-    *("conclusion", "final answer", "judg"),
+_STEMS = names.ordered(
+    "better|best|superior|prefer|stronger|win|verdict|choice|decision|conclusion|final answer|judg"
 )
 """Every statement contains one of these stems, or a verb in the first person."""
 _IS_BETTER = re.compile(
@@ -268,8 +262,6 @@ def _stated(text: str) -> set[Named]:
         side = _side_of(statement)
         if side not in sides and not _in_doubt(low, statement.start()):
             sides.add(side)
-            if len(sides) > 1:
-                return sides
     places = _places(low, _TIE_WORDS)
     if _ONLY_TIE.match(low) or any(_TIED.search(low, max(0, p - 20), p + 40) for p in places):
         sides.add("tie")
@@ -301,8 +293,6 @@ def _in_doubt(low: str, at: int) -> bool:
     split = sentence.replace(",", " ").split()
     if not _SENTENCE_DOUBT.isdisjoint(split) or "in terms of" in sentence:
         return True
-    if _CLAUSE_DOUBT.isdisjoint(split):
-        return False
     return not _CLAUSE_DOUBT.isdisjoint(sentence.rpartition(",")[2].split())
 
 
@@ -343,31 +333,27 @@ _FIRST_LINE = re.compile(rf"\A[^\n\w(]*{_SIDE}[^\w:]*(?:\n|\Z)")
 _BARE = re.compile(r"(?:\A|\n|[.:!?]\s)\s*[\[(]?([AB])[\])]?[\s.!]*\Z")
 
 _KEYED_SCORE = re.compile(
-    rf"\"(?:(?:{_NAME}_?)?([ab12])_?(?:score|rating)|(?:score|rating)_(?:{_NAME}_?)?([ab12]))\""
-    r"\s*:\s*\"?(\d{1,4}(?:\.\d{1,6})?)\"?\s*[,}]",
-    re.IGNORECASE,
+    rf"(?i)\"(?:(?:{_NAME}_?)?([ab12])_?(?:score|rating)|(?:score|rating)_(?:{_NAME}_?)?([ab12]))\""
+    r"\s*:\s*\"?(\d{1,4}(?:\.\d{1,6})?)\"?\s*[,}]"
 )
 _GAP, _OF = r"[ \t]{0,4}", r"(?:[ \t]{0,4}/[ \t]{0,4}(\d{1,4})(?![\d/]))"
 _NUMBER = r"(\d{1,4}(?:\.\d{1,6})?)"
 _TOTAL = r"(?:the )?(?:(?:final|overall|total) )?"
 _SCORES = re.compile(
-    rf"(?:\A|[\n,;/|.(]){_GAP}(?:[-*] )?{_TOTAL}(?:"
+    rf"(?i)(?:\A|[\n,;/|.(]){_GAP}(?:[-*] )?{_TOTAL}(?:"
     rf"(?:score|rating){_GAP}(?:for |of )?(?:{_NAME}{_GAP})?[(\[]?([ab])[)\]]?"
     rf"|(?:{_NAME}{_GAP})?[(\[]?([ab])[)\]]?(?:'s)?{_GAP}(?:score|rating)"
     rf"|{_NAME}{_GAP}[(\[]?([ab12])[)\]]?(?={_GAP}[:=]?{_GAP}{_NUMBER}{_GAP}/)"
-    rf"){_GAP}(?:[:=]|is)?{_GAP}{_NUMBER}{_OF}?(?![\d%])",
-    re.IGNORECASE,
+    rf"){_GAP}(?:[:=]|is)?{_GAP}{_NUMBER}{_OF}?(?![\d%])"
 )
 _VERSUS = re.compile(
-    rf"(?:\A|\n)[^\n\w]{{0,9}}(?:{_TOTAL}(?:scores?|ratings?){_GAP}[:=]?{_GAP})?"
-    rf"{_NUMBER}{_OF}{_GAP}(?:vs\.?|versus|-|–){_GAP}{_NUMBER}{_OF}[^\n\w]{{0,9}}(?=\n|\Z)",
-    re.IGNORECASE,
+    rf"(?i)(?:\A|\n)[^\n\w]{{0,9}}(?:{_TOTAL}(?:scores?|ratings?){_GAP}[:=]?{_GAP})?"
+    rf"{_NUMBER}{_OF}{_GAP}(?:vs\.?|versus|-|–){_GAP}{_NUMBER}{_OF}[^\n\w]{{0,9}}(?=\n|\Z)"
 )
 _LOWER_IS_BETTER = re.compile(
-    r"penalty|demerit|deduct|\brank|lower (?:scores?|ratings?|numbers?|is|means)"
+    r"(?i)penalty|demerit|deduct|\brank|lower (?:scores?|ratings?|numbers?|is|means)"
     r"|(?:error|mistake|toxic\w*|hallucinat\w*|harm\w*|severity|bias|risk|violation)s?[ -]*"
-    r"(?:score|rating|level|count|:)",
-    re.IGNORECASE,
+    r"(?:score|rating|level|count|:)"
 )
 _NUMBERED = ("score", "rating", "/")
 
@@ -396,9 +382,8 @@ def _in_scores(text: str) -> Parsed | None:
 
 
 _REFUSAL = re.compile(
-    r"\A\W*(?:i(?:'m| am) (?:sorry|unable|not able)|sorry,|i can(?:not|'t) (?:help|assist|comply|"
-    r"provide|evaluate|judge|compare)|as an ai\b)",
-    re.IGNORECASE,
+    r"(?i)\A\W*(?:i(?:'m| am) (?:sorry|unable|not able)|sorry,|i can(?:not|'t) (?:help|assist|"
+    r"comply|provide|evaluate|judge|compare)|as an ai\b)"
 )
 _ENDED = frozenset(".!?)]}\"'”’*`>。！？")
 _FEWEST_CUT = 100

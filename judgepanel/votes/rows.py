@@ -174,29 +174,23 @@ def _with_role(roles: Roles, name: str, role: Any) -> Roles:
 
 
 def combined(
-    table: RawTable,
-    cast: Cast,
-    items: Sequence[str],
-    judges: Sequence[str],
-    roles: Roles,
-    *,
-    per_row: int = 1,
+    table: RawTable, cast: Cast, items: Sequence[str], judges: Sequence[str], roles: Roles
 ) -> tuple[Cast, list[str]]:
     """Return one vote per item and judge, and notes on orders and runs.
 
-    ``per_row`` votes stand in each row of the table. Raises InputError for two votes that nothing
-    tells apart.
+    Each row of the table holds as many votes. Raises InputError for two votes that nothing tells
+    apart.
     """
     notes: list[str] = []
     if cast.forward is not None:
         cuts = None if cast.thresholds is None else cast.thresholds[cast.raters]
-        codes, grades = turned_around(cast.codes, cast.grades, cuts, cast.forward == 0)
+        codes, grades = turned_around(cast.codes, cast.forward == 0, cast.grades, cuts)
         cast = replace(cast, codes=codes, grades=grades)
     if repeated(cast.cells) is None:
         return cast, notes
     again = repeated(cast.cells_by_run * 2 + (0 if cast.forward is None else cast.forward))
     if again is not None:
-        first, second = (place // per_row for place in again)
+        first, second = (place * table.n_rows // len(cast.items) for place in again)
         also = "" if cast.forward is None else " in this order"
         telling = _different(table, roles, first, second)
         remedy = f"{errors.REMOVE_ROW}, or name a column that tells the items apart"

@@ -281,8 +281,8 @@ def one_class(votes: VoteMatrix) -> VoteMatrix:
     if votes.task != "pairwise":
         raise InputError("only pairs can be swapped", value=votes.task, allowed="pairwise")
     flip = votes.labels == 0
-    labels, _ = turned_around(votes.labels, None, None, flip)
-    cast, grades = turned_around(votes.votes, votes.grades, votes.thresholds, flip[:, None])
+    labels, _ = turned_around(votes.labels, flip)
+    cast, grades = turned_around(votes.votes, flip[:, None], votes.grades, votes.thresholds)
     return replace(votes, votes=cast, labels=labels, grades=grades)
 
 

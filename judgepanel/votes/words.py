@@ -252,10 +252,9 @@ class Vocabulary:
         """Return int8 meanings of words; with ``halves`` .5 beside 0 and 1 alone is a tie."""
         words = list(words)
         codes = np.array([self.meaning(word) for word in words] or [MISSING], dtype=np.int8)
-        half = np.array([plain(word) in _HALVES for word in words] or [False])
-        rest = [word for word, is_half in zip(words, half, strict=False) if not is_half]
-        if halves and half.any() and form_of(rest) == "0/1":
-            codes[half] = TIE
+        rest = [word for word in words if plain(word) not in _HALVES]
+        if halves and len(rest) < len(words) and form_of(rest) == "0/1":
+            codes[[plain(word) in _HALVES for word in words]] = TIE
         return codes
 
 

@@ -156,9 +156,8 @@ def test_a_swap_turns_the_score_of_a_panel_of_pairs(panel):
     model = single_panel(
         prepared.ballots, prepared.judges, 6, aggregator="joint_graded", calibrator="none"
     )
-    votes, grades = turned_around(
-        NEW.votes, NEW.grades, NEW.thresholds, np.ones((NEW.n_items, 1), bool)
-    )
+    every = np.ones((NEW.n_items, 1), bool)
+    votes, grades = turned_around(NEW.votes, every, NEW.grades, NEW.thresholds)
     turned = replace(NEW, votes=votes, grades=grades)
     assert (model.score(codes_of(model, NEW)) + model.score(codes_of(model, turned)) == 1.0).all()
 
