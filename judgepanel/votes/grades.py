@@ -160,8 +160,7 @@ def _check_thresholds(table: RawTable, thresholds: Thresholds, judges: Collectio
             raise error.in_file(table.name)
     for threshold in (thresholds.default, *thresholds.by_judge.values()):
         if threshold is not None and not abs(threshold) <= sys.float_info.max:
-            shown = str(threshold)[:40]
-            raise InputError("a threshold is not finite", value=shown, allowed="a number")
+            raise InputError("a threshold is not finite", "a number", value=str(threshold)[:40])
 
 
 def _guessed(numbers: Mapping[str, Floats], task: Task, *, worded: bool) -> dict[str, Scale]:

@@ -251,11 +251,9 @@ def _no_judge_left(aside: dict[str, str]) -> InputError:
 
 
 def _why_lopsided(votes: VoteMatrix, policy: Resolved) -> str:
-    share = votes.minority_share
-    if share == 0.0:
+    text = f"Only {100 * votes.minority_share:.1f} % of the labels are of the rarer kind"
+    if votes.minority_share == 0.0:
         text = f"Every label is {int(votes.labels[votes.labelled][0])}"
-    else:
-        text = f"Only {100 * share:.1f} % of the labels are of the rarer kind"
     text += ", and which response of a pair comes first is arbitrary."
     if policy == "as_given":
         return f"{text} Taken as given, these figures measure the coding, not the judges."

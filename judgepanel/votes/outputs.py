@@ -54,17 +54,15 @@ def read_verdict(text: str) -> Parsed:
     Reasoning blocks, code, block quotes and text in quotation marks are not the judge's own verdict
     and are skipped. Time is linear in the length of the text.
     """
-    if not text.strip():
-        return Parsed(None, reason="empty")
-    reasoning = _without_reasoning(text)
-    if not reasoning:
-        return Parsed(None, reason="only reasoning")
-    for level, sides in _forms(reasoning):
+    said = _without_reasoning(text)
+    if not said:
+        return Parsed(None, reason="only reasoning" if text.strip() else "empty")
+    for level, sides in _forms(said):
         if len(sides) > 1:
             return Parsed(None, level, "contradiction")
         for side in sides:
             return Parsed(None, level, "tie") if side == "tie" else Parsed(side, level)
-    return _in_scores(reasoning) or Parsed(None, reason=_why_unread(reasoning))
+    return _in_scores(said) or Parsed(None, reason=_why_unread(said))
 
 
 def _forms(text: str) -> Iterator[tuple[coverage.Level, set[Named]]]:
@@ -550,7 +548,8 @@ def _transcribed(table: RawTable, columns: OutputColumns, choices: Choices) -> R
     present = {judge.judge for judge in by_judge}
     if gone := [name for name in judges if name not in present]:
         notes.append(f"No output of these judges counts, so they are left out: {listed(gone)}.")
-    whole = Coverage(by_judge, _unread(table, columns, outputs, ids, judges), tuple(notes))
+    unread = _unread(table, columns.text, outputs, ids, judges)
+    whole = Coverage(by_judge, unread, tuple(notes))
     task = table.task or "pairwise"
     return replace(result, coverage=whole, task=task, as_outputs=columns.own)
 
@@ -648,11 +647,7 @@ def _by_judge(
 
 
 def _unread(
-    table: RawTable,
-    columns: OutputColumns,
-    outputs: pd.DataFrame,
-    ids: Sequence[str],
-    judges: Sequence[str],
+    table: RawTable, column: str | None, outputs: pd.DataFrame, ids: list[str], judges: list[str]
 ) -> tuple[Unread, ...]:
     """Return examples of outputs without a verdict: the first few non-empty ones of each judge."""
     silent = (outputs["reason"] == "empty") | (outputs["level"] == "score")
@@ -660,7 +655,7 @@ def _unread(
     unread = unread[unread.groupby("judge").cumcount() < EXAMPLES_A_JUDGE].head(MAX_EXAMPLES)
     examples: list[Unread] = []
     for row, item, judge, reason in unread[["row", "item", "judge", "reason"]].to_numpy().tolist():
-        text = "" if columns.text is None else str(table.frame[columns.text].iloc[row]).strip()
+        text = "" if column is None else str(table.frame[column].iloc[row]).strip()
         if len(text) > _HEAD + _TAIL:
             # The end is longer, for verdicts are there.
             text = f"{text[:_HEAD].rstrip()} … {text[-_TAIL:].lstrip()}"

@@ -98,31 +98,29 @@ def settled(table: RawTable, roles: Roles) -> tuple[RawTable, Roles]:
     if not roles.id_column or not table.frame.duplicated(key).any():
         return table, roles
     numbers = {name for name in table.columns if name.lower().startswith("unnamed:")}
-    table, n_copies = _distinct(table, [name for name in table.columns if name not in numbers])
+    n_rows = table.n_rows
+    table = _distinct(table, [name for name in table.columns if name not in numbers])
     roles, notes = _told_apart(table, roles, key)
     # Columns without a role do not make rows different, unless they tell votes apart.
     beside = [name for own in roles.beside.values() for name in own]
     asked = filter(None, (roles.order_column, roles.run_column))
-    table, n_more = _distinct(table, list(dict.fromkeys((*roles.used, *asked, *beside))))
-    n_repeated = n_copies + n_more
-    if n_repeated:
+    table = _distinct(table, list(dict.fromkeys((*roles.used, *asked, *beside))))
+    if n_repeated := n_rows - table.n_rows:
         many = "rows repeat another row and are" if n_repeated > 1 else "row repeats another and is"
         notes.append(f"{n_repeated} {many} read once.")
     return table, replace(roles, notes=(*roles.notes, *notes))
 
 
-def _distinct(table: RawTable, columns: Sequence[str]) -> tuple[RawTable, int]:
-    """Return the table without rows equal to an earlier one in these columns, and their number."""
-    again = table.frame.duplicated(list(columns)).to_numpy()
-    n_repeated = int(again.sum())
-    return (table.taken(np.flatnonzero(~again)) if n_repeated else table), n_repeated
+def _distinct(table: RawTable, columns: list[str]) -> RawTable:
+    """Return the table without rows equal to an earlier one in these columns."""
+    again = table.frame.duplicated(columns).to_numpy()
+    return table.taken(np.flatnonzero(~again)) if again.any() else table
 
 
 def _told_apart(table: RawTable, roles: Roles, key: Sequence[str]) -> tuple[Roles, list[str]]:
     """Return roles with the column that tells repeated votes apart, and a note."""
-    known = [name for name in (roles.order_column, roles.run_column) if name is not None]
-    frame = table.frame
-    if roles.run_column is not None or not frame.duplicated([*key, *known]).any():
+    frame, known = table.frame, [*key, *filter(None, (roles.order_column,))]
+    if roles.run_column is not None or not frame.duplicated(known).any():
         return roles, []
     free = [
         (role.column, {*names.tokens_of(role.column)})
@@ -137,7 +135,7 @@ def _told_apart(table: RawTable, roles: Roles, key: Sequence[str]) -> tuple[Role
         and not names.MEASURE_WORDS & words
         and columns[name].kind not in ("texts", "dates")
         and (columns[name].kind != "verdicts" or _TELLING & words)
-        and not frame.duplicated([*key, *known, name]).any()
+        and not frame.duplicated([*known, name]).any()
     }
     runs = [name for name, words in telling.items() if _RUNS & words]
     parts = [name for name, words in telling.items() if _JUDGE_PARTS & words]
