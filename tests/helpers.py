@@ -15,7 +15,7 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.mixture import mixture_of
 from judgepanel.models.panel import fit_panel
 from judgepanel.votes import MISSING, VoteMatrix
-from judgepanel.votes.orientation import turned_grades
+from judgepanel.votes.orientation import turned_around
 
 
 def make_votes(
@@ -164,7 +164,7 @@ def flip_items(votes, flip):
         votes,
         votes=np.where(flip[:, None], swapped, votes.votes).astype(np.int8),
         labels=np.where(flip, labels, votes.labels).astype(np.int8),
-        grades=turned_grades(votes, flip),
+        grades=turned_around(votes.votes, flip[:, None], votes.grades, votes.thresholds)[1],
     )
 
 

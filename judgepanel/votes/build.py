@@ -20,9 +20,9 @@ from judgepanel.votes.grades import DIFFERENCES, grade_notes, scales_of
 from judgepanel.votes.layouts import Reader, Scales, Verdicts, cut_column, read_verdicts
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
 from judgepanel.votes.names import is_role_name
+from judgepanel.votes.orientation import turned_around
 from judgepanel.votes.reading import Reading
 from judgepanel.votes.roles import Roles
-from judgepanel.votes.rows import turned_back
 from judgepanel.votes.table import LabelSource, RawTable
 from judgepanel.votes.words import TWOS, UNKNOWN, distinct
 
@@ -165,8 +165,8 @@ def _rewritten(reader: Reader, graded: Sequence[str]) -> list[str]:
 
 def _turned(verdicts: Verdicts) -> Verdicts:
     """Return all votes turned around, with grades mirrored at their thresholds."""
-    placed = (verdicts.votes, verdicts.grades, verdicts.thresholds)
-    votes, grades = turned_back(*placed, np.zeros(1, dtype=np.int8))
+    every, cuts = np.ones(1, dtype=bool), verdicts.thresholds
+    votes, grades = turned_around(verdicts.votes, every, verdicts.grades, cuts)
     note = "All votes are turned around, as asked."
     return replace(verdicts, votes=votes, grades=grades, notes=(*verdicts.notes, note))
 

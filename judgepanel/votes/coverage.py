@@ -48,9 +48,7 @@ def vote_of(side: Side | None, first_shown_first: bool) -> int:
 
     ``first_shown_first`` tells whether the judge was shown the item's first output as A.
     """
-    if side is None:
-        return MISSING
-    return int((side == "A") == first_shown_first)
+    return MISSING if side is None else int((side == "A") == first_shown_first)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,25 +15,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.votes import errors
 from judgepanel.votes.attributes import THOUSANDS, names_in
 from judgepanel.votes.cells import is_number, unshield
 from judgepanel.votes.choices import Thresholds
 from judgepanel.votes.columns import Column
-from judgepanel.votes.errors import (
-    JUDGE_THRESHOLD,
-    LABEL_THRESHOLD,
-    MAP_WORDS,
-    SCORES_OR_NOT,
-    InputError,
-    listed,
-    quote_value,
-)
+from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
 from judgepanel.votes.names import is_role_name
 from judgepanel.votes.roles import Roles
 from judgepanel.votes.table import RawTable
-from judgepanel.votes.words import decimal_of, distinct, verdict_of
+from judgepanel.votes.words import CODES, distinct, is_verdict, plain, verdict_of
 
+Words = Mapping[str, Mapping[str, int]]
+"""The words of every judge, with the number of cells of each."""
 Floats = NDArray[np.float64]
 
 
@@ -69,31 +64,26 @@ MOST_VALUES = 40
 PROBABILITIES = Scale("probabilities", 0.5)
 DIFFERENCES = Scale("differences of ratings", 0.0)
 _VERDICTS = (-1.0, 0.0, 1.0)
-_CODES = {-1.0: 1e9, **dict.fromkeys((-9.0, -77.0, -88.0, -99.0, -999.0, -9999.0), 1e9)}
-_CODES |= {99.0: 10.0, 999.0: 100.0, 9999.0: 100.0}
-"""Codes for no answer, each with the largest grade beside which it is one."""
 _PILED, _APART = 0.15, 5.0
 _FEW_SCALES, _TWO_SCALES = 0.02, 10.0
 _SHOWN_CUTS = 3
-_ZERO_ONE_TWO = f"{MAP_WORDS}, such as 0=1,1=tie,2=0 where 0 stands for the first response"
+_ZERO_ONE_TWO = f"{errors.MAP_WORDS}, such as 0=1,1=tie,2=0 where 0 stands for the first response"
 
 
 def graded_judges(table: RawTable, roles: Roles, task: Task) -> tuple[GradedJudge, ...]:
     """Return the judges whose numbers may be grades; empty if all numbers can be verdicts."""
     if _only_verdicts(table, roles):
         return ()
-    raw = {judge: _numbers(counts) for judge, counts in _words_by_judge(table, roles)}
-    numbers = {judge: _without_codes(values) for judge, values in raw.items()}
-    scales = _guessed(numbers, task)
-    given = {j: values for j, values in numbers.items() if values is not None and len(values)}
-    if not scales and all(_may_be_verdicts(values) for values in given.values()):
+    words = _words_by_judge(table, roles)
+    raw = _numbers(words)
+    numbers = _without_codes(raw)
+    scales = _guessed(numbers, task, worded=len(raw) < len(words))
+    given = {judge: values for judge, values in numbers.items() if len(values)}
+    if not scales and all(map(_may_be_verdicts, given.values())):
         return ()
     return tuple(
         GradedJudge(
-            judge,
-            float(values[0]),
-            float(values[-1]),
-            scales.get(judge),
+            *(judge, float(values[0]), float(values[-1]), scales.get(judge)),
             has_grades=_has_grades(values),
             values=_counted(values),
         )
@@ -114,11 +104,7 @@ def _counted(values: Floats) -> tuple[tuple[float, int], ...]:
 
 
 def scales_of(
-    table: RawTable,
-    roles: Roles,
-    task: Task,
-    thresholds: Thresholds,
-    known: Mapping[str, float],
+    table: RawTable, roles: Roles, task: Task, thresholds: Thresholds, known: Mapping[str, float]
 ) -> dict[str, Scale]:
     """Return the judges of a file that give grades, by name; empty if all give verdicts.
 
@@ -134,23 +120,33 @@ def scales_of(
     named, of_others = thresholds.by_judge, thresholds.default
     if not named and _only_verdicts(table, roles):
         return {}
-    words = dict(_words_by_judge(table, roles))
+    words = _words_by_judge(table, roles)
     _check_thresholds(table, thresholds, words)
     if named or of_others is not None:
         _refuse_thousands(table, words)
     scales = {judge: Scale("scores", float(threshold)) for judge, threshold in named.items()}
+    raw = _numbers({judge: counts for judge, counts in words.items() if judge not in scales})
+    worded = len(raw) + len(scales) < len(words)
     if of_others is None:
-        scales |= _as_before({j: c for j, c in words.items() if j not in scales}, known)
-    raw = {judge: _numbers(counts) for judge, counts in words.items() if judge not in scales}
-    numbers = {judge: _without_codes(values) for judge, values in raw.items()}
-    if of_others is None:
-        return scales | _guessed(numbers, task)
-    graded = [judge for judge, values in numbers.items() if _has_grades(values)]
+        before = {j: own for j, own in raw.items() if not np.isnan(known.get(j, np.nan))}
+        if any(map(_has_grades, before.values())):
+            graded = [judge for judge, own in before.items() if len(own)]
+            scales |= {judge: Scale("grades of the panel", float(known[judge])) for judge in graded}
+        others = {judge: own for judge, own in raw.items() if judge not in scales}
+        return scales | _guessed(_without_codes(others), task, worded=worded)
+    numbers = _without_codes(raw)
+    graded = [judge for judge, own in numbers.items() if _has_grades(own)]
     if graded and of_others >= 1.0:
         # A judge that only ever gave 1 gave the lowest grade, or a vote: never a 0 beside.
-        graded += [j for j, values in numbers.items() if _some(values) and _only(values, (1.0,))]
-    scales |= {judge: Scale("scores", float(of_others)) for judge in graded}
-    _refuse_minus_one(table, {j: v for j, v in raw.items() if j not in scales})
+        graded += [judge for judge, own in numbers.items() if len(own) and _only(own, (1.0,))]
+    scales |= dict.fromkeys(graded, Scale("scores", float(of_others)))
+    for judge, own in raw.items():
+        if judge not in scales and -1.0 in own:
+            # The other judges give grades, and this one only 0, 1 and -1.
+            problem, blank = "-1 may be a grade or a missing vote", "leave missing votes blank"
+            remedy = f"{blank}, or say that this judge gives grades {errors.JUDGE_THRESHOLD}"
+            allowed = "a blank cell for a missing vote"
+            raise InputError(problem, allowed, remedy, file=table.name, column=judge)
     return scales
 
 
@@ -158,47 +154,28 @@ def _check_thresholds(table: RawTable, thresholds: Thresholds, judges: Collectio
     """Refuse a threshold of a judge that the file does not have, or one that is not finite."""
     for judge in thresholds.by_judge:
         if judge not in judges:
-            raise InputError(
-                "there is no such judge",
-                file=table.name,
-                value=judge,
-                allowed=listed(list(judges), 8),
-                remedy=f"name a judge of the file {JUDGE_THRESHOLD}",
-            )
+            allowed = listed(list(judges), 8)
+            remedy = f"name a judge of the file {errors.JUDGE_THRESHOLD}"
+            error = InputError("there is no such judge", allowed, remedy, value=judge)
+            raise error.in_file(table.name)
     for threshold in (thresholds.default, *thresholds.by_judge.values()):
         if threshold is not None and not abs(threshold) <= sys.float_info.max:
-            shown = str(threshold)[:40]
-            raise InputError("a threshold is not finite", value=shown, allowed="a number")
+            raise InputError("a threshold is not finite", "a number", value=str(threshold)[:40])
 
 
-def _guessed(numbers: Mapping[str, Floats | None], task: Task) -> dict[str, Scale]:
+def _guessed(numbers: Mapping[str, Floats], task: Task, *, worded: bool) -> dict[str, Scale]:
     """Return the scales that numbers can only be on: all differences, or probabilities.
 
     Beside judges with votes, those whose numbers can only be probabilities give probabilities.
+    ``worded`` tells that there are judges whose votes are words.
     """
-    voting = {j: values for j, values in numbers.items() if values is None or len(values)}
-    probable = {j for j, own in voting.items() if own is not None and _are_probabilities(own)}
-    votes = {j for j, own in voting.items() if own is None or _may_be_verdicts(own)}
-    if probable and probable | votes == voting.keys():
-        judges = (
-            j for j, own in numbers.items() if j in probable or (own is not None and not votes)
-        )
-        return dict.fromkeys(judges, PROBABILITIES)
-    signed = [own is not None and task == "pairwise" and _is_signed(own) for own in voting.values()]
-    if voting and all(signed):
-        return {judge: DIFFERENCES for judge, values in numbers.items() if values is not None}
-    return {}
-
-
-def _as_before(
-    words: Mapping[str, Mapping[str, int]], known: Mapping[str, float]
-) -> dict[str, Scale]:
-    cuts = {judge: cut for judge, cut in known.items() if not np.isnan(cut)}
-    numbers = {judge: _numbers(counts) for judge, counts in words.items() if judge in cuts}
-    if not any(map(_has_grades, numbers.values())):
-        return {}
-    graded = [judge for judge, values in numbers.items() if _some(values)]
-    return {judge: Scale("grades of the panel", float(known[judge])) for judge in graded}
+    given = {judge: values for judge, values in numbers.items() if len(values)}
+    probable = [judge for judge, values in given.items() if _are_probabilities(values)]
+    n_votes = sum(map(_may_be_verdicts, given.values()))
+    if probable and len(probable) + n_votes == len(given):
+        return dict.fromkeys(probable if n_votes or worded else numbers, PROBABILITIES)
+    signed = given and not worded and task == "pairwise" and all(map(_is_signed, given.values()))
+    return dict.fromkeys(numbers, DIFFERENCES) if signed else {}
 
 
 def missing_codes(column: Column) -> NDArray[np.bool_]:
@@ -210,13 +187,13 @@ def missing_codes(column: Column) -> NDArray[np.bool_]:
 
 
 def _codes_among(numbers: Floats) -> list[float]:
-    rest = numbers[~np.isnan(numbers) & ~np.isin(numbers, list(_CODES))]
+    rest = numbers[~np.isnan(numbers) & ~np.isin(numbers, list(CODES))]
     if not len(rest):
         return []
     low, high = float(rest.min()), float(rest.max())
     return [
         code
-        for code, most in _CODES.items()
+        for code, most in CODES.items()
         if high <= most and ((code < 0 <= low) or code > max(high, most))
     ]
 
@@ -280,107 +257,86 @@ def _piled_up(grades: Mapping[str, Floats]) -> Iterator[str]:
 
 def refuse_scores(table: RawTable, column: Column, row: int, remedy: str) -> InputError:
     """Return the refusal of a number that is no verdict, with thresholds that would cut it."""
-    numbers, levels, _ = _levels(column)
+    levels = list(column.levels)
     problem = "not a verdict"
-    if len(levels) > 1 and not _only(levels, _VERDICTS):
+    if len(levels) > 1 and not {*levels} <= {*_VERDICTS}:
         problem = f"{problem}, in a column of numbers from {levels[0]:g} to {levels[-1]:g}"
     allowed = "0 or 1, a verdict in words (yes, A, pass, ...), or blank for no verdict"
-    cut = _cut_remedy(numbers, levels, "votes", SCORES_OR_NOT)
+    cut = _cut_remedy(column, "votes", errors.SCORES_OR_NOT)
     return InputError(problem, allowed, f"{cut}; {remedy}").in_cell(table, column.name, row)
 
 
 def refuse_label_scale(table: RawTable, column: Column, row: int) -> InputError:
     """Return the refusal of labels on a scale, with their values and thresholds that would do."""
-    numbers, levels, counts = _levels(column)
-    shown = ", ".join(f"{v:g} ({n:,})" for v, n in zip(levels[:12], counts[:12], strict=True))
-    more = f" and {len(levels) - 12} more" if len(levels) > 12 else ""
-    remedy = _cut_remedy(numbers, levels, "labels", f"say where labels are cut {LABEL_THRESHOLD}")
+    shown = [f"{value:g} ({n:,})" for value, n in column.levels.items()]
+    more = f" and {len(shown) - 12} more" if len(shown) > 12 else ""
+    problem = f"labels on a scale: {', '.join(shown[:12])}{more}"
+    remedy = _cut_remedy(column, "labels", f"say where labels are cut {errors.LABEL_THRESHOLD}")
     allowed = "labels 0 and 1, or a threshold between the two"
-    refusal = InputError(f"labels on a scale: {shown}{more}", allowed, remedy)
-    return refusal.in_cell(table, column.name, row)
+    return InputError(problem, allowed, remedy).in_cell(table, column.name, row)
 
 
-def _levels(column: Column) -> tuple[Floats, Floats, NDArray[np.intp]]:
-    """Return the numbers in a column, the different ones in order, and how often each is there."""
-    numbers = column.numbers[column.codes]
-    numbers = numbers[~np.isnan(numbers)]
-    return numbers, *np.unique(numbers, return_counts=True)
-
-
-def _cut_remedy(numbers: Floats, levels: Floats, what: str, remedy: str) -> str:
+def _cut_remedy(column: Column, what: str, remedy: str) -> str:
     """Return the remedy with thresholds between the grades, and the share of ones of each."""
+    levels, counts = np.array([*column.levels]), np.array([*column.levels.values()])
     if levels.tolist() == [0.0, 1.0, 2.0]:
         return _ZERO_ONE_TWO
     middles = (levels[1:] + levels[:-1]) / 2.0
-    shares = np.array([(numbers > cut).mean() for cut in middles])
+    shares = np.cumsum(counts[::-1])[-2::-1] / counts.sum()
     best = np.sort(np.argsort(np.abs(shares - 0.5), kind="stable")[:_SHOWN_CUTS])
     cuts = [f"{middles[k]:g} makes {100 * shares[k]:.0f} % of the {what} 1" for k in best]
     return f"{remedy} ({', '.join(cuts)})" if cuts else remedy
 
 
 def _only_verdicts(table: RawTable, roles: Roles) -> bool:
-    words = (word for column in roles.verdicts for word in distinct(table.frame[column])[1])
-    return all(verdict_of(word) >= MISSING for word in words)
+    return all(is_verdict(w) for name in roles.verdicts for w in distinct(table.frame[name])[1])
 
 
-def _words_by_judge(table: RawTable, roles: Roles) -> Iterator[tuple[str, dict[str, int]]]:
-    """Yield the words of every judge, with the number of cells of each."""
+def _words_by_judge(table: RawTable, roles: Roles) -> Words:
+    by_judge: dict[str, dict[str, int]] = {}
     if roles.layout == "wide":
         for column in roles.judge_columns:
             codes, words = distinct(table.frame[column])
-            counts = np.bincount(codes, minlength=len(words))
-            yield unshield(column, is_role_name), dict(zip(words, counts.tolist(), strict=True))
-        return
-    raters, names = names_in(table, roles.judge_column, "judge name", is_role_name)
+            counts = np.bincount(codes, minlength=len(words)).tolist()
+            by_judge[unshield(column, is_role_name)] = dict(zip(words, counts, strict=True))
+        return by_judge
+    raters, judges = names_in(table, roles.judge_column, "judge name", is_role_name)
     codes, words = distinct(table.frame[str(roles.verdict_column)])
     order = np.argsort(raters, kind="stable")
-    ends = np.cumsum(np.bincount(raters, minlength=len(names)))[:-1]
-    for name, own in zip(names, np.split(codes[order], ends), strict=True):
-        used, counts = np.unique(own, return_counts=True)
-        yield name, {words[k]: n for k, n in zip(used, counts.tolist(), strict=True)}
+    ends = np.cumsum(np.bincount(raters, minlength=len(judges)))[:-1]
+    for judge, own in zip(judges, np.split(codes[order], ends), strict=True):
+        used, counts = (part.tolist() for part in np.unique(own, return_counts=True))
+        by_judge[judge] = {words[k]: n for k, n in zip(used, counts, strict=True)}
+    return by_judge
 
 
-def _refuse_thousands(table: RawTable, words: Mapping[str, Mapping[str, int]]) -> None:
+def _refuse_thousands(table: RawTable, words: Words) -> None:
     """Refuse grades whose every comma may separate thousands, or be a decimal comma."""
     commas = {word: judge for judge, counts in words.items() for word in counts if "," in word}
     if commas and all(map(THOUSANDS.fullmatch, commas)):
         word, judge = next(iter(commas.items()))
-        raise InputError(
-            "the comma may separate thousands, or be a decimal comma",
-            file=table.name,
-            column=judge,
-            value=word,
-            allowed="1250 or 1.25, without a comma",
-            remedy="write the grades without commas",
-        )
+        problem = "the comma may separate thousands, or be a decimal comma"
+        allowed, remedy = "1250 or 1.25, without a comma", "write the grades without commas"
+        raise InputError(problem, allowed, remedy, file=table.name, column=judge, value=word)
 
 
-def _numbers(counts: Mapping[str, int]) -> Floats | None:
-    """Return the numbers in a judge's cells, with repeats, ascending.
-
-    None if a cell is another verdict or unknown.
-    """
-    values, repeats = [], []
-    for word, count in counts.items():
-        text = decimal_of(word.strip())
-        if is_number(text):
-            values.append(float(text))
-            repeats.append(count)
-        elif verdict_of(word) != MISSING:
-            return None
-    return np.sort(np.repeat(np.array(values, dtype=float), np.array(repeats, dtype=np.intp)))
+def _numbers(words: Words) -> dict[str, Floats]:
+    """Return the numbers of judges without another verdict, with repeats, ascending."""
+    numbers = {}
+    for judge, counts in words.items():
+        values = {word: float(plain(word)) for word in counts if is_number(plain(word))}
+        if all(word in values or verdict_of(word) == MISSING for word in counts):
+            repeats = np.array([counts[word] for word in values], dtype=np.intp)
+            numbers[judge] = np.sort(np.repeat(np.array([*values.values()], float), repeats))
+    return numbers
 
 
-def _without_codes(values: Floats | None) -> Floats | None:
-    return None if values is None else values[~np.isin(values, _codes_among(values))]
+def _without_codes(numbers: Mapping[str, Floats]) -> dict[str, Floats]:
+    return {j: values[~np.isin(values, _codes_among(values))] for j, values in numbers.items()}
 
 
-def _some(values: Floats | None) -> bool:
-    return values is not None and len(values) > 0
-
-
-def _only(values: Floats | None, known: Collection[float]) -> bool:
-    return values is not None and bool(np.isin(values, list(known)).all())
+def _only(values: Floats, known: Collection[float]) -> bool:
+    return bool(np.isin(values, list(known)).all())
 
 
 def _may_be_verdicts(values: Floats) -> bool:
@@ -388,8 +344,8 @@ def _may_be_verdicts(values: Floats) -> bool:
     return _only(values, (*_VERDICTS, 0.5)) or _only(values, (1.0, 2.0))
 
 
-def _has_grades(values: Floats | None) -> bool:
-    return values is not None and not _only(values, _VERDICTS)
+def _has_grades(values: Floats) -> bool:
+    return not _only(values, _VERDICTS)
 
 
 def _are_probabilities(values: Floats) -> bool:
@@ -403,17 +359,3 @@ def _is_signed(values: Floats) -> bool:
     """Whether numbers are on both sides of 0, with more on each than the -1 of a missing vote."""
     levels = np.unique(values)
     return min(int((levels > 0.0).sum()), int((levels < 0.0).sum())) > 1
-
-
-def _refuse_minus_one(table: RawTable, numbers: Mapping[str, Floats | None]) -> None:
-    """Refuse judges with only 0, 1 and -1 in a file whose other judges give grades."""
-    for judge, values in numbers.items():
-        if values is not None and (values == -1.0).any():
-            raise InputError(
-                "-1 may be a grade or a missing vote",
-                file=table.name,
-                column=judge,
-                allowed="a blank cell for a missing vote",
-                remedy="leave missing votes blank, or say that this judge gives grades "
-                f"{JUDGE_THRESHOLD}",
-            )

@@ -21,8 +21,9 @@ from judgepanel.votes.grades import Scale, missing_codes, refuse_scores
 from judgepanel.votes.matrix import MISSING, Task, check_judges
 from judgepanel.votes.names import is_role_name
 from judgepanel.votes.orders import are_by_place, first_shown, given_order, says_orders
+from judgepanel.votes.orientation import turned_around
 from judgepanel.votes.roles import CHOSEN, Roles
-from judgepanel.votes.rows import Cast, combined, turned_back
+from judgepanel.votes.rows import Cast, combined
 from judgepanel.votes.table import RawTable, check_size
 from judgepanel.votes.words import TIE, UNKNOWN, Vocabulary, is_good_or_bad, side_of
 
@@ -178,7 +179,7 @@ def read_verdicts(reader: Reader, scales: Scales) -> Verdicts:
     elif items is not None and not wide:
         _refuse_unused_order(reader, codes[:, 0], items)
     if items is None and forward is not None:
-        codes, grades = turned_back(codes, grades, thresholds, forward[:, None])
+        codes, grades = turned_around(codes, forward[:, None] == 0, grades, thresholds)
     elif items is not None:
         run = None if roles.run_column is None else reader.columns[roles.run_column].codes
         cast = Cast(
@@ -190,7 +191,7 @@ def read_verdicts(reader: Reader, scales: Scales) -> Verdicts:
             None if forward is None else np.repeat(forward, shape[1]),
             None if run is None else np.repeat(run, shape[1]),
         )
-        cast, more = combined(table, cast, item_ids, judges, roles, per_row=shape[1])
+        cast, more = combined(table, cast, item_ids, judges, roles)
         cells, shape = cast.items * len(judges) + cast.raters, (len(item_ids), len(judges))
         codes, grades = np.full(shape, MISSING, np.int8), None
         codes.ravel()[cells] = cast.codes

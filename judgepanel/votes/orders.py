@@ -49,9 +49,8 @@ _SURE = 4.0
 
 def says_orders(column: Column) -> bool:
     """Whether a column has words for both orders and no others."""
-    if not 1 < len(column.given) <= _MOST_ORDERS:
-        return False
-    return set(_ways(column.name, column.given)) == {0, 1}
+    few = 1 < len(column.given) <= _MOST_ORDERS
+    return few and set(_ways(column.name, column.given)) == {0, 1}
 
 
 def order_column(table: RawTable) -> str | None:
@@ -75,15 +74,10 @@ def first_shown(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], 
         return forward, []
     example = table.frame[column].iloc[int(lost[0])]
     if len(lost) == len(forward):
-        raise InputError(
-            "the order in which the two were shown is not known",
-            row=table.row(0),
-            column=column,
-            value=example,
-            allowed=ALLOWED_ORDERS,
-            remedy="write one of these words in every row, or take the column out where A is "
-            "always the item's first output",
-        )
+        problem = "the order in which the two were shown is not known"
+        always = "take the column out where A is always the item's first output"
+        remedy = f"write one of these words in every row, or {always}"
+        raise InputError(problem, ALLOWED_ORDERS, remedy).in_cell(table, column, 0)
     many = "outputs are" if len(lost) > 1 else "output is"
     note = (
         f"{len(lost):,} {many} left out because the order is not known, the first in row "
@@ -157,9 +151,7 @@ def given_order(
     as often for the label as they are against it beside the other: a subset on which judges err,
     however hard it is, is not turned around.
     """
-    if len(column.given) != 2:
-        return None
-    for first, second in permutations(column.given):
+    for first, second in permutations(column.given) if len(column.given) == 2 else ():
         rows = [column.codes == column.words.index(word) for word in (first, second)]
         forward = np.select(rows, [1, 0], MISSING).astype(np.int8)
         known = (votes >= 0) & (labels >= 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from judgepanel.votes.errors import JUDGES, InputError, listed, quote_value
 from judgepanel.votes.matrix import MISSING, VoteMatrix, cached
 
-Policy = Literal["auto", "as_given", "randomized", "symmetric"]
 Resolved = Literal["as_given", "randomized", "symmetric"]
+Policy = Literal["auto", Resolved]
 Protocol = Literal["honest", "paper"]
 
-POLICIES: tuple[Policy, ...] = ("auto", "as_given", "randomized", "symmetric")
-PROTOCOLS: tuple[Protocol, ...] = ("honest", "paper")
+POLICIES: tuple[Policy, ...] = get_args(Policy)
+PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 BALANCED_SHARE = 0.20
 CONSTANT_VOTES = 10
 CONSTANT_SLIP = 0.01
@@ -45,6 +45,7 @@ _NOTICES = {
 }
 _REDRAWS = 100
 Counts = NDArray[np.int64]
+Grades = NDArray[np.float64] | None
 _LEAST_CLASS = 2
 _NEARLY_ALL = 0.9
 
@@ -219,7 +220,7 @@ def orient(
     if policy == "randomized":
         labelled = _flipped(labelled, seed)
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 5)))
-        unlabelled = _swapped(unlabelled, rng.random(len(unlabelled)) < 0.5)
+        unlabelled, _ = turned_around(unlabelled, rng.random((len(unlabelled), 1)) < 0.5)
     return Oriented(votes, labelled, unlabelled, policy, tuple(aside.items()))
 
 
@@ -250,11 +251,9 @@ def _no_judge_left(aside: dict[str, str]) -> InputError:
 
 
 def _why_lopsided(votes: VoteMatrix, policy: Resolved) -> str:
-    share = votes.minority_share
-    if share == 0.0:
+    text = f"Only {100 * votes.minority_share:.1f} % of the labels are of the rarer kind"
+    if votes.minority_share == 0.0:
         text = f"Every label is {int(votes.labels[votes.labelled][0])}"
-    else:
-        text = f"Only {100 * share:.1f} % of the labels are of the rarer kind"
     text += ", and which response of a pair comes first is arbitrary."
     if policy == "as_given":
         return f"{text} Taken as given, these figures measure the coding, not the judges."
@@ -274,21 +273,19 @@ def _flipped(votes: VoteMatrix, seed: int) -> VoteMatrix:
         ones = float(np.mean(flip ^ (votes.labels == 1)))
         if min(ones, 1.0 - ones) >= BALANCED_SHARE:
             break
-    return replace(
-        votes,
-        votes=_swapped(votes.votes, flip),
-        labels=np.where(flip, 1 - votes.labels, votes.labels).astype(np.int8),
-        grades=turned_grades(votes, flip),
-    )
+    labels, _ = turned_around(votes.labels, flip)
+    cast, grades = turned_around(votes.votes, flip[:, None], votes.grades, votes.thresholds)
+    return replace(votes, votes=cast, labels=labels, grades=grades)
 
 
-def turned_grades(votes: VoteMatrix, flip: NDArray[np.bool_]) -> NDArray[np.float64] | None:
-    """Return grades with the rows in ``flip`` (n_items,) mirrored at the threshold."""
-    if votes.grades is None or votes.thresholds is None:
-        return None
-    return np.where(flip[:, None], 2.0 * votes.thresholds - votes.grades, votes.grades)
+def turned_around(
+    votes: NDArray[np.int8], flip: NDArray[np.bool_], grades: Grades = None, cuts: Grades = None
+) -> tuple[NDArray[np.int8], Grades]:
+    """Return verdicts of the other response where ``flip`` says so; arguments broadcast.
 
-
-def _swapped(votes: NDArray[np.int8], flip: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Return the verdicts with the rows in ``flip`` flipped."""
-    return np.where(flip[:, None] & (votes != MISSING), 1 - votes, votes).astype(np.int8)
+    Grades are mirrored at their thresholds ``cuts``.
+    """
+    other = np.where(flip & (votes >= 0), 1 - votes, votes).astype(np.int8)
+    if grades is None or cuts is None:
+        return other, grades
+    return other, np.where(flip, 2.0 * cuts - grades, grades)

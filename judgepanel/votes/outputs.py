@@ -22,40 +22,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.votes import coverage, names
 from judgepanel.votes.attributes import first_given, given_rows, names_in, refuse_first, repeated
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.choices import NO_CHOICES, Choices
 from judgepanel.votes.columns import Column, Columns
-from judgepanel.votes.coverage import (
-    LEVELS,
-    REASONS,
-    Coverage,
-    JudgeCoverage,
-    Level,
-    Parsed,
-    Side,
-    Unread,
-    read_scores,
-)
+from judgepanel.votes.coverage import LEVELS, REASONS, Coverage, JudgeCoverage, Parsed, Side, Unread
 from judgepanel.votes.errors import CORRECT_CELL, REMOVE_ROW, InputError, listed, quote_value
-from judgepanel.votes.names import (
-    FEATURE_PREFIX,
-    GROUP_NAMES,
-    JUDGE_WORDS,
-    LABEL_NAMES,
-    LONG_ITEM_NAMES,
-    LONG_JUDGE_NAMES,
-    LONG_VERDICT_NAMES,
-    TEXT_NAMES,
-    find_column,
-    is_role_name,
-    tokens_of,
-    words_in,
-)
+from judgepanel.votes.names import find_column, words_in
 from judgepanel.votes.orders import first_shown, order_column, says_orders
 from judgepanel.votes.roles import judges_beside
 from judgepanel.votes.table import RawTable, text_column
-from judgepanel.votes.words import MISSING_WORDS, UNKNOWN, distinct, verdicts_of
+from judgepanel.votes.words import UNKNOWN, Vocabulary
 
 CLOSING = 80
 """Number of final characters in which a side named alone is the verdict."""
@@ -76,20 +54,18 @@ def read_verdict(text: str) -> Parsed:
     Reasoning blocks, code, block quotes and text in quotation marks are not the judge's own verdict
     and are skipped. Time is linear in the length of the text.
     """
-    if not text.strip():
-        return Parsed(None, reason="empty")
-    reasoning = _without_reasoning(text)
-    if not reasoning:
-        return Parsed(None, reason="only reasoning")
-    for level, sides in _forms(reasoning):
+    said = _without_reasoning(text)
+    if not said:
+        return Parsed(None, reason="only reasoning" if text.strip() else "empty")
+    for level, sides in _forms(said):
         if len(sides) > 1:
             return Parsed(None, level, "contradiction")
         for side in sides:
             return Parsed(None, level, "tie") if side == "tie" else Parsed(side, level)
-    return _in_scores(reasoning) or Parsed(None, reason=_why_unread(reasoning))
+    return _in_scores(said) or Parsed(None, reason=_why_unread(said))
 
 
-def _forms(text: str) -> Iterator[tuple[Level, set[Named]]]:
+def _forms(text: str) -> Iterator[tuple[coverage.Level, set[Named]]]:
     """Yield forms from strict to loose with the sides that each supports."""
     own = _unquoted(text)
     is_marked = "\\boxed" in own or "</" in own
@@ -117,21 +93,19 @@ def _sides(pattern: re.Pattern[str], text: str) -> set[Named]:
 
 def _sides_in(pattern: re.Pattern[str], text: str) -> set[Named]:
     """Return the sides that a pattern finds in a word or two, such as 'Output (b)' or 'A>B'."""
-    words = (_WORD.match(match[match.lastindex or 0]) for match in pattern.finditer(text))
-    return {_side_of(word) for word in words if word}
+    found = (match[match.lastindex or 0] for match in pattern.finditer(text))
+    return {side for words in found for side in _sides(_WORD, words)}
 
 
 _BLOCK = re.compile(
-    r"<(think|thinking|thought|reasoning|reflection|analysis|scratchpad)>.*?(?:</\1>|\Z)"
+    r"(?is)<(think|thinking|thought|reasoning|reflection|analysis|scratchpad)>.*?(?:</\1>|\Z)"
     r"|\[THINK\].*?(?:\[/THINK\]|\Z)"
     r"|◁think▷.*?(?:◁/think▷|\Z)"
     r"|<\|begin_of_thought\|>.*?(?:<\|end_of_thought\|>|\Z)"
-    r"|<\|channel\|>analysis<\|message\|>.*?(?=<\|channel\|>final|\Z)",
-    re.DOTALL | re.IGNORECASE,
+    r"|<\|channel\|>analysis<\|message\|>.*?(?=<\|channel\|>final|\Z)"
 )
 _END_OF_REASONING = re.compile(
-    r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>",
-    re.IGNORECASE,
+    r"(?i)</(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>"
 )
 _THINK = ("[T", "[t", "[/")
 _INVISIBLE = dict.fromkeys(
@@ -195,23 +169,20 @@ _BRACKET = re.compile(
 )
 # \boxed{A} and <answer>A</answer>.
 _MARKED = re.compile(
-    r"(?<!\bor )(?:\\boxed\s{0,3}\{(?:\\text(?:bf)?\s{0,3}\{)?"
+    r"(?i)(?<!\bor )(?:\\boxed\s{0,3}\{(?:\\text(?:bf)?\s{0,3}\{)?"
     r"|<(answer|verdict|winner|choice|decision|preference)>)"
-    r"([^{}<>\n]{1,40})(?:\}|</\1>)(?!\s+(?:if|when|means|or)\b)",
-    re.IGNORECASE,
+    r"([^{}<>\n]{1,40})(?:\}|</\1>)(?!\s+(?:if|when|means|or)\b)"
 )
 
 
 _OPEN_FENCE = re.compile(r"\A```\w*\s*")
 _FIELD = re.compile(
-    r"\"(?:final_?)?(?:verdict|winner|preference|preferred|choice|choose|chosen|better|best|"
-    r"better_\w{1,20}|judg(?:e)?ment|decision|ranking|answer)\"\s*:\s*\"([^\"\n]{1,40})\"",
-    re.IGNORECASE,
+    r"(?i)\"(?:final_?)?(?:verdict|winner|preference|preferred|choice|choose|chosen|better|best|"
+    r"better_\w{1,20}|judg(?:e)?ment|decision|ranking|answer)\"\s*:\s*\"([^\"\n]{1,40})\""
 )
 _WORD = re.compile(
-    r"[\[(\s]*(?:(?:output|solution|assistant|response|answer|model|option|candidate)"
-    rf"[\s_]*[(\[]?(a|b|1|2)|(a|b|tie|draw|equal|both|c|{_BETTER}))[\])\s.]*\Z",
-    re.IGNORECASE,
+    r"(?i)\A[\[(\s]*(?:(?:output|solution|assistant|response|answer|model|option|candidate)"
+    rf"[\s_]*[(\[]?(a|b|1|2)|(a|b|tie|draw|equal|both|c|{_BETTER}))[\])\s.]*\Z"
 )
 
 
@@ -238,9 +209,8 @@ _ADVERBS = (
     "clearly|slightly|much|significantly|marginally|overall|still|thus|therefore|generally|far|"
     "definitely|considered|judged|deemed|the|a|somewhat|ultimately|to be|indeed|also"
 )
-_STEMS = (
-    *("better", "best", "superior", "prefer", "stronger", "win", "verdict", "choice", "decision"),
-    *("conclusion", "final answer", "judg"),
+_STEMS = names.ordered(
+    "better|best|superior|prefer|stronger|win|verdict|choice|decision|conclusion|final answer|judg"
 )
 """Every statement contains one of these stems, or a verb in the first person."""
 _IS_BETTER = re.compile(
@@ -290,8 +260,6 @@ def _stated(text: str) -> set[Named]:
         side = _side_of(statement)
         if side not in sides and not _in_doubt(low, statement.start()):
             sides.add(side)
-            if len(sides) > 1:
-                return sides
     places = _places(low, _TIE_WORDS)
     if _ONLY_TIE.match(low) or any(_TIED.search(low, max(0, p - 20), p + 40) for p in places):
         sides.add("tie")
@@ -323,8 +291,6 @@ def _in_doubt(low: str, at: int) -> bool:
     split = sentence.replace(",", " ").split()
     if not _SENTENCE_DOUBT.isdisjoint(split) or "in terms of" in sentence:
         return True
-    if _CLAUSE_DOUBT.isdisjoint(split):
-        return False
     return not _CLAUSE_DOUBT.isdisjoint(sentence.rpartition(",")[2].split())
 
 
@@ -365,31 +331,27 @@ _FIRST_LINE = re.compile(rf"\A[^\n\w(]*{_SIDE}[^\w:]*(?:\n|\Z)")
 _BARE = re.compile(r"(?:\A|\n|[.:!?]\s)\s*[\[(]?([AB])[\])]?[\s.!]*\Z")
 
 _KEYED_SCORE = re.compile(
-    rf"\"(?:(?:{_NAME}_?)?([ab12])_?(?:score|rating)|(?:score|rating)_(?:{_NAME}_?)?([ab12]))\""
-    r"\s*:\s*\"?(\d{1,4}(?:\.\d{1,6})?)\"?\s*[,}]",
-    re.IGNORECASE,
+    rf"(?i)\"(?:(?:{_NAME}_?)?([ab12])_?(?:score|rating)|(?:score|rating)_(?:{_NAME}_?)?([ab12]))\""
+    r"\s*:\s*\"?(\d{1,4}(?:\.\d{1,6})?)\"?\s*[,}]"
 )
 _GAP, _OF = r"[ \t]{0,4}", r"(?:[ \t]{0,4}/[ \t]{0,4}(\d{1,4})(?![\d/]))"
 _NUMBER = r"(\d{1,4}(?:\.\d{1,6})?)"
 _TOTAL = r"(?:the )?(?:(?:final|overall|total) )?"
 _SCORES = re.compile(
-    rf"(?:\A|[\n,;/|.(]){_GAP}(?:[-*] )?{_TOTAL}(?:"
+    rf"(?i)(?:\A|[\n,;/|.(]){_GAP}(?:[-*] )?{_TOTAL}(?:"
     rf"(?:score|rating){_GAP}(?:for |of )?(?:{_NAME}{_GAP})?[(\[]?([ab])[)\]]?"
     rf"|(?:{_NAME}{_GAP})?[(\[]?([ab])[)\]]?(?:'s)?{_GAP}(?:score|rating)"
     rf"|{_NAME}{_GAP}[(\[]?([ab12])[)\]]?(?={_GAP}[:=]?{_GAP}{_NUMBER}{_GAP}/)"
-    rf"){_GAP}(?:[:=]|is)?{_GAP}{_NUMBER}{_OF}?(?![\d%])",
-    re.IGNORECASE,
+    rf"){_GAP}(?:[:=]|is)?{_GAP}{_NUMBER}{_OF}?(?![\d%])"
 )
 _VERSUS = re.compile(
-    rf"(?:\A|\n)[^\n\w]{{0,9}}(?:{_TOTAL}(?:scores?|ratings?){_GAP}[:=]?{_GAP})?"
-    rf"{_NUMBER}{_OF}{_GAP}(?:vs\.?|versus|-|–){_GAP}{_NUMBER}{_OF}[^\n\w]{{0,9}}(?=\n|\Z)",
-    re.IGNORECASE,
+    rf"(?i)(?:\A|\n)[^\n\w]{{0,9}}(?:{_TOTAL}(?:scores?|ratings?){_GAP}[:=]?{_GAP})?"
+    rf"{_NUMBER}{_OF}{_GAP}(?:vs\.?|versus|-|–){_GAP}{_NUMBER}{_OF}[^\n\w]{{0,9}}(?=\n|\Z)"
 )
 _LOWER_IS_BETTER = re.compile(
-    r"penalty|demerit|deduct|\brank|lower (?:scores?|ratings?|numbers?|is|means)"
+    r"(?i)penalty|demerit|deduct|\brank|lower (?:scores?|ratings?|numbers?|is|means)"
     r"|(?:error|mistake|toxic\w*|hallucinat\w*|harm\w*|severity|bias|risk|violation)s?[ -]*"
-    r"(?:score|rating|level|count|:)",
-    re.IGNORECASE,
+    r"(?:score|rating|level|count|:)"
 )
 _NUMBERED = ("score", "rating", "/")
 
@@ -414,13 +376,12 @@ def _in_scores(text: str) -> Parsed | None:
     one_scale = len({scale for *_, scale in pairs}) == 1
     if len(pairs) != 2 or len(numbers) != 2 or not one_scale or _LOWER_IS_BETTER.search(low):
         return Parsed(None, "score", "several scores")
-    return read_scores(numbers["A"], numbers["B"])
+    return coverage.read_scores(numbers["A"], numbers["B"])
 
 
 _REFUSAL = re.compile(
-    r"\A\W*(?:i(?:'m| am) (?:sorry|unable|not able)|sorry,|i can(?:not|'t) (?:help|assist|comply|"
-    r"provide|evaluate|judge|compare)|as an ai\b)",
-    re.IGNORECASE,
+    r"(?i)\A\W*(?:i(?:'m| am) (?:sorry|unable|not able)|sorry,|i can(?:not|'t) (?:help|assist|"
+    r"comply|provide|evaluate|judge|compare)|as an ai\b)"
 )
 _ENDED = frozenset(".!?)]}\"'”’*`>。！？")
 _FEWEST_CUT = 100
@@ -473,9 +434,13 @@ class OutputColumns:
     stage: str | None
 
     @property
-    def dropped(self) -> list[str]:
-        """Columns that are not needed for the votes."""
-        return list(filter(None, (self.text, *self.scores, self.order, self.stage)))
+    def own(self) -> tuple[str, ...]:
+        """Columns from which verdicts are read."""
+        return tuple(filter(None, (self.text, *self.scores, self.order, self.stage)))
+
+    def dropped(self, table: RawTable) -> list[str]:
+        """Return the columns that are not needed beside the votes."""
+        return [*self.own, *(name for name in table.columns if name in OF_A_CALL)]
 
 
 def columns_of(table: RawTable, choices: Choices = NO_CHOICES) -> OutputColumns | None:
@@ -483,44 +448,38 @@ def columns_of(table: RawTable, choices: Choices = NO_CHOICES) -> OutputColumns 
 
     The text may have the name of a verdict, if it is written as outputs are.
     """
-    own = Columns(table)
-    free = [name for name in table.columns if name not in choices.columns]
     if len(choices.id_column) > 1 or len(choices.judge_column) > 1:
         return None
-    item = next(iter(choices.id_column), None) or find_column(free, LONG_ITEM_NAMES)
+    own, asked = Columns(table), choices.verdict_column
+    free = [name for name in table.columns if name not in choices.columns]
+    item = next(iter(choices.id_column), None) or find_column(free, names.LONG_ITEM_NAMES)
     judge = next(iter(choices.judge_column), None) or _judge_of(free, own)
-    verdicts = [find_column(free, (name,)) for name in LONG_VERDICT_NAMES]
-    if choices.verdict_column is not None:
-        verdicts = [choices.verdict_column]
-    texts = [name for name in verdicts if name is not None and _is_output(own[name])]
-    verdict = next((name for name in verdicts if name is not None and name not in texts), None)
-    text = next(iter(texts), None)
-    if choices.verdict_column is None:
-        text = find_column(free, TEXT_NAMES) or text
-    stage = find_column(free, ("stage",))
+    found = [asked] if asked else [find_column(free, (n,)) for n in names.LONG_VERDICT_NAMES]
+    verdicts = [name for name in found if name is not None]
+    texts = [name for name in verdicts if _is_output(own[name])]
+    text = (None if asked else find_column(free, names.TEXT_NAMES)) or next(iter(texts), None)
     lower = {name.lower(): name for name in reversed(free)}
     scores = tuple(lower[name] for name in SCORE_NAMES if lower.keys() >= {*SCORE_NAMES})
-    if item is None or judge is None or verdict is not None or not (text or scores):
+    if item is None or judge is None or texts != verdicts or not (text or scores):
         return None
     order = choices.order_column or order_column(table)
     if choices.order_column is not None and not says_orders(own[choices.order_column]):
         order = None  # What its words mean is seen once the labels are known.
-    columns = OutputColumns(item, judge, text, scores, order, stage)
+    columns = OutputColumns(item, judge, text, scores, order, find_column(free, ("stage",)))
     written = filter(None, (judge, text, *scores))
-    if not table.frame[item].duplicated().any() and all(
-        Columns(table)[name].kind in ("verdicts", "empty") for name in written
-    ):
+    of_votes = all(own[name].kind in ("verdicts", "empty") for name in written)
+    if of_votes and not table.frame[item].duplicated().any():
         return None  # One row per item and only verdicts: these are judges with such names.
-    others = {*columns.dropped, *(name for name in table.columns if name in OF_A_CALL)}
     # One response per row and a column per judge: the text is what was judged, not a verdict.
-    return None if len(judges_beside(table, item, others)) > 1 else columns
+    return None if len(judges_beside(table, item, {*columns.dropped(table)})) > 1 else columns
 
 
-def _judge_of(names: Sequence[str], columns: Columns) -> str | None:
+def _judge_of(free: Sequence[str], columns: Columns) -> str | None:
     """Return the column with the names of judges: one of a usual name, else by its words."""
-    named = [n for n in names if JUDGE_WORDS & set(tokens_of(n)) and columns[n].kind == "words"]
-    recur = (n for n in named if 2 * len(columns[n].given) <= columns.table.n_rows)
-    return find_column(names, LONG_JUDGE_NAMES) or next(recur, None)
+    named = [name for name in free if names.JUDGE_WORDS & set(names.tokens_of(name))]
+    worded = (name for name in named if columns[name].kind == "words")
+    recur = (n for n in worded if 2 * len(columns[n].given) <= columns.table.n_rows)
+    return find_column(free, names.LONG_JUDGE_NAMES) or next(recur, None)
 
 
 def _is_output(column: Column) -> bool:
@@ -546,69 +505,53 @@ def transcribed(table: RawTable, choices: Choices = NO_CHOICES) -> RawTable:
         An empty item or judge, a stage that is not a number, or two outputs of one judge on one
         item in the same order and stage.
     """
-    if table.coverage is not None:
-        return table
-    columns = columns_of(table, choices)
+    columns = None if table.coverage is not None else columns_of(table, choices)
     if columns is None:
         return table
     try:
-        result = _transcribed(table, columns)
-        if columns.order is None and choices.order_column is not None and result.coverage:
-            return replace(result, coverage=replace(result.coverage, notes=()))
-        return result
+        return _transcribed(table, columns, choices)
     except InputError as error:
         raise (error if error.file is not None else error.in_file(table.name)) from None
 
 
-def _transcribed(table: RawTable, columns: OutputColumns) -> RawTable:
+def _transcribed(table: RawTable, columns: OutputColumns, choices: Choices) -> RawTable:
     items, ids = names_in(table, (columns.item,), "item id")
-    raters, judges = names_in(table, (columns.judge,), "judge name", is_role_name)
+    raters, judges = names_in(table, (columns.judge,), "judge name", names.is_role_name)
     forward, notes = first_shown(table, columns.order)
+    if columns.order is None and choices.order_column is not None:
+        notes = []
     rows = np.flatnonzero(forward >= 0)
     if columns.stage is not None:
         stages = pd.Series(_numbers(table, columns.stage, rows, "stage", blank=0.0))
         rows = rows[stages == stages.groupby([items[rows], raters[rows]]).transform("max")]
     codes, kinds = pd.factorize(_readings(table, columns, rows))
     # The outputs that count, and what those of an item and judge say together.
-    outputs = pd.DataFrame(
-        {
-            "row": rows,
-            "item": items[rows],
-            "judge": raters[rows],
-            "forward": forward[rows] == 1,
-            **{
-                name: pd.Categorical([getattr(kind, name) for kind in kinds], known).take(codes)
-                for name, known in (("side", ("A", "B")), ("level", LEVELS), ("reason", REASONS))
-            },
-        }
+    said = pd.DataFrame(list(kinds), columns=["side", "level", "reason"], dtype="category")
+    outputs = said.take(codes).reset_index(drop=True)
+    outputs = outputs.assign(
+        row=rows, item=items[rows], judge=raters[rows], forward=forward[rows] == 1
     )
     _refuse_twice(table, columns, outputs, judges)
-    first = outputs["side"] == "A"
-    read = outputs["side"].notna()
+    first, read = outputs["side"] == "A", outputs["side"].notna()
     one = read & (first == outputs["forward"])
-    pairs = (
-        outputs[["item", "judge"]]
-        .assign(n=1, read=read, one=one, first=first, tie=outputs["reason"] == "tie")
-        .groupby(["item", "judge"], sort=False)
-        .sum()
-    )
+    tie = outputs["reason"] == "tie"
+    counted = outputs[["item", "judge"]].assign(n=1, read=read, one=one, first=first, tie=tie)
+    pairs = counted.groupby(["item", "judge"], sort=False).sum()
     agreed = (pairs["one"] == pairs["read"]) | (pairs["one"] == 0)
     votes = np.where((pairs["read"] > 0) & agreed, 1 + (pairs["one"] > 0), 0)
     votes = np.where(pairs["tie"] == pairs["n"], 3, votes)
     kept = outputs.drop_duplicates(["item", "judge"])["row"].to_numpy()
-    dropped = [*columns.dropped, *(name for name in table.columns if name in OF_A_CALL)]
-    frame = _with_attributes(table, items, len(ids)).drop(columns=dropped)
+    frame = _with_attributes(table, items, len(ids)).drop(columns=columns.dropped(table))
     result = replace(table, frame=frame).taken(kept)
     result.frame[VERDICT] = text_column(votes, ("", "0", "1", "tie"))
-    coverage = _by_judge(outputs, pairs, judges)
-    present = {judge.judge for judge in coverage}
-    gone = [name for name in judges if name not in present]
-    if gone:
+    by_judge = _by_judge(outputs, pairs, judges)
+    present = {judge.judge for judge in by_judge}
+    if gone := [name for name in judges if name not in present]:
         notes.append(f"No output of these judges counts, so they are left out: {listed(gone)}.")
-    unread = _unread(table, outputs, ids, judges, columns.text)
-    whole = Coverage(coverage, unread, tuple(notes))
+    unread = _unread(table, columns.text, outputs, ids, judges)
+    whole = Coverage(by_judge, unread, tuple(notes))
     task = table.task or "pairwise"
-    return replace(result, coverage=whole, task=task, as_outputs=tuple(columns.dropped))
+    return replace(result, coverage=whole, task=task, as_outputs=columns.own)
 
 
 def _with_attributes(table: RawTable, items: Ints, n_items: int) -> pd.DataFrame:
@@ -617,16 +560,15 @@ def _with_attributes(table: RawTable, items: Ints, n_items: int) -> pd.DataFrame
     Only some rows are kept, and the others may be those that give them. Raises InputError if two
     rows of an item have another label: labels do not depend on the order that was shown.
     """
-    label = find_column(table.columns, LABEL_NAMES)
-    group = find_column(table.columns, GROUP_NAMES)
-    named = {label, group, *(name for name in table.columns if name.startswith(FEATURE_PREFIX))}
+    label = find_column(table.columns, names.LABEL_NAMES)
+    group = find_column(table.columns, names.GROUP_NAMES)
+    features = (name for name in table.columns if name.startswith(names.FEATURE_PREFIX))
     changed = {}
-    for name in filter(None, named):
+    for name in filter(None, (label, group, *features)):
         column = Columns(table)[name]
         rows, _ = first_given(column.codes, column.present, items, n_items)
-        if name == label and (values := verdicts_of(column.cells)).min() > UNKNOWN:
-            given = column.present & (values >= 0)
-            rows = given_rows(table, name, values, given, items, n_items)
+        if name == label and UNKNOWN not in (meanings := column.means(Vocabulary())):
+            rows = given_rows(table, name, meanings, meanings >= 0, items, n_items)
         places = np.where(column.present, np.arange(table.n_rows), rows[items])
         changed[name] = column.cells.array.take(places)
     return table.frame.assign(**changed)
@@ -636,16 +578,16 @@ def _readings(table: RawTable, columns: OutputColumns, rows: Ints) -> NDArray[np
     """Return the reading of each of these rows; each distinct text is parsed once, scores first."""
     readings = np.full(len(rows), None, dtype=object)
     if columns.text is not None:
-        codes, texts = distinct(table.frame[columns.text])
-        known = np.full(len(texts), None, dtype=object)
-        for code in np.unique(codes[rows]):
-            known[code] = read_verdict(texts[code])
-        readings = known[codes[rows]]
+        texts = Column(columns.text, table.frame[columns.text])
+        known = np.full(len(texts.words), None, dtype=object)
+        for code in np.unique(texts.codes[rows]):
+            known[code] = read_verdict(texts.words[code])
+        readings = known[texts.codes[rows]]
     if columns.scores:
         first, second = (_numbers(table, name, rows, "score") for name in columns.scores)
         for k in range(len(rows)):
             if columns.text is None or not (np.isnan(first[k]) and np.isnan(second[k])):
-                readings[k] = read_scores(first[k], second[k])
+                readings[k] = coverage.read_scores(first[k], second[k])
     if UNUSABLE in table.columns:
         unusable = table.frame[UNUSABLE].isin(_UNUSABLE_REASONS).to_numpy()
         readings[unusable[rows]] = Parsed(None, reason="unusable")
@@ -656,15 +598,12 @@ def _numbers(
     table: RawTable, column: str, rows: Ints, what: str, *, blank: float = math.nan
 ) -> NDArray[np.float64]:
     """Return the numbers in these rows of a column, ``blank`` where a cell is; refuse words."""
-    codes, words = distinct(table.frame[column])
-    plain = [word.strip().lower() for word in words]
-    missing = np.array([word in MISSING_WORDS for word in plain])
-    numbers = np.array([float(word) if is_number(word) else math.nan for word in plain])
-    flags = np.zeros(table.n_rows, dtype=bool)
-    flags[rows] = (np.isnan(numbers) & ~missing)[codes[rows]]
+    own = Column(column, table.frame[column])
+    numbers = np.array([float(w) if is_number(w.strip()) else math.nan for w in own.words])
+    codes = own.codes[rows]
     error = InputError(f"not a {what}", "a number, or blank", CORRECT_CELL)
-    refuse_first(error, flags, table, column)
-    return np.asarray(np.where(missing, blank, numbers)[codes[rows]], dtype=float)
+    refuse_first(error, (np.isnan(numbers) & own.filled)[codes], table, column, rows)
+    return np.asarray(np.where(own.filled, numbers, blank)[codes], dtype=float)
 
 
 def _refuse_twice(
@@ -676,32 +615,31 @@ def _refuse_twice(
         return
     first, second = outputs["row"].iloc[list(again)].tolist()
     judge = judges[outputs["judge"].iloc[again[1]]]
-    raise InputError(
+    error = InputError(
         f"judge {quote_value(judge)} already has an output on this item in this order in row "
         f"{table.row(first)}",
-        row=table.row(second),
-        column=columns.item,
-        value=table.frame[columns.item].iloc[second],
-        allowed="one output for each item, judge and order",
-        remedy=f"{REMOVE_ROW}, or number the two in a column stage, where the last counts",
+        "one output for each item, judge and order",
+        f"{REMOVE_ROW}, or number the two in a column stage, where the last counts",
     )
+    raise error.in_cell(table, columns.item, second)
 
 
 def _by_judge(
     outputs: pd.DataFrame, pairs: pd.DataFrame, judges: Sequence[str]
 ) -> tuple[JudgeCoverage, ...]:
     both = pairs["read"] == 2
-    turned = pairs["one"] == 1
-    twice_first = both & turned & (pairs["first"] == 2)
-    counts = (
-        pairs.assign(both=both, same=both & ~turned, both_first=twice_first).groupby("judge").sum()
+    same, twice_first = (
+        both & (pairs["one"] != 1),
+        both & (pairs["one"] == 1) & (pairs["first"] == 2),
     )
-    tables = (
-        pd.get_dummies(own[name]).groupby(own["judge"]).sum().reindex(counts.index, fill_value=0)
-        for own, name in ((outputs[outputs["side"].notna()], "level"), (outputs, "reason"))
-    )
+    counts = pairs.assign(both=both, same=same, both_first=twice_first).groupby("judge").sum()
     numbers = counts[["n", "first", "both", "same", "both_first"]].to_numpy(int).tolist()
-    rows = zip(counts.index, numbers, *(t.to_numpy().tolist() for t in tables), strict=True)
+    read = outputs[outputs["side"].notna()]
+    tables = (
+        pd.crosstab(own["judge"], own[name]).reindex(counts.index, columns=known, fill_value=0)
+        for own, name, known in ((read, "level", LEVELS), (outputs, "reason", REASONS))
+    )
+    rows = zip(counts.index, numbers, *(t.to_numpy(int).tolist() for t in tables), strict=True)
     return tuple(
         JudgeCoverage(judges[judge], total, tuple(levels), tuple(reasons), *own)
         for judge, (total, *own), levels, reasons in rows
@@ -709,11 +647,7 @@ def _by_judge(
 
 
 def _unread(
-    table: RawTable,
-    outputs: pd.DataFrame,
-    ids: Sequence[str],
-    judges: Sequence[str],
-    column: str | None,
+    table: RawTable, column: str | None, outputs: pd.DataFrame, ids: list[str], judges: list[str]
 ) -> tuple[Unread, ...]:
     """Return examples of outputs without a verdict: the first few non-empty ones of each judge."""
     silent = (outputs["reason"] == "empty") | (outputs["level"] == "score")
@@ -721,14 +655,9 @@ def _unread(
     unread = unread[unread.groupby("judge").cumcount() < EXAMPLES_A_JUDGE].head(MAX_EXAMPLES)
     examples: list[Unread] = []
     for row, item, judge, reason in unread[["row", "item", "judge", "reason"]].to_numpy().tolist():
-        text = "" if column is None else _excerpt(str(table.frame[column].iloc[row]))
+        text = "" if column is None else str(table.frame[column].iloc[row]).strip()
+        if len(text) > _HEAD + _TAIL:
+            # The end is longer, for verdicts are there.
+            text = f"{text[:_HEAD].rstrip()} … {text[-_TAIL:].lstrip()}"
         examples.append(Unread(judges[judge], ids[item], table.row(row), reason, text))
     return tuple(examples)
-
-
-def _excerpt(text: str) -> str:
-    """Return the start and a longer part of the end, where verdicts are."""
-    text = text.strip()
-    if len(text) <= _HEAD + _TAIL:
-        return text
-    return f"{text[:_HEAD].rstrip()} … {text[-_TAIL:].lstrip()}"

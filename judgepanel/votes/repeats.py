@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.votes.matrix import MISSING, VoteMatrix, cached
+from judgepanel.votes.orientation import turned_around
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -83,14 +84,12 @@ def keyed_copies(votes: VoteMatrix, rows: Codes) -> Iterator[tuple[str, Codes]]:
     text = "\n".join(names).lower()
     marked = any(word in text for word in _COPY_WORDS)
     stems = [_COPY.sub("", name) for name in names] if marked else names
-    if stems != names:
-        stem_codes = _text_codes(stems)
-        if _nearly_always(stem_codes, rows):
-            yield "ids", _numbered(_pairs_of(stem_codes, rows))
-    else:
-        bare = _text_codes([_NUMBER.sub("", name) for name in names])
-        if _alike(bare, rows):
-            yield "ids", _numbered(_pairs_of(bare, rows))
+    suffixed = stems != names
+    if not suffixed:
+        stems = [_NUMBER.sub("", name) for name in names]
+    ids = pd.factorize(np.array(stems, dtype=object))[0].astype(np.int64)
+    if (_nearly_always if suffixed else _alike)(ids, rows):
+        yield "ids", _numbered(_pairs_of(ids, rows))
     if votes.features is not None and len(votes.features.columns):
         equal = np.zeros(len(rows), dtype=np.int64)
         for _, feature in votes.features.items():
@@ -126,13 +125,8 @@ def _n_pairs(codes: Codes) -> float:
 
 
 def _pairs_of(left: Codes, right: Codes) -> Codes:
-    return np.asarray(
-        np.unique(left * (int(right.max(initial=0)) + 1) + right, return_inverse=True)[1]
-    )
-
-
-def _text_codes(texts: list[str]) -> Codes:
-    return np.asarray(pd.factorize(np.array(texts, dtype=object))[0], dtype=np.int64)
+    pairs = left * (int(right.max(initial=0)) + 1) + right
+    return np.asarray(np.unique(pairs, return_inverse=True)[1])
 
 
 def log_chance(votes: Votes, labels: Votes, rows: NDArray[np.int64]) -> Floats:
@@ -326,8 +320,7 @@ def find_repeats(votes: VoteMatrix) -> RepeatSets:
     sets, conclusive, whole_file = _by_votes(verdicts, labels, units, hints)
     swapped = False
     if votes.task == "pairwise" and sets.max(initial=-1) < 0:
-        turn = (verdicts != MISSING) & (labels == 0)[:, None]
-        turned = np.where(turn, 1 - verdicts, verdicts).astype(np.int8)
+        turned, _ = turned_around(verdicts, (labels == 0)[:, None])
         sets, _, whole_file = _by_votes(turned, np.ones_like(labels), units, hints)
         swapped = bool(sets.max(initial=-1) >= 0)
     evidence = (*(["votes"] if sets.max(initial=-1) >= 0 else []), *keyed_sets)
@@ -361,19 +354,10 @@ def group_copies(votes: VoteMatrix) -> VoteMatrix:
     if not outcome.repeats.apart:
         return votes
     names = votes.item_ids if votes.groups is None else votes.groups
-    parent: dict[str, str] = {name: name for name in names}
-
-    def root(name: str) -> str:
-        while parent[name] != name:
-            parent[name] = parent[parent[name]]
-            name = parent[name]
-        return name
-
-    first: dict[int, str] = {}
-    for name, number in zip(names, outcome.sets.tolist(), strict=True):
-        if number >= 0:
-            parent[root(name)] = root(first.setdefault(number, name))
-    return replace(votes, groups=tuple(root(name) for name in names))
+    alike = _joined(votes.units, outcome.sets).tolist()
+    first = dict(zip(reversed(alike), reversed(names), strict=True))
+    groups = (first[k] if k >= 0 else name for name, k in zip(names, alike, strict=True))
+    return replace(votes, groups=tuple(groups))
 
 
 def _by_votes(
@@ -439,9 +423,8 @@ def _factor(count: Codes) -> int:
     best, share = 1, _NEARLY_ALL
     for factor in _FACTORS:
         hits = int((count % factor == 0).sum())
-        if hits / len(count) < share:
-            continue
-        if distributions.binom_sf(hits - 1, len(count), 1.0 / factor) < LEVEL:
+        chance = distributions.binom_sf(hits - 1, len(count), 1.0 / factor)
+        if hits / len(count) >= share and chance < LEVEL:
             best, share = factor, hits / len(count)
     return best
 
@@ -455,11 +438,9 @@ def _too_many_pairs(count: Codes) -> bool:
 
 
 def _too_many_rare(rows: _Rows, limit: float) -> bool:
-    expected = float(rows.twins[rows.twins < limit].sum()) / 2.0
+    expected = _DOUBTED * float(rows.twins[rows.twins < limit].sum()) / 2.0 + 0.01
     seen = int(rows.repeated(limit).sum())
-    return (
-        seen >= _FEWEST and distributions.poisson_sf(seen - 1, _DOUBTED * expected + 0.01) < LEVEL
-    )
+    return seen >= _FEWEST and distributions.poisson_sf(seen - 1, expected) < LEVEL
 
 
 def _sets_of(rows: _Rows, units: Codes, factor: int, hints: tuple[Codes, ...]) -> Codes:

@@ -8,38 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.votes import errors, names
 from judgepanel.votes.attributes import repeated
 from judgepanel.votes.columns import Columns
-from judgepanel.votes.errors import (
-    CHOICE_CONTROLS,
-    REMOVE_ROW,
-    TELL_APART,
-    InputError,
-    listed,
-    quote_value,
-)
+from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.matrix import MISSING
-from judgepanel.votes.names import (
-    JUDGE_WORDS,
-    MEASURE_WORDS,
-    RUN_WORDS,
-    names_order,
-    tokens_of,
-)
-from judgepanel.votes.roles import ColumnRole, Roles
+from judgepanel.votes.orientation import turned_around
+from judgepanel.votes.roles import CHOSEN, ColumnRole, Roles
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import TIE
 
 Codes = NDArray[np.intp]
 
-_RUNS = RUN_WORDS - {"attempt", "try", "pass"}
+_RUNS = names.RUN_WORDS - {"attempt", "try", "pass"}
 """Words of repeated runs; of attempts the last may be the only good one."""
-_JUDGE_PARTS = JUDGE_WORDS | {"model", "metric", "prompt", "version", "evaluation", "name"}
+_JUDGE_PARTS = names.JUDGE_WORDS | {"model", "metric", "prompt", "version", "evaluation", "name"}
 _TELLING = _RUNS | _JUDGE_PARTS
 """Words of columns that may tell votes apart although they hold 0 and 1."""
 _MOST_RUNS = 100
@@ -109,71 +98,63 @@ def settled(table: RawTable, roles: Roles) -> tuple[RawTable, Roles]:
     if not roles.id_column or not table.frame.duplicated(key).any():
         return table, roles
     numbers = {name for name in table.columns if name.lower().startswith("unnamed:")}
-    table, n_copies = _distinct(table, [name for name in table.columns if name not in numbers])
+    n_rows = table.n_rows
+    table = _distinct(table, [name for name in table.columns if name not in numbers])
     roles, notes = _told_apart(table, roles, key)
     # Columns without a role do not make rows different, unless they tell votes apart.
     beside = [name for own in roles.beside.values() for name in own]
-    asked = [name for name in (roles.order_column, roles.run_column) if name is not None]
-    table, n_more = _distinct(table, list(dict.fromkeys((*roles.used, *asked, *beside))))
-    n_repeated = n_copies + n_more
-    if n_repeated:
+    asked = filter(None, (roles.order_column, roles.run_column))
+    table = _distinct(table, list(dict.fromkeys((*roles.used, *asked, *beside))))
+    if n_repeated := n_rows - table.n_rows:
         many = "rows repeat another row and are" if n_repeated > 1 else "row repeats another and is"
         notes.append(f"{n_repeated} {many} read once.")
     return table, replace(roles, notes=(*roles.notes, *notes))
 
 
-def _distinct(table: RawTable, names: Sequence[str]) -> tuple[RawTable, int]:
-    """Return the table without rows equal to an earlier one in these columns, and their number."""
-    repeated = table.frame.duplicated(list(names)).to_numpy()
-    n_repeated = int(repeated.sum())
-    return (table.taken(np.flatnonzero(~repeated)) if n_repeated else table), n_repeated
+def _distinct(table: RawTable, columns: list[str]) -> RawTable:
+    """Return the table without rows equal to an earlier one in these columns."""
+    again = table.frame.duplicated(columns).to_numpy()
+    return table.taken(np.flatnonzero(~again)) if again.any() else table
 
 
 def _told_apart(table: RawTable, roles: Roles, key: Sequence[str]) -> tuple[Roles, list[str]]:
     """Return roles with the column that tells repeated votes apart, and a note."""
-    known = [name for name in (roles.order_column, roles.run_column) if name is not None]
-    frame = table.frame
-    if roles.run_column is not None or not frame.duplicated([*key, *known]).any():
+    frame, known = table.frame, [*key, *filter(None, (roles.order_column,))]
+    if roles.run_column is not None or not frame.duplicated(known).any():
         return roles, []
     free = [
-        role.column
+        (role.column, {*names.tokens_of(role.column)})
         for role in roles.columns
-        if role.role in ("ignore", "beside") and role.reason != "chosen by name"
+        if role.role in ("ignore", "beside") and role.reason != CHOSEN
     ]
     columns = Columns(table)
-    telling = [
-        name
-        for name in free
+    telling = {
+        name: words
+        for name, words in free
         if 1 < len(columns[name].given) <= max(_MOST_RUNS, table.n_rows // 10)
-        and not MEASURE_WORDS & set(tokens_of(name))
+        and not names.MEASURE_WORDS & words
         and columns[name].kind not in ("texts", "dates")
-        and (columns[name].kind != "verdicts" or _TELLING & set(tokens_of(name)))
-        and not frame.duplicated([*key, *known, name]).any()
-    ]
-    runs = [name for name in telling if _RUNS & set(tokens_of(name))]
-    parts = [name for name in telling if _JUDGE_PARTS & set(tokens_of(name))]
-    orders = [name for name in telling if names_order(name)]
+        and (columns[name].kind != "verdicts" or _TELLING & words)
+        and not frame.duplicated([*known, name]).any()
+    }
+    runs = [name for name, words in telling.items() if _RUNS & words]
+    parts = [name for name, words in telling.items() if _JUDGE_PARTS & words]
     if len(runs) == 1 and not parts:
         named = _with_role(replace(roles, run_column=runs[0]), runs[0], "run")
         return named, [f"{quote_value(runs[0])} is read as repeated runs of a judge."]
+    orders = any(map(names.names_order, telling))
     if len(parts) == 1 and not runs and not orders and roles.layout == "long":
         judge = (*roles.judge_column, parts[0])
         named = _with_role(replace(roles, judge_column=judge), parts[0], "judge name")
         return named, [f"A judge is named by {listed(judge)} together."]
     if not telling:
         return roles, []
-    what = (
-        "a judge has several votes on an item" if roles.judge_column else "items have several rows"
-    )
-    raise InputError(
-        f"{what}, told apart by {listed(telling, 4)}",
-        file=table.name,
-        row=table.header_row,
-        column=telling[0],
-        allowed="one vote for each item and judge",
-        remedy=TELL_APART,
-        choices=tuple(telling),
-    )
+    several = "a judge has several votes on an item"
+    what = several if roles.judge_column else "items have several rows"
+    problem, choices = f"{what}, told apart by {listed([*telling], 4)}", tuple(telling)
+    allowed = "one vote for each item and judge"
+    error = InputError(problem, allowed, errors.TELL_APART, choices=choices)
+    raise error.in_header(table, choices[0])
 
 
 def _different(table: RawTable, roles: Roles, first: int, second: int) -> list[str]:
@@ -184,61 +165,45 @@ def _different(table: RawTable, roles: Roles, first: int, second: int) -> list[s
     return [name for name in differ if not frame.duplicated([*key, name]).any()]
 
 
-def _with_role(roles: Roles, name: str, role: str) -> Roles:
-    columns = tuple(
-        ColumnRole(name, role, "tells the votes of a judge on an item apart")  # type: ignore[arg-type]
-        if entry.column == name
-        else entry
-        for entry in roles.columns
-    )
-    return replace(roles, columns=columns)
+def _with_role(roles: Roles, name: str, role: Any) -> Roles:
+    own = ColumnRole(name, role, "tells the votes of a judge on an item apart")
+    columns = (own if entry.column == name else entry for entry in roles.columns)
+    return replace(roles, columns=tuple(columns))
 
 
 def combined(
-    table: RawTable,
-    cast: Cast,
-    items: Sequence[str],
-    judges: Sequence[str],
-    roles: Roles,
-    *,
-    per_row: int = 1,
+    table: RawTable, cast: Cast, items: Sequence[str], judges: Sequence[str], roles: Roles
 ) -> tuple[Cast, list[str]]:
     """Return one vote per item and judge, and notes on orders and runs.
 
-    ``per_row`` votes stand in each row of the table. Raises InputError for two votes that nothing
-    tells apart.
+    Each row of the table holds as many votes. Raises InputError for two votes that nothing tells
+    apart.
     """
     notes: list[str] = []
     if cast.forward is not None:
         cuts = None if cast.thresholds is None else cast.thresholds[cast.raters]
-        codes, grades = turned_back(cast.codes, cast.grades, cuts, cast.forward)
+        codes, grades = turned_around(cast.codes, cast.forward == 0, cast.grades, cuts)
         cast = replace(cast, codes=codes, grades=grades)
     if repeated(cast.cells) is None:
         return cast, notes
     again = repeated(cast.cells_by_run * 2 + (0 if cast.forward is None else cast.forward))
     if again is not None:
-        first, second = (place // per_row for place in again)
+        first, second = (place * table.n_rows // len(cast.items) for place in again)
         also = "" if cast.forward is None else " in this order"
         telling = _different(table, roles, first, second)
-        remedy = (
-            f"{listed(telling, 3)} differs: {TELL_APART}"
-            if telling
-            else (
-                f"{REMOVE_ROW}, or name a column that tells the items apart "
-                f"{CHOICE_CONTROLS['id_column']}"
-            )
-        )
-        raise InputError(
+        remedy = f"{errors.REMOVE_ROW}, or name a column that tells the items apart"
+        remedy = f"{remedy} {errors.CHOICE_CONTROLS['id_column']}"
+        if telling:
+            remedy = f"{listed(telling, 3)} differs: {errors.TELL_APART}"
+        error = InputError(
             f"judge {quote_value(judges[cast.raters[again[1]]])} already has a vote on this item"
             f"{also} in row {table.row(first)}",
-            file=table.file(second),
-            row=table.row(second),
-            column=roles.id_column[0],
+            "one row for each item and judge",
+            remedy,
             value=items[cast.items[again[1]]],
-            allowed="one row for each item and judge",
-            remedy=remedy,
             choices=tuple(telling),
         )
+        raise error.in_record(table, roles.id_column[0], second)
     if cast.forward is not None:
         cast, note = _both_orders(cast, cast.forward)
         notes.append(note)
@@ -246,23 +211,6 @@ def combined(
         cast, note = _over_runs(cast)
         notes.append(note)
     return cast, notes
-
-
-def turned_back(
-    codes: NDArray[np.int8],
-    grades: NDArray[np.float64] | None,
-    cuts: NDArray[np.float64] | None,
-    forward: NDArray[np.int8],
-) -> tuple[NDArray[np.int8], NDArray[np.float64] | None]:
-    """Return verdicts by place as verdicts on the item's first and second response.
-
-    Grades are mirrored at their thresholds ``cuts``. Arguments broadcast.
-    """
-    back = forward == 0
-    turned = np.where(back & (codes >= 0), 1 - codes, codes).astype(np.int8)
-    if grades is None or cuts is None:
-        return turned, grades
-    return turned, np.where(back, 2.0 * cuts - grades, grades)
 
 
 def _counted(cast: Cast, cells: Codes) -> tuple[Codes, Codes, list[Codes]]:

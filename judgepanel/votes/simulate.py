@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.matrix import MISSING, TASKS, Task, VoteMatrix
-from judgepanel.votes.orientation import turned_grades
+from judgepanel.votes.orientation import turned_around
 
 MAX_SD = 5
 MAX_LEVELS = 100
@@ -266,13 +266,10 @@ def one_class(votes: VoteMatrix) -> VoteMatrix:
     """
     if votes.task != "pairwise":
         raise InputError("only pairs can be swapped", value=votes.task, allowed="pairwise")
-    swapped = (votes.labels == 0)[:, None] & (votes.votes != MISSING)
-    return replace(
-        votes,
-        votes=np.where(swapped, 1 - votes.votes, votes.votes),
-        labels=np.where(votes.labels == 0, np.int8(1), votes.labels),
-        grades=turned_grades(votes, votes.labels == 0),
-    )
+    flip = votes.labels == 0
+    labels, _ = turned_around(votes.labels, flip)
+    cast, grades = turned_around(votes.votes, flip[:, None], votes.grades, votes.thresholds)
+    return replace(votes, votes=cast, labels=labels, grades=grades)
 
 
 def _draw_items(spec: SimulationSpec, rng: np.random.Generator) -> _Items:

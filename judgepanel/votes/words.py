@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.matrix import MISSING
-from judgepanel.votes.names import words_in
+from judgepanel.votes.names import ordered, words_in
 
 UNKNOWN, TIE, ABSTAINED = -2, -3, -4
 """Meanings of words beside the votes 1 and 0 and ``MISSING``."""
@@ -33,16 +33,19 @@ _ABSTENTIONS = words_in(
     "unparseable|unparsable|parse error|invalid json|no verdict|no_verdict|not found|discarded|"
     "refused|refusal|#n/a|#value!"
 )
-_CODES = frozenset((-9.0, -77.0, -88.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0))
-"""Numbers that surveys write where there is no answer."""
+CODES = {
+    **dict.fromkeys((-1.0, -9.0, -77.0, -88.0, -99.0, -999.0, -9999.0), 1e9),
+    **{99.0: 10.0, 999.0: 100.0, 9999.0: 100.0},
+}
+"""Numbers for no answer in surveys, each with the largest grade beside which it is one."""
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?", re.ASCII)
-_OPPOSITES = (
-    *("yes/no", "correct/incorrect", "pass/fail", "passed/failed", "good/bad"),
-    *("acceptable/unacceptable", "accepted/rejected", "accept/reject", "approved/rejected"),
-    *("approve/reject", "valid/invalid", "success/failure", "ok/not ok", "supported/unsupported"),
-    *("factual/hallucinated", "faithful/unfaithful", "grounded/ungrounded", "relevant/irrelevant"),
-    *("safe/unsafe", "helpful/unhelpful", "harmless/harmful", "non-toxic/toxic", "agree/disagree"),
-    *("satisfied/unsatisfied", "compliant/non-compliant", "resolved/unresolved", "correct/wrong"),
+_OPPOSITES = ordered(
+    "yes/no|correct/incorrect|pass/fail|passed/failed|good/bad|acceptable/unacceptable|"
+    "accepted/rejected|accept/reject|approved/rejected|approve/reject|valid/invalid|"
+    "success/failure|ok/not ok|supported/unsupported|factual/hallucinated|faithful/unfaithful|"
+    "grounded/ungrounded|relevant/irrelevant|safe/unsafe|helpful/unhelpful|harmless/harmful|"
+    "non-toxic/toxic|agree/disagree|satisfied/unsatisfied|compliant/non-compliant|"
+    "resolved/unresolved|correct/wrong"
 )
 """Words for a response that is good and for one that is not."""
 _GOOD, _BAD = (frozenset(pair.split("/")[side] for pair in _OPPOSITES) for side in (0, 1))
@@ -95,7 +98,7 @@ def meaning_of(word: str) -> int:
         number = float(text)
         if number in (0.0, 1.0, -1.0):
             return int(number)
-        return ABSTAINED if number in _CODES else UNKNOWN
+        return ABSTAINED if number in CODES else UNKNOWN
     side = side_of(text)
     return UNKNOWN if side is None else side
 
@@ -139,12 +142,11 @@ def is_good_or_bad(word: str) -> bool:
     return plain(word) in _GOOD | _BAD
 
 
-def form_of(words: Iterable[str], models: Collection[str] = ()) -> str:
+def form_of(words: Sequence[str], models: Collection[str] = ()) -> str:
     """Return how verdicts are written, for people: ``0/1``, ``A/B``, ``yes/no``, ...
 
     ``models`` are names of models that may be verdicts; other words are shown as they are.
     """
-    words = list(words)
     texts = {word.strip().lower() for word in words}
     numbers = {float(plain(word)) for word in texts if is_number(plain(word))}
     if 2.0 in numbers:
@@ -175,11 +177,8 @@ def parsed_words(text: str) -> dict[str, int]:
         word, equals, meant = part.rpartition("=")
         code = given_meaning(meant)
         if code is None or not equals or not word.strip():
-            raise InputError(
-                "the meaning of a word cannot be read",
-                value=part,
-                allowed="WORD=1, WORD=0, WORD=tie or WORD= (no verdict), separated by commas",
-            )
+            allowed = "WORD=1, WORD=0, WORD=tie or WORD= (no verdict), separated by commas"
+            raise InputError("the meaning of a word cannot be read", allowed, value=part)
         meanings[plain(word)] = code
     return meanings
 
@@ -237,13 +236,8 @@ class Vocabulary:
     def meaning(self, word: str) -> int:
         """Return the meaning of a word, as :func:`meaning_of` does."""
         text = plain(word)
-        if text in self.given:
-            return self.given[text]
-        if text in self.paired:
-            return self.paired[text]
-        if self.twos and text in TWOS:
-            return 0
-        return meaning_of(text)
+        usual = 0 if self.twos and text in TWOS else meaning_of(text)
+        return self.given.get(text, self.paired.get(text, usual))
 
     @property
     def places(self) -> bool:
@@ -258,10 +252,9 @@ class Vocabulary:
         """Return int8 meanings of words; with ``halves`` .5 beside 0 and 1 alone is a tie."""
         words = list(words)
         codes = np.array([self.meaning(word) for word in words] or [MISSING], dtype=np.int8)
-        half = np.array([plain(word) in _HALVES for word in words] or [False])
-        rest = [word for word, is_half in zip(words, half, strict=False) if not is_half]
-        if halves and half.any() and form_of(rest) == "0/1":
-            codes[half] = TIE
+        rest = [word for word in words if plain(word) not in _HALVES]
+        if halves and len(rest) < len(words) and form_of(rest) == "0/1":
+            codes[[plain(word) in _HALVES for word in words]] = TIE
         return codes
 
 
@@ -271,13 +264,6 @@ def mixed_words(words: Iterable[str]) -> tuple[str, str] | None:
     better = next((word for word in texts if side_of(word) is not None), None)
     good = next((word for word in texts if is_good_or_bad(word)), None)
     return None if better is None or good is None else (better, good)
-
-
-def verdicts_of(cells: pd.Series) -> NDArray[np.int8]:
-    """Return int8 (n,) in {0, 1, -1 missing, -2 unknown word}; parses each distinct word once."""
-    codes, words = distinct(cells)
-    table = np.array([verdict_of(word) for word in words] or [MISSING], dtype=np.int8)
-    return np.asarray(table[codes], dtype=np.int8)
 
 
 def distinct(cells: pd.Series) -> tuple[NDArray[np.intp], list[str]]:

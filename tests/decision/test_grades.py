@@ -22,7 +22,7 @@ from judgepanel.studies.codec import pack, to_plain, unpack
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING, InputError, load_votes, write_votes
-from judgepanel.votes.orientation import turned_grades
+from judgepanel.votes.orientation import turned_around
 from tests.helpers import codes_of, make_votes, single_panel, with_grades
 
 _GIVEN: dict = {}
@@ -156,12 +156,9 @@ def test_a_swap_turns_the_score_of_a_panel_of_pairs(panel):
     model = single_panel(
         prepared.ballots, prepared.judges, 6, aggregator="joint_graded", calibrator="none"
     )
-    flip = np.ones(NEW.n_items, bool)
-    turned = replace(
-        NEW,
-        votes=np.where(NEW.votes == MISSING, MISSING, 1 - NEW.votes).astype(np.int8),
-        grades=turned_grades(NEW, flip),
-    )
+    every = np.ones((NEW.n_items, 1), bool)
+    votes, grades = turned_around(NEW.votes, every, NEW.grades, NEW.thresholds)
+    turned = replace(NEW, votes=votes, grades=grades)
     assert (model.score(codes_of(model, NEW)) + model.score(codes_of(model, turned)) == 1.0).all()
 
 

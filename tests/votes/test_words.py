@@ -2,7 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.votes.words import UNKNOWN, is_verdict, verdict_of, verdicts_of
+from judgepanel.votes.columns import Column
+from judgepanel.votes.words import TIE, UNKNOWN, Vocabulary, is_verdict, verdict_of
 
 
 @pytest.mark.parametrize("word", ["1", "1.0", "true", "TRUE", " A ", "a>b", "A > B", "model_a"])
@@ -34,9 +35,10 @@ def test_any_other_word_is_unknown(word: str) -> None:
 @pytest.mark.parametrize("dtype", ["category", "str", "object"])
 def test_a_column_is_read_word_by_word_whatever_its_type(dtype: str) -> None:
     cells = pd.Series(["A", "tie", "0", "", "maybe", "A"], dtype=dtype)
-    assert verdicts_of(cells).tolist() == [1, -1, 0, -1, UNKNOWN, 1]
-    assert verdicts_of(cells).dtype == np.int8
+    meanings = Column("judge", cells).means(Vocabulary())
+    assert meanings.tolist() == [1, TIE, 0, -1, UNKNOWN, 1]
+    assert meanings.dtype == np.int8
 
 
 def test_an_empty_column_has_no_verdicts() -> None:
-    assert verdicts_of(pd.Series([], dtype="str")).shape == (0,)
+    assert Column("judge", pd.Series([], dtype="str")).means(Vocabulary()).shape == (0,)
