@@ -15,7 +15,7 @@ from judgepanel.votes.formats import read_table
 from judgepanel.votes.imports import common, graders, logs, pairs  # noqa: F401 - they register importers.
 from judgepanel.votes.installed import documentation
 from judgepanel.votes.matrix import Task
-from judgepanel.votes.sources import Archive, Document, Source, member, source_of
+from judgepanel.votes.sources import READABLE, Archive, Document, Source, member, source_of
 from judgepanel.votes.table import RawTable, together
 
 KINDS: Mapping[str, common.Importer] = MappingProxyType(dict(sorted(common.IMPORTERS.items())))
@@ -78,12 +78,10 @@ def _nothing(source: Source, importer: common.Importer, problems: list[InputErro
     if len(problems) == 1:
         return problems[0]
     problem = f"holds no {importer.title}" if source.names else "there is nothing to read"
-    remedy = "choose the file or folder with it"
+    remedy = EXPORT_AGAIN if problems else "choose the file or folder with it"
     if problems:
-        first = f"the first because: {problems[0]}"
-        problem = f"none of {len(problems):,} files can be read, {first}"
-        remedy = EXPORT_AGAIN
-    return InputError(problem, file=source.name, allowed=importer.wanted, remedy=remedy)
+        problem = f"none of {len(problems):,} files can be read, the first because: {problems[0]}"
+    return InputError(problem, importer.wanted, remedy, file=source.name)
 
 
 def recognised(data: bytes, name: str, task: Task | None = None) -> RawTable | None:
@@ -119,15 +117,11 @@ def read_source(source: Source, task: Task | None = None) -> RawTable:
 def _read(source: Source, kinds: list[str], task: Task | None) -> RawTable:
     if len(kinds) > 1:
         titles = " and ".join(KINDS[kind].title for kind in kinds)
-        raise InputError(
-            f"holds {titles}",
-            file=source.name,
-            allowed="results of one tool",
-            remedy="read each in a file of its own",
-        )
+        remedy = "read each in a file of its own"
+        raise InputError(f"holds {titles}", "results of one tool", remedy, file=source.name)
     rows = read_kind(source, kinds[0], task)
-    table = rows.table(source.name)
-    return replace(table, notes=(f"Read as {KINDS[kinds[0]].title}.", *rows.left_out.notes()))
+    notes = (f"Read as {KINDS[kinds[0]].title}.", *rows.left_out.notes())
+    return replace(rows.table(source.name), notes=notes)
 
 
 def _tables(source: Source) -> RawTable:
@@ -136,7 +130,7 @@ def _tables(source: Source) -> RawTable:
     left_out = common.LeftOut()
 
     def read(path: str) -> None:
-        if path.lower().endswith(sources.READABLE):
+        if path.lower().endswith(READABLE):
             tables.append(read_table(source.read(path), member(source, path)))
         else:
             left_out.file(member(source, path), common.OTHERS)
@@ -145,12 +139,10 @@ def _tables(source: Source) -> RawTable:
     shapes = Counter(frozenset(table.columns) for table in tables)
     if not tables or max(shapes.values()) == 1 < len(tables):
         problem = "its files have different columns" if len(tables) > 1 else "holds no votes"
-        raise InputError(
-            " ".join((f"{problem}.", *left_out.notes(common.FEW))).rstrip("."),
-            file=source.name,
-            allowed=f"tables with the same columns, or {documentation('transcripts')}",
-            remedy="choose the file with the votes inside",
-        )
+        problem = " ".join((f"{problem}.", *left_out.notes(common.FEW))).rstrip(".")
+        allowed = f"tables with the same columns, or {documentation('transcripts')}"
+        remedy = "choose the file with the votes inside"
+        raise InputError(problem, allowed, remedy, file=source.name)
     shape = shapes.most_common(1)[0][0]
     for table in tables:
         if frozenset(table.columns) != shape:
@@ -169,11 +161,7 @@ def _kinds_in(source: Source) -> list[str]:
             kinds.update(_kinds_of(sources.opened(source, path)))
 
     problems = _problems(source, read)
-    if (
-        problems
-        and not kinds
-        and not any(p.lower().endswith(sources.READABLE) for p in source.names)
-    ):
+    if problems and not kinds and not any(p.lower().endswith(READABLE) for p in source.names):
         raise problems[0]
     return [kind for kind in KINDS if kind in kinds]
 

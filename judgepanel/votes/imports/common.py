@@ -483,8 +483,8 @@ class Importer:
             if not self.fits(document):
                 return None
             records = list(self.read(numbered(), document))
-        except InputError:  # It is a ValueError too.
-            raise
+        except InputError as error:  # It is a ValueError too.
+            raise error.in_file(document.file) from None
         except BUILT_OTHERWISE:
             raise self.damaged(document.file, number) from None
         left_out.update(record for record in records if isinstance(record, str))

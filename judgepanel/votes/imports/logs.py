@@ -19,7 +19,8 @@ from judgepanel.votes.imports.common import Found, Grade, ImportedRows, Importer
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.names import ID_NAMES
 from judgepanel.votes.orders import ORDER_NAMES
-from judgepanel.votes.sources import Document, json_in
+from judgepanel.votes.records import decoded
+from judgepanel.votes.sources import Document
 
 _ENDED = "samples that ended with an error"
 
@@ -170,9 +171,9 @@ def _inspect(_records: Iterator[Row], document: Document) -> Iterator[_Log]:
         samples: Iterable[Row] = whole.get("samples") or []
     else:
         header = next(name for name in _HEADERS if name in parts.names)
-        whole = json_in(parts.read(header), document.file)
-        places = [name for name in parts.names if name.startswith("samples/")]
-        samples = (json_in(parts.read(name), document.file) for name in places)
+        whole = decoded(parts.read(header))
+        places = (name for name in parts.names if name.startswith("samples/"))
+        samples = map(decoded, map(parts.read, places))
     about = whole["eval"]
     graders = _graders(about.get("scorers") or [])
     yield _Log(
