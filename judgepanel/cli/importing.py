@@ -40,7 +40,7 @@ def run_import(options: argparse.Namespace) -> None:
     write_whole(options.out, lines)
     rows = counted(lines.count(b"\n"), "row")
     print(printable(f"{rows} written to {options.out.name}."))
-    for note in outcome.notes(most=None):
+    for note in outcome.left_out.notes(most=None):
         print(printable(note))
     if outcome.task == "pointwise":
         print("Every item passes or does not: read the file with --task pointwise.")

@@ -61,11 +61,6 @@ class Files:
     read: Callable[[str], bytes]
 
 
-def one_file(name: str, data: bytes) -> Files:
-    """A file, by its name and its content."""
-    return Files(name, (name,), lambda _: data)
-
-
 def folder(path: Path) -> Files:
     """All files below a folder; paths begin with its own name. Links are not followed."""
 
@@ -157,20 +152,12 @@ def source_in(name: str, data: bytes) -> Source:
     """The files in an upload; a log of Inspect AI is one file, although it is an archive."""
     if data.startswith(ZIP) and not name.lower().endswith(".eval"):
         return Archive(name, data)
-    return one_file(name, data)
+    return Files(name, (name,), lambda _: data)
 
 
 def member(source: Source, name: str) -> str:
     """What messages call a file of a source."""
     return name if name == source.name else "/".join(PurePosixPath(name).parts[-5:])
-
-
-def json_in(data: bytes, file: str) -> Any:
-    """What a JSON file holds; InputError for anything else."""
-    try:
-        return decoded(data)
-    except InputError as error:
-        raise error.in_file(file) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,29 +8,17 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from judgepanel.votes import sources
 from judgepanel.votes.errors import EXPORT_AGAIN, InputError, TooLarge
 from judgepanel.votes.excel import ZIP, is_workbook
 from judgepanel.votes.formats import read_table
-from judgepanel.votes.imports import graders, logs, pairs  # noqa: F401 - they register importers.
-from judgepanel.votes.imports.rows import FEW, IMPORTERS, OTHERS, ImportedRows, Importer, LeftOut
+from judgepanel.votes.imports import common, graders, logs, pairs  # noqa: F401 - they register importers.
 from judgepanel.votes.installed import documentation
 from judgepanel.votes.matrix import Task
-from judgepanel.votes.sources import (
-    BUILT_OTHERWISE,
-    READABLE,
-    Archive,
-    Document,
-    Source,
-    documents,
-    glimpsed,
-    member,
-    opened,
-    source_in,
-    source_of,
-)
+from judgepanel.votes.sources import READABLE, Archive, Document, Source, member, source_of
 from judgepanel.votes.table import RawTable, together
 
-KINDS: Mapping[str, Importer] = MappingProxyType(dict(sorted(IMPORTERS.items())))
+KINDS: Mapping[str, common.Importer] = MappingProxyType(dict(sorted(common.IMPORTERS.items())))
 """Importers by name, see docs/transcripts.md."""
 
 _LOOKED_INTO = (ZIP, b"{", b"[", b"\xef\xbb\xbf{", b"\xef\xbb\xbf[", b"PAR1")
@@ -38,7 +26,7 @@ _LOOKED_INTO = (ZIP, b"{", b"[", b"\xef\xbb\xbf{", b"\xef\xbb\xbf[", b"PAR1")
 
 def read_kind(
     source: Source, kind: str, task: Task | None = None, *, strict: bool = False
-) -> ImportedRows:
+) -> common.ImportedRows:
     """What an importer of this name reads; files that cannot be read are left out and named.
 
     ``task`` chooses where some files hold pairs and others single responses. ``strict`` stops at
@@ -49,14 +37,14 @@ def read_kind(
     InputError
         No file has the layout, none that has it can be read, or there is more than may be unpacked.
     """
-    importer, left_out = KINDS[kind], LeftOut()
+    importer, left_out = KINDS[kind], common.LeftOut()
     files: list[tuple[str, list[Any]]] = []
 
     def read(path: str) -> None:
-        document = opened(source, path) if importer.may_be(path) else None
+        document = sources.opened(source, path) if importer.may_be(path) else None
         records = None if document is None else importer.records(document, left_out)
         if records is None:
-            left_out.file(member(source, path), OTHERS)
+            left_out.file(member(source, path), common.OTHERS)
         else:
             files.append((member(source, path), records))
 
@@ -65,8 +53,8 @@ def read_kind(
         raise _nothing(source, importer, problems)
     left_out.unreadable += map(str, problems)
     try:
-        return importer.together(files, left_out, task)
-    except BUILT_OTHERWISE:
+        return importer.together(common.Found(files, left_out, task))
+    except sources.BUILT_OTHERWISE:
         raise importer.damaged(source.name) from None
 
 
@@ -75,7 +63,7 @@ def _problems(
 ) -> list[InputError]:
     """Read all documents; why some cannot be read, the first of which is raised if ``strict``."""
     problems: list[InputError] = []
-    for path in documents(source):
+    for path in sources.documents(source):
         try:
             read(path)
         except InputError as error:
@@ -85,17 +73,15 @@ def _problems(
     return problems
 
 
-def _nothing(source: Source, importer: Importer, problems: list[InputError]) -> InputError:
+def _nothing(source: Source, importer: common.Importer, problems: list[InputError]) -> InputError:
     """Why nothing of a layout was read."""
     if len(problems) == 1:
         return problems[0]
     problem = f"holds no {importer.title}" if source.names else "there is nothing to read"
-    remedy = "choose the file or folder with it"
+    remedy = EXPORT_AGAIN if problems else "choose the file or folder with it"
     if problems:
-        first = f"the first because: {problems[0]}"
-        problem = f"none of {len(problems):,} files can be read, {first}"
-        remedy = EXPORT_AGAIN
-    return InputError(problem, file=source.name, allowed=importer.wanted, remedy=remedy)
+        problem = f"none of {len(problems):,} files can be read, the first because: {problems[0]}"
+    return InputError(problem, importer.wanted, remedy, file=source.name)
 
 
 def recognised(data: bytes, name: str, task: Task | None = None) -> RawTable | None:
@@ -110,7 +96,7 @@ def recognised(data: bytes, name: str, task: Task | None = None) -> RawTable | N
     if not looked_into or name.lower().endswith((".xlsx", ".xlsm")) or is_workbook(data):
         return None
     try:
-        source = source_in(name, data)
+        source = sources.source_in(name, data)
     except InputError:
         # Under another name it may be anything that begins alike.
         if name.lower().endswith(".zip"):
@@ -131,38 +117,32 @@ def read_source(source: Source, task: Task | None = None) -> RawTable:
 def _read(source: Source, kinds: list[str], task: Task | None) -> RawTable:
     if len(kinds) > 1:
         titles = " and ".join(KINDS[kind].title for kind in kinds)
-        raise InputError(
-            f"holds {titles}",
-            file=source.name,
-            allowed="results of one tool",
-            remedy="read each in a file of its own",
-        )
+        remedy = "read each in a file of its own"
+        raise InputError(f"holds {titles}", "results of one tool", remedy, file=source.name)
     rows = read_kind(source, kinds[0], task)
-    table = rows.table(source.name)
-    return replace(table, notes=(f"Read as {KINDS[kinds[0]].title}.", *rows.notes()))
+    notes = (f"Read as {KINDS[kinds[0]].title}.", *rows.left_out.notes())
+    return replace(rows.table(source.name), notes=notes)
 
 
 def _tables(source: Source) -> RawTable:
     """The tables of the files that have the same columns as most, one below the other."""
     tables: list[RawTable] = []
-    left_out = LeftOut()
+    left_out = common.LeftOut()
 
     def read(path: str) -> None:
         if path.lower().endswith(READABLE):
             tables.append(read_table(source.read(path), member(source, path)))
         else:
-            left_out.file(member(source, path), OTHERS)
+            left_out.file(member(source, path), common.OTHERS)
 
     left_out.unreadable += map(str, _problems(source, read))
     shapes = Counter(frozenset(table.columns) for table in tables)
     if not tables or max(shapes.values()) == 1 < len(tables):
         problem = "its files have different columns" if len(tables) > 1 else "holds no votes"
-        raise InputError(
-            " ".join((f"{problem}.", *left_out.notes(FEW))).rstrip("."),
-            file=source.name,
-            allowed=f"tables with the same columns, or {documentation('transcripts')}",
-            remedy="choose the file with the votes inside",
-        )
+        problem = " ".join((f"{problem}.", *left_out.notes(common.FEW))).rstrip(".")
+        allowed = f"tables with the same columns, or {documentation('transcripts')}"
+        remedy = "choose the file with the votes inside"
+        raise InputError(problem, allowed, remedy, file=source.name)
     shape = shapes.most_common(1)[0][0]
     for table in tables:
         if frozenset(table.columns) != shape:
@@ -178,7 +158,7 @@ def _kinds_in(source: Source) -> list[str]:
 
     def read(path: str) -> None:
         if any(importer.may_be(path) for importer in KINDS.values()):
-            kinds.update(_kinds_of(opened(source, path)))
+            kinds.update(_kinds_of(sources.opened(source, path)))
 
     problems = _problems(source, read)
     if problems and not kinds and not any(p.lower().endswith(READABLE) for p in source.names):
@@ -195,12 +175,12 @@ def _kinds_of(document: Document | None) -> list[str]:
 def _glimpse(source: Source, data: bytes) -> Document | None:
     """A single file; of one with records the first alone."""
     (path,) = source.names
-    start = glimpsed(path, data)
+    start = sources.glimpsed(path, data)
     of_records = path.lower().endswith((".jsonl", ".ndjson", ".csv", ".tsv", ".parquet"))
     if of_records or data.startswith((b"[", b"\xef\xbb\xbf[")):
         return start
     try:
-        return opened(source, path)
+        return sources.opened(source, path)
     except InputError:
         # One object per line is what other files called .json hold.
         if start is not None and path.lower().endswith(".json"):
@@ -208,4 +188,4 @@ def _glimpse(source: Source, data: bytes) -> Document | None:
         raise
 
 
-__all__ = ["KINDS", "Importer", "read_kind", "read_source", "recognised", "source_of"]
+__all__ = ["KINDS", "read_kind", "read_source", "recognised", "source_of"]

@@ -7,25 +7,12 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from judgepanel.votes.imports.rows import (
-    Files,
-    Grade,
-    ImportedRows,
-    Importer,
-    LeftOut,
-    Row,
-    at,
-    ending,
-    graded,
-    label_in,
-    records_in,
-    with_features,
-)
-from judgepanel.votes.matrix import Task
+from judgepanel.votes.imports import common
+from judgepanel.votes.imports.common import Found, Grade, ImportedRows, Importer, Row, at
 from judgepanel.votes.sources import Document
 from judgepanel.votes.words import plain, side_of
 
-_TABLES = ending("csv", "tsv", "json", "jsonl", "parquet")
+_TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 _BLANK = ("", None)
 
 # --- TruLens: get_records_and_feedback -------------------------------------------------------
@@ -47,8 +34,8 @@ def _feedback(record: Row) -> list[str]:
 def _trulens(records: Iterator[Row], _document: Document) -> Iterator[Grade]:
     inputs: dict[str, int] = {}
     for record in records:
-        app = {name: record.get(name) for name in ("app_id", "app_name", "app_version")}
-        about = {name: value for name, value in app.items() if value not in _BLANK}
+        app = ("app_id", "app_name", "app_version")
+        about = {name: record[name] for name in app if record.get(name) not in _BLANK}
         number = inputs.setdefault(str(record.get("input")), len(inputs) + 1)
         for name in _feedback(record):
             if record[name] not in _BLANK:
@@ -78,15 +65,11 @@ def _langfuse(records: Iterator[Row], _document: Document) -> Iterator[Grade | s
         if not trace:
             yield "scores of no trace"
             continue
-        category = score.get("stringvalue")
-        yield Grade(
-            item=f"{trace}/{place}" if place else str(trace),
-            judge=str(score["name"]),
-            value=score["value"] if category in _BLANK else category,
-            person=str(score["source"]).lower() == "annotation",
-            why=score.get("comment"),
-            group=str(trace),
-        )
+        item, judge = f"{trace}/{place}" if place else str(trace), str(score["name"])
+        category, value = score.get("stringvalue"), score["value"]
+        value = value if category in _BLANK else category
+        person = str(score["source"]).lower() == "annotation"
+        yield Grade(item, judge, value, "", person, score.get("comment"), str(trace))
 
 
 # --- LangSmith: to_pandas of an experiment ---------------------------------------------------
@@ -142,7 +125,7 @@ def _told_apart(grades: Iterable[Grade]) -> Iterator[Grade]:
     "deepeval",
     "a test run of DeepEval",
     "a .json of a test run (testCases with metricsData)",
-    ending("json"),
+    (".json",),
     lambda d: any(
         at(case, "metricsData") is not None for case in (at(d.whole, "testCases") or [])[:5]
     ),
@@ -185,7 +168,7 @@ def _assessments(trace: Any) -> Any:
     "mlflow",
     "traces of MLflow with assessments",
     "a .json or .jsonl of traces (info.trace_id, info.assessments)",
-    ending("json", "jsonl"),
+    (".json", ".jsonl"),
     lambda d: any(
         isinstance(_assessments(trace), list)
         for trace in (_traces(d) if d.whole else [d.first])[:5]
@@ -199,14 +182,11 @@ def _mlflow(_records: Iterator[Row], document: Document) -> Iterator[Grade]:
         for entry in _assessments(trace) or []:
             value = at(entry, "feedback.value")
             value = at(entry, "expectation.value") if value is None else value
-            grade = Grade(
-                item=str(info["trace_id"]),
-                judge=str(entry.get("name") or entry.get("assessment_name")),
-                value=None if entry.get("error") else value,
-                by=str(at(entry, "source.source_id")),
-                person=str(at(entry, "source.source_type")).upper() == "HUMAN",
-                about=about,
-            )
+            value = None if entry.get("error") else value
+            judge = str(entry.get("name") or entry.get("assessment_name"))
+            by, kind = (str(at(entry, f"source.source_{what}")) for what in ("id", "type"))
+            person = kind.upper() == "HUMAN"
+            grade = Grade(str(info["trace_id"]), judge, value, by, person, about=about)
             grades.append((entry.get("last_update_time_ms") or 0, grade))
     yield from _told_apart(grade for _, grade in sorted(grades, key=lambda entry: entry[0]))
 
@@ -245,19 +225,19 @@ def _phoenix(records: Iterator[Row], _document: Document) -> Iterator[Grade]:
 # are flat; suggestions with an agent. Only what was submitted counts.
 
 
+def _is_argilla(document: Document) -> bool:
+    first = document.first
+    flat = any(key.endswith(".responses") for key in first)
+    given = flat or isinstance(first.get("responses"), dict)
+    return given and bool({"id", "_server_id"} & first.keys())
+
+
 @Importer(
     "argilla",
     "records of Argilla",
-    "a .json or .jsonl of records with responses",
-    ending("json", "jsonl"),
-    lambda d: (
-        any(
-            key.endswith(".responses") or (key == "responses" and isinstance(value, dict))
-            for key, value in d.first.items()
-        )
-        and bool({"id", "_server_id"} & d.first.keys())
-    ),
-    fields="id, and responses with value, user and status",
+    "a .json or .jsonl of records (id, and responses with value, user and status)",
+    (".json", ".jsonl"),
+    _is_argilla,
 )
 def _argilla(records: Iterator[Row], _document: Document) -> Iterator[Grade | str]:
     for record in records:
@@ -284,10 +264,8 @@ def _argilla_questions(record: Row) -> Iterator[tuple[str, list[tuple[str, Any, 
         if key.endswith(".responses") and isinstance(values, list):
             users = record.get(f"{key}.users") or [f"user {k + 1}" for k in range(len(values))]
             status = record.get(f"{key}.status") or [None] * len(values)
-            yield (
-                key.removesuffix(".responses"),
-                list(zip(map(str, users), values, status, strict=True)),
-            )
+            responses = list(zip(map(str, users), values, status, strict=True))
+            yield key.removesuffix(".responses"), responses
 
 
 def _suggestions(record: Row) -> Iterator[tuple[str, str, Any]]:
@@ -304,29 +282,29 @@ def _suggestions(record: Row) -> Iterator[tuple[str, str, Any]]:
 # or selected (left or right, of a pair). Predictions by models are judges too.
 
 
-def _graded_or_paired(files: Files, left_out: LeftOut, _task: Task | None) -> ImportedRows:
+def _graded_or_paired(found: Found) -> ImportedRows:
     """Grades of single responses, or verdicts on pairs where they name a side."""
-    grades: list[Grade] = list(records_in(files))
+    grades: list[Grade] = list(found.records)
     words = {plain(str(grade.value)) for grade in grades if grade.value is not None}
     sides: dict[str, Any] = {word: side_of(word) for word in words} | {"left": 1, "right": 0}
     if not words or any(sides[word] is None for word in words - {"none", "tie", ""}):
-        return graded(grades, left_out)
+        return common.graded(grades, found.left_out)
     about = {grade.item: grade.about for grade in grades}
     rows = []
     for grade in grades:
-        verdict, label = sides.get(plain(str(grade.value))), label_in(grade.about)
+        verdict, label = sides.get(plain(str(grade.value))), common.label_in(grade.about)
         row = {"item_id": grade.item, "judge": grade.judge, "verdict": verdict, "label": label}
         rows.append(row)
-    return ImportedRows(with_features(rows, about), left_out)
+    return ImportedRows(common.with_features(rows, about), found.left_out)
 
 
 @Importer(
     "label-studio",
     "annotations of Label Studio",
     "a .json of tasks (id, data, annotations with result)",
-    ending("json"),
+    (".json",),
     lambda d: {"id", "data", "annotations"} <= d.first.keys(),
-    together=_graded_or_paired,
+    _graded_or_paired,
 )
 def _label_studio(records: Iterator[Row], _document: Document) -> Iterator[Grade | str]:
     for task in records:
@@ -334,12 +312,10 @@ def _label_studio(records: Iterator[Row], _document: Document) -> Iterator[Grade
         for entry in task["annotations"]:
             who = entry.get("completed_by")
             who = at(who, "email") or at(who, "id") if isinstance(who, dict) else who
-            cancelled = entry.get("was_cancelled")
-            yield (
-                "annotations that were cancelled"
-                if cancelled
-                else Grade(item, str(who), _studio_value(entry), about=about)
-            )
+            if entry.get("was_cancelled"):
+                yield "annotations that were cancelled"
+            else:
+                yield Grade(item, str(who), _studio_value(entry), about=about)
         for entry in task.get("predictions") or []:
             model = str(entry.get("model_version") or "model")
             yield Grade(item, model, _studio_value(entry), about=about)
@@ -347,12 +323,10 @@ def _label_studio(records: Iterator[Row], _document: Document) -> Iterator[Grade
 
 def _studio_value(entry: Row) -> Any:
     for part in entry.get("result") or []:
-        value = part.get("value") or {}
-        chosen = next(
-            (value[key] for key in ("choices", "selected", "rating") if key in value), None
-        )
-        if chosen is not None:
-            return chosen[0] if isinstance(chosen, list) else chosen
+        for key in ("choices", "selected", "rating"):
+            value = at(part, f"value.{key}")
+            if value is not None:
+                return value[0] if isinstance(value, list) else value
     return None
 
 
@@ -364,9 +338,8 @@ def _studio_value(entry: Row) -> Any:
     "doccano",
     "annotations of doccano",
     "a .zip or folder with a .jsonl per annotator (id, text, label)",
-    ending("jsonl"),
+    (".jsonl",),
     lambda d: {"id", "text", "label"} <= d.first.keys() and isinstance(d.first["label"], list),
-    fields="id, text and label",
 )
 def _doccano(records: Iterator[Row], document: Document) -> Iterator[Grade | str]:
     annotator = PurePosixPath(document.path).stem

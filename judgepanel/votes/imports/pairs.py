@@ -11,30 +11,8 @@ from typing import Any
 import pandas as pd
 
 from judgepanel.votes.cells import is_number
-from judgepanel.votes.imports.rows import (
-    AB,
-    BA,
-    HALF,
-    NO_VERDICT,
-    ORDERS,
-    Files,
-    Grade,
-    ImportedRows,
-    Importer,
-    LeftOut,
-    Row,
-    at,
-    ending,
-    item_label,
-    label_in,
-    labelled_pairs,
-    outputs,
-    records_in,
-    share_of,
-    turned,
-    with_features,
-)
-from judgepanel.votes.matrix import Task
+from judgepanel.votes.imports import common
+from judgepanel.votes.imports.common import AB, HALF, Found, Grade, ImportedRows, Importer, Row, at
 from judgepanel.votes.sources import Document
 
 # --- LLMBar (princeton-nlp/LLMBar, arXiv 2310.07641) -----------------------------------------
@@ -43,16 +21,15 @@ from judgepanel.votes.sources import Document
 # that were given apart; what only prepares is a list of a text and why it ended.
 
 _LLMBAR = re.compile(r"(?:.*/)?([^/]+)/evaluators/([^/]+)/([^/]+)/result\.json\Z")
-_SWAPS = {"swap = False": AB, "swap = True": BA}
+_SWAPS = {"swap = False": AB, "swap = True": common.BA}
 
 
 @Importer(
     "llmbar",
     "outputs of LLMBar's evaluators",
-    "a folder with SUBSET/evaluators/MODEL/STRATEGY/result.json",
-    _LLMBAR,
+    "a folder with SUBSET/evaluators/MODEL/STRATEGY/result.json (label, results)",
+    ("/result.json",),
     lambda d: _LLMBAR.match(d.path) is not None,
-    fields="label and results",
 )
 def _llmbar(records: Iterator[Row], document: Document) -> Iterator[Row | str]:
     subset, model, strategy = _LLMBAR.findall(document.path)[0]
@@ -96,10 +73,9 @@ _JUDGE_MODEL = re.compile(r"judge_model=(.+?)\.jsonl\Z")
 @Importer(
     "judgebench",
     "outputs of JudgeBench's judges",
-    "a folder with dataset=judgebench,...,judge_name=...,judge_model=....jsonl, or one of them",
-    ending("jsonl"),
+    "dataset=judgebench,...judge_model=....jsonl (pair_id, source, label, judge_name, judgments)",
+    (".jsonl",),
     lambda d: bool(d.lines) and {"pair_id", "judge_name", "judgments"} <= d.first.keys(),
-    fields="pair_id, source, label, judge_name and judgments",
 )
 def _judgebench(records: Iterator[Row], document: Document) -> Iterator[Row | str]:
     model = _JUDGE_MODEL.search(document.path)
@@ -111,7 +87,7 @@ def _judgebench(records: Iterator[Row], document: Document) -> Iterator[Row | st
             "feat_source": str(pair["source"]),
             "feat_response_model": str(pair.get("response_model", "")),
         }
-        for order, entry in zip(ORDERS, pair["judgments"], strict=False):
+        for order, entry in zip(common.ORDERS, pair["judgments"], strict=False):
             judgment = None if entry is None else entry.get("judgment")
             if judgment is None:
                 yield "judgments that are not there"
@@ -128,75 +104,66 @@ def _judgebench(records: Iterator[Row], document: Document) -> Iterator[Row | st
 # turned around or not by its own id. RewardBench 2 has a list of scores for each prompt, those of
 # the num_correct right responses first; each wrong response is a pair with a right one.
 
-_Scores = tuple[float | None, float | None]
 
-
-def _with_margins(files: Files, left_out: LeftOut, _task: Task | None) -> ImportedRows:
+def _with_margins(found: Found) -> ImportedRows:
     """Scores of all models, with the margin of each item as a feature.
 
     That is the median, over judges that score, of |difference| / that judge's median. Each prompt
     of RewardBench 1 is a group of its own beside those of RewardBench 2.
     """
-    rows = list(outputs(files, left_out).rows)
+    rows = common.outputs(found).rows
     gaps = pd.Series([abs(row["score_a"] - row["score_b"]) for row in rows], dtype=float)
     by_judge = gaps.groupby([row["judge"] for row in rows])
     units = by_judge.transform("median").where(by_judge.transform("nunique") > 2)
     margins = (gaps / units).where(units > 0).groupby([row["item_id"] for row in rows]).median()
-    about = {
-        item: {"feat_margin": round(margin, 4)}
-        for item, margin in margins.dropna().to_dict().items()
-    }
+    about = {item: {"feat_margin": margin} for item, margin in margins.dropna().round(4).items()}
     if any("group_id" in row for row in rows):
         rows = [{"group_id": row["item_id"], **row} for row in rows]
-    return ImportedRows([row | about.get(row["item_id"], {}) for row in rows], left_out)
+    return ImportedRows([row | about.get(row["item_id"], {}) for row in rows], found.left_out)
 
 
 @Importer(
     "rewardbench",
     "results of RewardBench on each prompt",
     "a file of eval-set-scores (lists id, subset, results of one length), or a folder with them",
-    ending("json"),
+    (".json",),
     lambda d: all(isinstance(at(d.whole, key), list) for key in ("id", "subset", "results")),
-    together=_with_margins,
+    _with_margins,
 )
 def _rewardbench(_records: Iterator[Row], document: Document) -> Iterator[Row | str]:
     content = document.whole
     model = content.get("model")
     model = (model or [None])[0] if isinstance(model, list) else model
     judge = str(model) if model else document.path.removesuffix(".json")
-    prompts = content["id"], content["subset"]
     blank: list[Any] = [None] * len(content["id"])
-    if "num_correct" in content:
-        scored = content.get("scores") or blank
-        for number, subset, scores, n_right in zip(
-            *prompts, scored, content["num_correct"], strict=True
-        ):
-            if not isinstance(scores, list):
-                yield "prompts whose responses have no scores"
-                continue
-            right, wrong = scores[: int(n_right)], scores[int(n_right) :]
-            prompt = f"{subset}-{number}"
-            for place, lost in enumerate(wrong):
-                pair = _score(right[place % len(right)]), _score(lost)
+    columns = [content[key] for key in ("id", "subset", "results")]
+    scored = ("scores_chosen", "scores_rejected", "scores", "num_correct")
+    columns += [content.get(key) or blank for key in scored]
+    for number, subset, result, won, lost, scores, n_right in zip(*columns, strict=True):
+        prompt = f"{subset}-{number}"
+        if "num_correct" not in content:
+            pair = _score(won), _score(lost)
+            if None in pair and (share := _score(result)) is not None:
+                # A generative judge has no scores, only whether it was right; .5 is a tie.
+                pair = share, 1 - share
+            yield _scored(prompt, judge, subset, pair, {})
+        elif isinstance(scores, list):
+            right = scores[: int(n_right)]
+            for place, wrong in enumerate(scores[int(n_right) :]):
+                pair = _score(right[place % len(right)]), _score(wrong)
                 about = {"group_id": prompt}
                 yield _scored(f"{prompt}/{place + 1}", judge, subset, pair, about)
-        return
-    chosen, rejected = (content.get(key) or blank for key in ("scores_chosen", "scores_rejected"))
-    for number, subset, right, won, lost in zip(
-        *prompts, content["results"], chosen, rejected, strict=True
-    ):
-        pair = _score(won), _score(lost)
-        if None in pair and (share := _score(right)) is not None:
-            # A generative judge has no scores, only whether it was right; .5 is a tie.
-            pair = share, 1 - share
-        yield _scored(f"{subset}-{number}", judge, subset, pair, {})
+        else:
+            yield "prompts whose responses have no scores"
 
 
-def _scored(item: str, judge: str, subset: Any, scores: _Scores, about: Row) -> Row | str:
+def _scored(
+    item: str, judge: str, subset: Any, scores: Sequence[float | None], about: Row
+) -> Row | str:
     """A judge's scores of the right and of the wrong response, in the item's own order."""
     if None in scores:
         return "results that are no numbers"
-    swapped = turned(item)
+    swapped = common.turned(item)
     first, second = scores[::-1] if swapped else scores
     row = {"item_id": item, "judge": judge, "label": int(not swapped)}
     row |= {"feat_subset": str(subset), "order": AB, "score_a": first, "score_b": second}
@@ -206,7 +173,7 @@ def _scored(item: str, judge: str, subset: Any, scores: _Scores, about: Row) -> 
 def _score(value: Any) -> float | None:
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    return None if isinstance(value, bool) else share_of(value)
+    return None if isinstance(value, bool) else common.share_of(value)
 
 
 # --- MT-bench and Chatbot Arena (lm-sys/FastChat, arXiv 2306.05685) --------------------------
@@ -223,16 +190,17 @@ _OWN_LABELS = re.compile(
 _PEOPLE = re.compile(r"(?:author|expert|arena_user|human)(?:[_ -]\w+)*\Z", re.IGNORECASE)
 _PROMPT = re.compile(r"(pair|single)(?:-math)?-v\d+(?:-multi-turn)?\Z")
 _QUOTED = re.compile(r"['\"]([^'\"]+)['\"]")
-_SHARES = {"a": 1.0, "1": 1.0, "b": 0.0, "2": 0.0}
+_FIRST, _SECOND = (1.0, 0.0), (0.0, 1.0)
+_WINS = {"a": _FIRST, "1": _FIRST, "b": _SECOND, "2": _SECOND}
 
 
-def _all_judgments(files: Files, left_out: LeftOut, _task: Task | None) -> ImportedRows:
+def _all_judgments(found: Found) -> ImportedRows:
     """Judgments of all files; grades of two responses are a judgment of their pair."""
-    judgments: list[Grade] = [grade for grade in records_in(files) if len(grade.shown) == 2]
+    judgments: list[Grade] = [grade for grade in found.records if len(grade.shown) == 2]
     pairs: dict[str, set[tuple[str, ...]]] = {}
     for grade in judgments:
         pairs.setdefault(grade.item, set()).add(tuple(sorted(grade.shown)))
-    for file, own in files:
+    for file, own in found.files:
         scores: dict[tuple[str, str, str], dict[str, float]] = {}
         for grade in own:
             if len(grade.shown) == 1:
@@ -245,9 +213,9 @@ def _all_judgments(files: Files, left_out: LeftOut, _task: Task | None) -> Impor
             if by_model.keys() >= set(shown)
         ]
         if scores and not compared:
-            left_out.file(file, "grades of single responses without pairs to compare")
+            found.left_out.file(file, "grades of single responses without pairs to compare")
         judgments += compared
-    return labelled_pairs(judgments, left_out)
+    return common.labelled_pairs(judgments, found.left_out)
 
 
 def _is_arena(document: Document) -> bool:
@@ -260,31 +228,28 @@ def _is_arena(document: Document) -> bool:
 @Importer(
     "arena",
     "judgments of MT-bench and Chatbot Arena",
-    "human judgments, or model_judgment files, of MT-bench or Chatbot Arena",
-    ending("json", "jsonl", "parquet", "csv"),
+    "judgments of people or models (question_id, judge, and two models with winners, or a score)",
+    (".json", ".jsonl", ".parquet", ".csv"),
     _is_arena,
-    together=_all_judgments,
-    fields="question_id, judge, and two models with their winner or one with a score",
+    _all_judgments,
 )
 def _arena(records: Iterator[Row], _document: Document) -> Iterator[Grade | str]:
     for record in records:
         if record.keys() >= _PAIR:
             names = str(record["model_1"]), str(record["model_2"])
-            for game, shown in (("g1", names), ("g2", names[::-1])):
-                share = _share(record[f"{game}_winner"])
-                if share is not None and game == "g2":
-                    share = 1 - share
-                text = record.get(f"{game}_judgment")
-                yield _judgment(record, shown, str(text) if text else share)
+            for game, way in (("g1", 1), ("g2", -1)):
+                scores, text = _wins(record[f"{game}_winner"]), record.get(f"{game}_judgment")
+                said = str(text) if text else scores and scores[::way]
+                yield _judgment(record, names[::way], said)
         elif record.keys() >= _SINGLE:
-            score = share_of(record["score"])
+            score = common.share_of(record["score"])
             if score is None or score < 0:  # -1 says that none was read.
                 yield "grades that are not numbers"
             else:
                 yield _judgment(record, (str(record["model"]),), score)
         else:
             names = str(record["model_a"]), str(record["model_b"])
-            yield _judgment(record, names, _share(record["winner"], names), by_people=True)
+            yield _judgment(record, names, _wins(record["winner"], names), by_people=True)
 
 
 def _judgment(
@@ -293,23 +258,23 @@ def _judgment(
     """What a judge said, with a question as the group and each of its turns as an item."""
     judge, person = _judge(record["judge"])
     if value is None:
-        return NO_VERDICT
+        return common.NO_VERDICT
     group, turn = str(record["question_id"]), record.get("turn")
     item = group if turn in (None, "") else f"{group}/turn {turn}"
     return Grade(item, judge, value, person=person and by_people, group=group, shown=shown)
 
 
-def _share(winner: Any, names: Sequence[str] = ()) -> float | None:
-    """1 for what is called a or 1, 0 for b or 2, .5 for a tie; None where there is no verdict.
+def _wins(winner: Any, names: Sequence[str] = ()) -> tuple[float, ...] | None:
+    """Scores of two models: who is called a or 1 wins, or b or 2; None where there is no verdict.
 
-    ``names`` are those of the two models, either of which may be the winner.
+    ``names`` are those of the two, either of which may be the winner.
     """
     if winner in names:
-        return 1.0 - names.index(winner)
+        return (_FIRST, _SECOND)[names.index(winner)]
     word = str(winner).strip().lower()
     if word.startswith("tie") or word in ("bothbad", "both_bad", "inconsistent"):
-        return HALF
-    return _SHARES.get(word.removeprefix("model_"))
+        return HALF, HALF
+    return _WINS.get(word.removeprefix("model_"))
 
 
 def _judge(judge: Any) -> tuple[str, bool]:
@@ -335,12 +300,11 @@ def _judge(judge: Any) -> tuple[str, bool]:
 @Importer(
     "arena-hard",
     "judgments of Arena-Hard",
-    "model_judgment/JUDGE/MODEL.jsonl (uid or question_id, games)",
-    ending("jsonl", "json"),
+    "model_judgment/JUDGE/MODEL.jsonl (uid or question_id, judge, model, games)",
+    (".jsonl", ".json"),
     lambda d: (
         isinstance(d.first.get("games"), list) and bool({"question_id", "uid"} & d.first.keys())
     ),
-    fields="question_id or uid, judge, model and games",
 )
 def _arena_hard(records: Iterator[Row], document: Document) -> Iterator[Row]:
     path = PurePosixPath(document.path)
@@ -350,10 +314,9 @@ def _arena_hard(records: Iterator[Row], document: Document) -> Iterator[Row]:
         question = str(record.get("question_id") or record["uid"])
         about: Row = {"item_id": f"{question}/{model}", "group_id": question, "judge": judge}
         about["feat_model"] = model
-        label = label_in(record)
-        if label is not None:
-            about["label"] = item_label(label, AB)
-        for game, order in zip(record["games"], ORDERS, strict=False):
+        label = common.label_in(record)
+        about |= {} if label is None else {"label": common.item_label(label, AB)}
+        for game, order in zip(record["games"], common.ORDERS, strict=False):
             score = at(game, "score")
             text = f"[[{score}]]" if score else at(game, "judgment") or ""
             yield {**about, "order": order, "text": str(text)}
@@ -372,14 +335,13 @@ _DIGITS = 10
     "alpacaeval",
     "annotations of AlpacaEval",
     "a file of annotations (instruction, output_1, output_2, preference), or a folder of them",
-    ending("json", "jsonl"),
+    (".json", ".jsonl"),
     lambda d: d.first.keys() >= {"instruction", "output_1", "output_2", "preference"},
-    fields="instruction, output_1, output_2 and preference",
 )
 def _alpacaeval(records: Iterator[Row], document: Document) -> Iterator[Grade | str]:
     path = PurePosixPath(document.path)
     for record in records:
-        number = share_of(record["preference"])
+        number = common.share_of(record["preference"])
         if number is None or not (number == 0 or 1 <= number <= 2):
             yield "annotations without a preference"
             continue
@@ -390,7 +352,8 @@ def _alpacaeval(records: Iterator[Row], document: Document) -> Iterator[Grade | 
         question = _short(f"{record['instruction']}\n{record.get('input') or ''}")
         shown = _short(str(record["output_1"])), _short(str(record["output_2"]))
         about = {"feat_dataset": str(record["dataset"])} if record.get("dataset") else {}
-        yield Grade(question, name, share, person=person, group=question, about=about, shown=shown)
+        said = share, 1 - share
+        yield Grade(question, name, said, person=person, group=question, about=about, shown=shown)
 
 
 def _short(text: str) -> str:
@@ -406,7 +369,7 @@ def _short(text: str) -> str:
     "llm-comparator",
     "a file of LLM Comparator",
     "a .json with models and examples (individual_rater_scores)",
-    ending("json"),
+    (".json",),
     lambda d: (
         isinstance(at(d.whole, "examples"), list)
         and any(at(e, "individual_rater_scores") is not None for e in d.whole["examples"][:5])
@@ -421,11 +384,11 @@ def _llm_comparator(_records: Iterator[Row], document: Document) -> Iterator[Row
         tags = example.get("tags") or []
         about[item] = {**fields, **({"tag": tags[0]} if tags else {})}
         for rater, score in enumerate(example["individual_rater_scores"], start=1):
-            value = share_of(score.get("score"))
+            value = common.share_of(score.get("score"))
             if value is None:
-                yield NO_VERDICT
+                yield common.NO_VERDICT
                 continue
             judge = str(score.get("rater_id") or score.get("rater") or f"rater {rater}")
-            row = {"item_id": item, "judge": judge, "label": item_label(label_in(fields), AB)}
-            rows.append({**row, "order": AB, "score_a": value, "score_b": 0.0})
-    yield from with_features(rows, about)
+            row = {"item_id": item, "judge": judge, "order": AB, "score_a": value, "score_b": 0.0}
+            rows.append({**row, "label": common.item_label(common.label_in(fields), AB)})
+    yield from common.with_features(rows, about)

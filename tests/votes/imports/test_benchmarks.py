@@ -10,7 +10,7 @@ import pytest
 from judgepanel.cli import main
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.imports import KINDS, read_kind, source_of
-from judgepanel.votes.imports.rows import turned
+from judgepanel.votes.imports.common import turned
 
 
 def entry(text: str) -> dict:

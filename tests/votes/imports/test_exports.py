@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.imports import KINDS, read_kind, source_of
-from judgepanel.votes.sources import one_file
+from judgepanel.votes.sources import source_in
 from tests.hostile import targets
 
 JUNK = st.sampled_from(
@@ -262,4 +262,4 @@ def test_whatever_stands_in_a_record_it_is_read_or_refused_in_a_sentence(
     record = content if isinstance(content, dict) else data.draw(st.sampled_from(content))
     record[data.draw(st.sampled_from(sorted(record)))] = data.draw(JUNK)
     with contextlib.suppress(InputError):
-        read_kind(one_file("v.json", json.dumps(content).encode()), kind).lines("v.json")
+        read_kind(source_in("v.json", json.dumps(content).encode()), kind).lines("v.json")

@@ -13,7 +13,7 @@ import pytest
 
 from judgepanel.votes import Loaded, load_votes
 from judgepanel.votes.imports import KINDS, read_kind, source_of
-from judgepanel.votes.imports.rows import pair_of
+from judgepanel.votes.imports.common import pair_of
 
 PEOPLE = ("expert_1", "expert_2", "author_3")
 MODELS = ("alpaca", "gpt", "llama")

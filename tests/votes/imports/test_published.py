@@ -84,8 +84,7 @@ if FOLDER is not None:
             "files that are something else": 1,
             "logs without samples": 1,
             "logs without scores": 2,
-            "copies of another log": 3,
-            "logs of runs that were made again": 4,
+            "logs of runs that were made again, or copied": 7,
             "logs of runs that were cut short, beside a complete one": 1,
         }
         assert left_out.unreadable == []

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from judgepanel.cli import main
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.imports import read_kind, recognised, source_of
-from judgepanel.votes.imports.rows import OF_ANOTHER_TASK, item_label, order_in
+from judgepanel.votes.imports.common import OF_ANOTHER_TASK, item_label, order_in
 
 DATA = Path(__file__).parent / "data"
 INSPECT = ("inspect-0.3.60", "inspect-0.3.285")
@@ -103,7 +103,7 @@ def test_of_two_runs_of_one_model_the_later_counts_and_epochs_are_left_out(tmp_p
     rows = list(outcome.rows)
     assert [row["text"] for row in rows] == ["[[B]]"] * 4
     assert outcome.left_out == {
-        "logs of runs that were made again": 1,
+        "logs of runs that were made again, or copied": 1,
         "outputs of epochs after the first": 1,
         "samples that ended with an error": 1,
     }
@@ -198,9 +198,9 @@ def test_a_log_folder_is_read_whatever_else_lies_in_it(tmp_path: Path) -> None:
     assert {row["judge"] for row in outcome.rows} == {"mockllm/careful", "mockllm/hasty"}
     assert outcome.left_out == {
         "files that are something else": 3,
-        f"logs {OF_ANOTHER_TASK['pairwise']}": 1,
+        OF_ANOTHER_TASK["pairwise"]: 1,
     }
-    assert outcome.left_out.files[f"logs {OF_ANOTHER_TASK['pairwise']}"] == ["logs/sums.json"]
+    assert outcome.left_out.files[OF_ANOTHER_TASK["pairwise"]] == ["logs/sums.json"]
 
 
 @pytest.fixture
@@ -272,7 +272,7 @@ def test_a_run_that_was_cut_short_does_not_replace_a_complete_one(tmp_path: Path
     folder = tmp_path.name
     assert outcome.left_out.files == {
         "logs of runs that were cut short, beside a complete one": [f"{folder}/b.json"],
-        "copies of another log": [f"{folder}/a.json"],
+        "logs of runs that were made again, or copied": [f"{folder}/a.json"],
     }
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -32,8 +31,8 @@ Row = dict[str, Any]
 
 LABEL_FIELDS = (*LABEL_NAMES, "expected", "human")
 OF_ANOTHER_TASK: Mapping[Task, str] = {
-    "pairwise": "that hold no pairs, beside others that do; the task pointwise reads them",
-    "pointwise": "that hold pairs, beside others that do not; the task pairwise reads them",
+    "pairwise": "files that hold no pairs, beside others that do; the task pointwise reads them",
+    "pointwise": "files that hold pairs, beside others that do not; the task pairwise reads them",
 }
 """Why files are left out where others are read for this task."""
 OTHERS = "files that are something else"
@@ -65,7 +64,7 @@ class LeftOut(Counter[str]):
         self[reason] += 1
         self.files.setdefault(reason, []).append(name)
 
-    def notes(self, most: int | None) -> tuple[str, ...]:
+    def notes(self, most: int | None = FILES_NAMED) -> tuple[str, ...]:
         """A sentence for each reason, the most common first, and for each unreadable file.
 
         At most ``most`` files are named for a reason, and few that hold no results; None names all
@@ -110,16 +109,10 @@ class ImportedRows:
 
     def _some(self, file: str) -> list[Row]:
         if not self.rows:
-            raise InputError(
-                " ".join(("holds no outputs.", *self.notes())).rstrip("."),
-                file=file,
-                remedy="write it as a table with the columns item, judge, verdict and label",
-            )
+            problem = " ".join(("holds no outputs.", *self.left_out.notes())).rstrip(".")
+            remedy = "write it as a table with the columns item, judge, verdict and label"
+            raise InputError(problem, None, remedy, file=file)
         return self.rows
-
-    def notes(self, most: int | None = FILES_NAMED) -> tuple[str, ...]:
-        """What was left out, see :meth:`LeftOut.notes`."""
-        return self.left_out.notes(most)
 
 
 # --- fields ----------------------------------------------------------------------------------
@@ -209,18 +202,16 @@ def pair_row(item: str, judge: str, displayed: Any, fields: Mapping[str, Any], t
     """An output on a pair, ``displayed`` its better side as shown, ``fields`` what else is
     known.
     """
-    order = order_in(fields)
-    label = item_label(displayed, order)
+    label = item_label(displayed, order := order_in(fields))
     return {"item_id": item, "judge": judge, "label": label, "order": order, "text": text}
 
 
 def order_in(fields: Mapping[str, Any]) -> str:
     """The order in which the two were shown, as the fields say it; AB where they do not."""
-    key = next((key for key in ORDER_NAMES if key in fields), None)
-    if key is None:
-        return AB
-    word = str(fields[key])
-    return {"0": "false", "1": "true"}.get(word.strip(), word) if key == SWAPPED else word
+    if "order" in fields:
+        return str(fields["order"])
+    word = str(fields.get(SWAPPED, AB))
+    return {"0": "false", "1": "true"}.get(word.strip(), word)
 
 
 def item_label(value: Any, order: str) -> int | None:
@@ -274,8 +265,8 @@ class Grade:
     marks people, whose grades are labels; ``why`` is a text beside the grade, which may say that it
     failed; ``group`` is what several items share, ``about`` what else is known of the item.
 
-    Of two responses, ``shown`` as A and B, the item is their question, and ``value`` the share of A
-    (1 where it is better, .5 for a tie), two scores, or a text.
+    Of two responses, ``shown`` as A and B, the item is their question, and ``value`` the scores of
+    both (1 and 0 where A is better, .5 and .5 for a tie), or a text.
     """
 
     item: str
@@ -299,13 +290,12 @@ def _latest(grades: Iterable[Grade], left_out: LeftOut, reason: str) -> list[Gra
     return list(latest.values())
 
 
-def _majority(sides: Iterable[float]) -> int | None:
-    """1 where most people say so, 0 likewise: more than say the other, or a tie; else None."""
-    counts = Counter(sides)
-    for side in (0, 1):
-        if counts[side] > max(counts[1 - side], counts[HALF]):
-            return side
-    return None
+def _majority(shares: Iterable[float]) -> int | None:
+    """1 where most people give more than half, 0 where most give less, None for all else."""
+    counts = Counter((share > HALF) - (share < HALF) for share in shares)
+    if counts[1] > max(counts[-1], counts[0]):
+        return 1
+    return 0 if counts[-1] > max(counts[1], counts[0]) else None
 
 
 def labelled_pairs(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
@@ -320,25 +310,23 @@ def labelled_pairs(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
     people: dict[str, list[float]] = {}
     for grade, item, order in judgments if by_models else ():
         if grade.person:
-            share = grade.value if order == AB else 1 - grade.value
-            people.setdefault(item, []).append(HALF if share == HALF else int(share > HALF))
-    labels = {item: _majority(sides) for item, sides in people.items()}
-    items = {item for _, item, _ in by_models or judgments}
+            people.setdefault(item, []).append(grade.value[order != AB])
+    labels = {item: _majority(shares) for item, shares in people.items()}
+    chosen = by_models or judgments
+    items = {item for _, item, _ in chosen}
     left_out["pairs that only people judged"] += len(labels.keys() - items)
-    left_out["labels of pairs on which people are divided"] += sum(
-        labels[item] is None for item in items & labels.keys()
-    )
-    grouped = len({grade.group for grade, *_ in by_models or judgments}) < len(items)
+    divided = [item for item in items & labels.keys() if labels[item] is None]
+    left_out["labels of pairs on which people are divided"] += len(divided)
+    grouped = len({grade.group for grade, *_ in chosen}) < len(items)
     rows = []
-    for grade, item, order in by_models or judgments:
+    for grade, item, order in chosen:
         row: Row = {"item_id": item, "judge": grade.judge, "order": order}
-        value, text = grade.value, {}
-        if isinstance(value, str):
-            value, text = (None, None), {"text": value}
-        first, second = value if isinstance(value, tuple) else (value, 1 - value)
-        row |= {"score_a": first, "score_b": second} | text | grade.about
-        row |= {} if labels.get(item) is None else {"label": labels[item]}
-        rows.append(row | ({"group_id": grade.group} if grouped else {}))
+        if isinstance(grade.value, str):
+            row["text"] = grade.value
+        else:
+            row["score_a"], row["score_b"] = grade.value
+        row |= grade.about | ({"group_id": grade.group} if grouped else {})
+        rows.append(row | ({} if labels.get(item) is None else {"label": labels[item]}))
     return ImportedRows(rows, left_out)
 
 
@@ -357,15 +345,15 @@ def graded(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
     for grade in grades:
         items.setdefault(grade.item, grade)
         own = by_item.setdefault(grade.item, {})
-        value = grade.value
-        if grade.why is not None and says_failure(str(grade.why)):
-            left_out["grades of answers that failed"] += 1
-            value = None
+        failed = grade.why is not None and says_failure(str(grade.why))
+        left_out["grades of answers that failed"] += failed
+        value = None if failed else grade.value
         if (grade.person and alone) or is_label_name(grade.judge):
             people.setdefault(grade.item, []).append(value)
         else:
             own[f"{grade.judge} (annotation)" if grade.person else grade.judge] = value
     judges = dict.fromkeys(chain.from_iterable(by_item.values()))
+    named = {judge: shield(judge, is_role_name) for judge in judges}
     neither = "grades that are neither right nor wrong"
     left_out[neither] += sum(_cut_shares(judge, by_item.values()) for judge in judges)
     grouped = len({grade.group for grade in items.values()}) not in (1, len(items))
@@ -375,22 +363,17 @@ def graded(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
         if item in people:
             codes = [code for code in map(grade_of, people[item]) if code is not None]
             label = _majority(codes)
-            if codes and label is None:
-                left_out["labels of items on which people are divided"] += 1
+            left_out["labels of items on which people are divided"] += bool(codes) and label is None
         if all(value is None for value in own.values()):
             left_out["items without a grade"] += 1
             continue
         votes = {judge: grade_of(own.get(judge)) for judge in judges}
         left_out[neither] += sum(v is not None and votes[judge] is None for judge, v in own.items())
-        row = {"item_id": item, "label": label}
+        row: Row = {"item_id": item} | ({} if label is None else {"label": label})
         row |= {"group_id": items[item].group} if grouped else {}
-        rows.append(row | {shield(judge, is_role_name): vote for judge, vote in votes.items()})
-    if all(row["label"] is None for row in rows):
-        for row in rows:
-            del row["label"]
-    named = tuple(shield(judge, is_role_name) for judge in judges)
-    about = {item: grade.about for item, grade in items.items()}
-    return ImportedRows(with_features(rows, about), left_out, "pointwise", named)
+        rows.append(row | {named[judge]: vote for judge, vote in votes.items()})
+    rows = with_features(rows, {item: grade.about for item, grade in items.items()})
+    return ImportedRows(rows, left_out, "pointwise", tuple(named.values()))
 
 
 def _cut_shares(judge: str, items: Iterable[Row]) -> int:
@@ -400,73 +383,78 @@ def _cut_shares(judge: str, items: Iterable[Row]) -> int:
     numbers its 1 is a low grade, not a verdict, so none of its numbers is a vote. Returns the
     number of grades that are no votes.
     """
-    shares = [(own, share_of(own.get(judge))) for own in items]
-    numbers = [(own, share) for own, share in shares if share is not None]
-    low = min((share for _, share in numbers), default=0.0)
-    high = max((share for _, share in numbers), default=0.0)
+    shares = [(own, share) for own in items if (share := share_of(own.get(judge))) is not None]
+    numbers = [share for _, share in shares]
+    low, high = min(numbers, default=0.0), max(numbers, default=0.0)
     if low < 0 and high <= 1:
         return 0
-    for own, share in numbers:
+    for own, share in shares:
         own[judge] = None if high > 1 or share == HALF else int(share > HALF)
-    return sum(own[judge] is None for own, _ in numbers)
+    return sum(own[judge] is None for own, _ in shares)
 
 
 # --- importers -------------------------------------------------------------------------------
 
-Files = Sequence[tuple[str, list[Any]]]
-"""The names of files, and what was read from each."""
-Read = Callable[[Iterator[Row], Document], Iterable[Any]]
-Together = Callable[[Files, LeftOut, "Task | None"], ImportedRows]
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was read from files with one layout, each by its name, and the task that is wanted."""
+
+    files: list[tuple[str, list[Any]]]
+    left_out: LeftOut
+    task: Task | None
+
+    @property
+    def records(self) -> Iterator[Any]:
+        """What was read from all files."""
+        return chain.from_iterable(records for _, records in self.files)
 
 
-def records_in(files: Files) -> Iterator[Any]:
-    """What was read from all files."""
-    return chain.from_iterable(records for _, records in files)
-
-
-def votes_in(files: Files, left_out: LeftOut, _task: Task | None = None) -> ImportedRows:
+def votes_in(found: Found) -> ImportedRows:
     """Rows of outputs, of grades, or of judgments of pairs, whichever was read from the files."""
-    first = next(records_in(files), None)
+    first = next(found.records, None)
     if isinstance(first, Grade):
-        return (labelled_pairs if first.shown else graded)(records_in(files), left_out)
-    return outputs(files, left_out)
+        return (labelled_pairs if first.shown else graded)(found.records, found.left_out)
+    return outputs(found)
 
 
-def outputs(files: Files, left_out: LeftOut) -> ImportedRows:
+def outputs(found: Found) -> ImportedRows:
     """Rows of all files, without those of an item that a judge has twice in one file.
 
     Which of them is meant is not known: none of them is read, and the file is named.
     """
     rows: list[Row] = []
-    for file, own in files:
+    for file, own in found.files:
         keys = [tuple(row.get(k) for k in ("item_id", "judge", "order", "stage")) for row in own]
         counts = Counter(keys)
-        double = [key for key, count in counts.items() if count > 1]
+        double = [str(key[0]) for key in keys if counts[key] > 1]
+        found.left_out["rows of items that a judge has twice"] += len(double)
         if double:
-            items = list(dict.fromkeys(str(key[0]) for key in double))
-            left_out["rows of items that a judge has twice"] += sum(counts[k] for k in double)
-            left_out.sentences.append(f"{file} has these items twice: {listed(items, 4)}.")
+            items = listed(list(dict.fromkeys(double)), 4)
+            found.left_out.sentences.append(f"{file} has these items twice: {items}.")
         rows += [row for row, key in zip(own, keys, strict=True) if counts[key] == 1]
-    return ImportedRows(rows, left_out)
+    return ImportedRows(rows, found.left_out)
+
+
+Read = Callable[[Iterator[Row], Document], Iterable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Importer:
     """How the files of a tool are read, by the function that it decorates.
 
-    ``title`` is what they are, ``wanted`` how they look; a file may be one of them by its path
-    (``files``) and is one by its content (``fits``). ``read`` yields what it reads of the records
-    of a document, or of the document as a whole, and a reason for each record that it leaves out; a
-    record has ``fields``. ``together`` makes rows of all that was read.
+    ``title`` is what they are, ``wanted`` how they look; a file may be one of them by the end of
+    its path (``endings``) and is one by its content (``fits``). ``read`` yields what it reads of
+    the records of a document, or of the document as a whole, and a reason for each record that it
+    leaves out. ``together`` makes rows of all that was read.
     """
 
     kind: str
     title: str
     wanted: str
-    files: re.Pattern[str]
+    endings: tuple[str, ...]
     fits: Callable[[Document], bool]
-    fields: str = ""
-    together: Together = votes_in
+    together: Callable[[Found], ImportedRows] = votes_in
     read: Read = lambda _records, _document: ()
 
     def __call__(self, read: Read) -> Read:
@@ -476,7 +464,7 @@ class Importer:
 
     def may_be(self, path: str) -> bool:
         """Whether a file may be one of the tool by its path."""
-        return self.files.search(path) is not None
+        return path.lower().endswith(self.endings)
 
     def records(self, document: Document, left_out: LeftOut) -> list[Any] | None:
         """What is read of a document, None of another tool's.
@@ -495,8 +483,8 @@ class Importer:
             if not self.fits(document):
                 return None
             records = list(self.read(numbered(), document))
-        except InputError:  # It is a ValueError too.
-            raise
+        except InputError as error:  # It is a ValueError too.
+            raise error.in_file(document.file) from None
         except BUILT_OTHERWISE:
             raise self.damaged(document.file, number) from None
         left_out.update(record for record in records if isinstance(record, str))
@@ -504,15 +492,10 @@ class Importer:
 
     def damaged(self, file: str, row: int | None = None) -> InputError:
         """The refusal of a file, or of one of its records."""
-        problem, allowed = f"damaged, or not written as {self.title} are", self.wanted
-        if row is not None:
-            problem, allowed = "not as such files are written", self.fields or self.wanted
-        return InputError(problem, file=file, row=row, allowed=allowed, remedy=EXPORT_AGAIN)
+        problem = "not as such files are written"
+        if row is None:
+            problem = f"damaged, or not written as {self.title} are"
+        return InputError(problem, self.wanted, EXPORT_AGAIN, file=file, row=row)
 
 
 IMPORTERS: dict[str, Importer] = {}
-
-
-def ending(*endings: str) -> re.Pattern[str]:
-    """Files with one of these endings, whatever their case."""
-    return re.compile(rf"\.(?:{'|'.join(endings)})\Z", re.IGNORECASE)
