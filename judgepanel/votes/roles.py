@@ -32,6 +32,7 @@ Place = Literal[
     "id", "label", "group", "verdict", "judge name", "judge", "feature", "system", "order", "run"
 ]
 RoleName = Literal[Place, "beside", "text", "ignore"]
+UNUSED: tuple[RoleName, ...] = ("beside", "text", "ignore")
 CHOSEN = "chosen by name"
 PLACES: dict[RoleName, str] = {role: f"{role}_column" for role in get_args(Place)} | {
     "judge name": "judge_column",
@@ -69,6 +70,8 @@ _FEW_VALUES, _LABEL_VALUES, _FEW_ROWS, _FEW_STATES = 12, 11, 5, 9
 _MAY_BE_WORDS = ("2", "2.0", "left", "right", "y", "n")
 """Words that are verdicts in some files."""
 _STATES = (("status",), ("state",))
+_NOTED = {"different in every row": "the id of the items", "its name says so": "the label"}
+"""What a note says of columns by the reason of their role."""
 _COMPUTED = "named as something computed from the judges"
 DESCRIBES = "named as something that describes the items"
 _WRITER = "the name of the model that wrote a response"
@@ -167,7 +170,10 @@ def guess_roles(table: RawTable, choices: Choices, *, need_label: bool = True) -
             "add the judges' columns; or, if one of them was taken for another role, "
             + ONE_ROLE_EACH,
         ).in_header(table)
-    return replace(roles, columns=guess.roles(roles), notes=tuple(guess.notes))
+    columns = guess.roles(roles)
+    noted = sorted((own for own in columns if own.reason in _NOTED), key=lambda own: own.role)
+    notes = tuple(f"{quote_value(own.column)} is read as {_NOTED[own.reason]}." for own in noted)
+    return replace(roles, columns=columns, notes=notes)
 
 
 def _check_choices(table: RawTable, choices: Choices) -> None:
@@ -233,7 +239,6 @@ class _Guess:
         self.chosen = choices.columns
         self.free = [name for name in table.columns if name not in self.chosen]
         self.why: dict[str, ColumnRole] = {}
-        self.notes: list[str] = []
 
     # --- what columns say ---
 
@@ -300,7 +305,6 @@ class _Guess:
             return None
         if usual is None:
             self.give(names[0], "label", "its name says so")
-            self.notes.append(f"{quote_value(names[0])} is read as the label.")
         return names[0]
 
     def second_labels(self, label: str | None, taken: set[str | None]) -> None:
@@ -328,9 +332,8 @@ class _Guess:
         Names of models are such words: as codes they would all be alike.
         """
         column = self.columns[name]
-        codes = self.vocabulary.meanings(column.words).tolist()
-        words = zip(codes, map(str.strip, column.words), strict=False)
-        meant = [word if code == UNKNOWN else code for code, word in words]
+        codes = zip(map(self.vocabulary.meaning, column.words), column.words, strict=True)
+        meant = [word.strip() if code == UNKNOWN else code for code, word in codes]
         return np.array(meant, dtype=object)[column.codes]
 
     # --- ids, groups, features ---
@@ -351,11 +354,9 @@ class _Guess:
             lambda name: _says(name, _ITEM_WORDS),
             lambda name: len(unique) == 1,
         )
-        if not named:
-            return ()
-        self.give(named[0], "id", "different in every row")
-        self.notes.append(f"{quote_value(named[0])} is read as the id of the items.")
-        return (named[0],)
+        for name in named[:1]:
+            self.give(name, "id", "different in every row")
+        return tuple(named[:1])
 
     def _usual_id(self, taken: Iterable[str | None]) -> str | None:
         free = self.without(taken)
@@ -425,9 +426,11 @@ class _Guess:
 
     def _described(self, roles: Roles) -> Roles:
         """Return roles with the columns that describe the items and the votes of any file."""
+        named = filter(naming.names_order, self.without(roles.used))
+        orders = (name for name in named if says_orders(self.columns[name]))
         return replace(
             roles,
-            order_column=self._order(roles.used),
+            order_column=self.choices.order_column or next(orders, None),
             run_column=self.choices.run_column,
             system_column=self.choices.system_column,
             feature_columns=self.features(roles.used),
@@ -557,12 +560,6 @@ class _Guess:
         short = [name for name in usual or varying if self.columns[name].kind != "texts"]
         return next(iter(short or varying or named), None)
 
-    def _order(self, taken: Iterable[str | None]) -> str | None:
-        """Return the column that says which response was shown first."""
-        named = filter(naming.names_order, self.without(taken))
-        found = (name for name in named if says_orders(self.columns[name]))
-        return self.choices.order_column or next(found, None)
-
     def _beside_verdict(
         self, verdict: str, taken: Iterable[str | None], within: np.ndarray
     ) -> dict[str, tuple[str, ...]]:
@@ -594,7 +591,11 @@ class _Guess:
         choices = self.choices
         group = self.group((choices.label_column,))
         item = self.item_id((choices.label_column, group))
-        label = self.label({*item, group}) or self._outcome({*item, group})
+        label = self.label({*item, group})
+        if label is None:  # The column named winner or preference, if only one of them is there.
+            named = [n for n in _usual(self.free, ("winner", "preference")) if self.readable(n)]
+            outcomes = [name for name in named if name not in {*item, group}]
+            label = outcomes[0] if len(outcomes) == 1 else None
         known = choices.id_column or choices.group_column or self._usual_id(())
         if group is not None and self.columns[group].is_unique and not (item and known):
             item, group = (group,), None
@@ -617,12 +618,6 @@ class _Guess:
             self._refuse_half_a_long_file(taken)
         self.second_labels(label, taken)
         return self._with_judges(roles, [n for n in self.without(taken) if n not in self.why])
-
-    def _outcome(self, taken: set[str | None]) -> str | None:
-        """Return the column named winner or preference, the label if no other column is."""
-        names = [n for n in _usual(self.free, ("winner", "preference")) if n not in taken]
-        names = [name for name in names if self.readable(name)]
-        return names[0] if len(names) == 1 else None
 
     def _bracketed(self, name: str) -> bool:
         """Whether verdicts are written as ``[[A]]``, which suggests outputs of judges."""
@@ -762,22 +757,27 @@ class _Guess:
         families = Counter(map(_family, judges))
         scales: dict[int, list[str]] = {}
         for name in scores:
-            alone = families[_family(name)] == 1
-            if alone and _says(name, naming.MEASURE_WORDS):
-                self.give(name, "ignore", "numbers, named as a measurement")
-            elif alone and _says(name, naming.COMPUTED_WORDS):
-                self.give(name, "ignore", f"numbers, {_COMPUTED}")
-            elif alone and len(self.columns[name].given) == 1 and self.table.n_rows > 1:
-                self.give(name, "ignore", "the same number in every row")
-            else:
+            if families[_family(name)] == 1:
+                is_constant = len(self.columns[name].given) == 1 < self.table.n_rows
+                self.give_first(
+                    name,
+                    (
+                        _says(name, naming.MEASURE_WORDS),
+                        "ignore",
+                        "numbers, named as a measurement",
+                    ),
+                    (_says(name, naming.COMPUTED_WORDS), "ignore", f"numbers, {_COMPUTED}"),
+                    (is_constant, "ignore", "the same number in every row"),
+                )
+            if self.why[name].role == "judge":
                 scales.setdefault(_scale_of(self.columns[name]), []).append(name)
         others = len(judges) > len(scores)
-        largest = max((len(own) for own in scales.values()), default=0)
+        largest = max(map(len, scales.values()), default=0)
         if self.choices.thresholds.default is not None and largest == len(scales) == 1:
             return  # The threshold that is given is for these numbers.
         for scale, own in scales.items():
-            shared = len(own) > 1 or (scale == 0 and others)
-            if not shared and (others or largest > 1):
+            alone = len(own) == 1 and not (scale == 0 and others)
+            if alone and (others or largest > 1):
                 low, high = (f(self.columns[own[0]].numbers) for f in (np.nanmin, np.nanmax))
                 reason = f"numbers from {low:g} to {high:g}, a scale that no other column has"
                 self.give(own[0], "ignore", reason)
@@ -787,18 +787,18 @@ class _Guess:
     def roles(self, roles: Roles) -> tuple[ColumnRole, ...]:
         """Return every column with its role and the reason, in file order."""
         places = {column: role for role in PLACES for column in roles.of(role)}
-        return tuple(self._role(name, places.get(name)) for name in self.table.columns)
-
-    def _role(self, name: str, role: RoleName | None) -> ColumnRole:
-        known = self.why.get(name)
-        if name in self.chosen:
-            return ColumnRole(name, role or "ignore", CHOSEN)
-        if known is not None and role in (None, known.role):
-            return known
-        if role == "label" and self.table.labels is not None:
-            return ColumnRole(name, role, "read from the other file")
-        reason = "no other role fits" if role is None else f"read as the {role}"
-        return ColumnRole(name, role or "ignore", reason)
+        columns = []
+        for name in self.table.columns:
+            role, known = places.get(name), self.why.get(name)
+            reason = f"read as the {role}" if role else "no other role fits"
+            if name in self.chosen:
+                reason = CHOSEN
+            elif known is not None and known.role in (role, *UNUSED):
+                role, reason = known.role, known.reason
+            elif role == "label" and self.table.labels is not None:
+                reason = "read from the other file"
+            columns.append(ColumnRole(name, role or "ignore", reason))
+        return tuple(columns)
 
 
 def _family(name: str) -> str:
