@@ -363,9 +363,9 @@ def computed(
             rights = int((sign * np.array([0, -1, 1])[truth.codes]).sum())
         name, kept = (other, judge) if rights > 0 else (judge, other)
         reasons[name] = f"always the opposite of {quote_value(kept)}"
-    for column in judges if truth is not None else ():
-        if reason := truth.reason_against(column, vocabulary):
-            reasons[column.name] = reason
+    if truth is not None:
+        known = {column.name: truth.reason_against(column, vocabulary) for column in judges}
+        reasons |= {name: reason for name, reason in known.items() if reason}
     return reasons
 
 

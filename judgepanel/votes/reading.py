@@ -89,13 +89,9 @@ def task_of(reader: Reader, choices: Choices) -> tuple[Task, str]:
     pairs = reader.columns.pair is not None or reader.roles.order_column is not None
     if pairs or any(side_of(word) is not None for word in words) or reader.vocabulary.places:
         return "pairwise", ""
-    texts = [
-        name
-        for name in reader.table.columns
-        if _RESPONSES & {*tokens_of(name)}
-        and name not in reader.roles.used
-        and reader.columns[name].kind in ("texts", "words")
-    ]
+    named = [name for name in reader.table.columns if _RESPONSES & {*tokens_of(name)}]
+    free = [name for name in named if name not in reader.roles.used]
+    texts = [name for name in free if reader.columns[name].kind in ("texts", "words")]
     if len(texts) == 1 and texts[0].lower() in _RESPONSES:
         return "pointwise", _ONE_RESPONSE
     return "pairwise", "" if len(texts) == 2 else TASK_NOT_SAID
@@ -127,14 +123,10 @@ def meaning_of_one(reader: Reader, choices: Choices, task: Task) -> str:
     if label is not None and choices.label_threshold is not None:
         return f"{label} above {choices.label_threshold:g}"
     words = [word for name in reader.named[::-1] for word in reader.columns[name].given]
-    good = next((w for w in words if is_good_or_bad(w) and reader.vocabulary.meaning(w) == 1), None)
-    if good is not None:
-        return good
-    chosen = next((word for word, code in choices.words.items() if code == 1), None)
-    if chosen is not None:
-        return quote_value(chosen)
-    if task == "pointwise":
-        return "good"
+    said = [w for w in words if is_good_or_bad(w) and reader.vocabulary.meaning(w) == 1]
+    said += [quote_value(word) for word, code in choices.words.items() if code == 1]
+    if said or task == "pointwise":
+        return said[0] if said else "good"
     first = [n for n in reader.table.columns if side_of(n) == 1 and n not in reader.roles.used]
     return f"{first[0] if first else 'the first response'} is better"
 
@@ -143,8 +135,7 @@ def reading_of(reader: Reader, votes: VoteMatrix, one: str, guesses: Sequence[st
     """Return how a file was read."""
     roles, source = reader.roles, reader.table.labels
     per = "item" if roles.layout == "wide" else "vote"
-    n_labels = int(votes.labelled.sum())
-    judges = f"{votes.n_judges} judge{'s' if votes.n_judges > 1 else ''}"
+    n_labels, judges = int(votes.labelled.sum()), _counted(votes.n_judges, "judge", "judges")
     labels = "without labels"
     if roles.label_column is not None:
         of = "all of them" if n_labels == votes.n_items else f"{n_labels:,} of them"

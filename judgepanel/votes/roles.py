@@ -69,12 +69,10 @@ _NO_ITEMS = words_in("assignment|annotation|assessment|score|run|event|vote")
 _FEW_VALUES, _LABEL_VALUES, _FEW_ROWS, _FEW_STATES = 12, 11, 5, 9
 _MAY_BE_WORDS = ("2", "2.0", "left", "right", "y", "n")
 """Words that are verdicts in some files."""
-_STATES = (("status",), ("state",))
 _NOTED = {"different in every row": "the id of the items", "its name says so": "the label"}
 """What a note says of columns by the reason of their role."""
 _COMPUTED = "named as something computed from the judges"
 DESCRIBES = "named as something that describes the items"
-_WRITER = "the name of the model that wrote a response"
 _SCALES = (1.0, 10.0, 100.0)
 """The ends of scales from 0."""
 
@@ -154,9 +152,7 @@ def guess_roles(table: RawTable, choices: Choices, *, need_label: bool = True) -
         judges = tuple(name for name in table.judges if name not in named)
         choices = replace(choices, judge_columns=judges)
     guess = _Guess(table, choices)
-    roles = None if choices.judge_columns else guess.long()
-    if roles is None:
-        roles = guess.wide()
+    roles = (None if choices.judge_columns else guess.long()) or guess.wide()
     if need_label and roles.label_column is None:
         raise InputError(
             "there is no label column",
@@ -406,11 +402,10 @@ class _Guess:
                 return None
             what = "judge" if not judge else "verdict" if not verdict else "item"
             choice = "id_column" if what == "item" else f"{what}_column"
-            raise InputError(
-                "a table with one row per vote needs an item, a judge and a verdict column; there "
-                f"is no {what} column",
-                remedy=errors.choose_column(choice, [n for n in self.free if self._repeats(n)]),
-            ).in_header(self.table)
+            problem = "a table with one row per vote needs an item, a judge and a verdict column"
+            remedy = errors.choose_column(choice, [*filter(self._repeats, self.free)])
+            missing = InputError(f"{problem}; there is no {what} column", remedy=remedy)
+            raise missing.in_header(self.table)
         taken.add(verdict)
         if label is None:
             label = find_column(self.without(taken), naming.LABEL_NAMES)
@@ -547,11 +542,8 @@ class _Guess:
         """Return the column with the verdict of a row, first one that differs within items."""
         free = self.without(taken)
         named = _usual(free, naming.LONG_VERDICT_NAMES)
-        named += [
-            name
-            for name in free
-            if name not in named and _says(name, naming.VERDICT_WORDS) and self.is_value(name)
-        ]
+        worded = [n for n in free if _says(n, naming.VERDICT_WORDS) and self.is_value(n)]
+        named += [name for name in worded if name not in named]
         # Crowdsourcing files call the worker's answer "label" and the truth "gold".
         named += [n for n in (find_column(free, ("label", "labels")),) if n and n not in named[:1]]
         named = [name for name in named if not _says(name, _TRUTHS | _PERSONS)] or named
@@ -580,11 +572,8 @@ class _Guess:
         """Return the verdict columns whose names suggest neither a role nor a long file."""
         out = {*taken, self._usual_id(taken), find_column(self.free, naming.LABEL_NAMES)}
         out |= {self.group(taken), *self.features(out)}
-        return tuple(
-            name
-            for name in self.free
-            if name not in out and plain_name(name) not in _LONG_NAMES and self.readable(name)
-        )
+        rest = (n for n in self.free if n not in out and plain_name(n) not in _LONG_NAMES)
+        return tuple(filter(self.readable, rest))
 
     def wide(self) -> Roles:
         """Return the roles of a file with one row per item."""
@@ -675,12 +664,13 @@ class _Guess:
         is_known = unshield(name, naming.is_role_name) in self.choices.known
         is_order = naming.names_order(name) and says_orders(self.columns[name])
         is_file = name == FILE_COLUMN and self.table.files
+        is_writer = name in (self.columns.pair or ())
         self.give_first(
             name,
             (is_file, "ignore", "the name of the file of a row"),
             (name in self.choices.thresholds.by_judge, "judge", "has a threshold"),
             (is_known, "judge", "a judge of the panel"),
-            (name in (self.columns.pair or ()), "text", _WRITER),
+            (is_writer, "text", "the name of the model that wrote a response"),
             (lower.startswith(_INDEX), "ignore", "an index column"),
             (name == RECORD, "ignore", "the number of its record"),
             (lower in naming.AGGREGATE_NAMES, "ignore", _COMPUTED),
@@ -695,7 +685,7 @@ class _Guess:
         n_verdicts = sum(map(self.vocabulary.knows, words))
         numeric = int((~np.isnan(column.numbers)).sum())
         is_text = lower in _TEXTS and 2 * n_verdicts < len(words)
-        is_state = tokens_of(name)[-1:] in _STATES and len(words) < _FEW_STATES
+        is_state = tokens_of(name)[-1:] in (("status",), ("state",)) and len(words) < _FEW_STATES
         is_constant = len(words) == 1 and self.table.n_rows > 1
         self.give_first(
             name,
@@ -723,18 +713,15 @@ class _Guess:
         known, rest = [*chosen, *names, *([] if label is None else [label])], set(names)
         beside: dict[str, tuple[str, ...]] = {}
         for parts in evaluators(known).values():
-            others = [name for name in parts.values() if name in rest]
-            if label in parts.values():
-                for name in others:
-                    self.give(name, "ignore", f"about the label {quote_value(label)}")
-                continue
-            verdicts = [name for name in parts.values() if name in chosen]
-            if not chosen:
-                verdicts = self._best_verdict(parts)
-            if len(verdicts) == 1:
-                beside[verdicts[0]] = tuple(name for name in others if name != verdicts[0])
-                for name in beside[verdicts[0]]:
-                    self.give(name, "beside", f"about the verdict in {quote_value(verdicts[0])}")
+            is_labels = label in parts.values()
+            own = [name for name in parts.values() if name in (chosen or [label])]
+            if not (chosen or is_labels):
+                own = self._best_verdict(parts)
+            if len(own) == 1:
+                about = f"about the {'label' if is_labels else 'verdict in'} {quote_value(own[0])}"
+                beside[own[0]] = tuple(n for n in parts.values() if n in rest and n != own[0])
+                for name in beside[own[0]]:
+                    self.give(name, "ignore" if is_labels else "beside", about)
         return beside
 
     def _best_verdict(self, parts: Mapping[str, str]) -> list[str]:
