@@ -71,9 +71,7 @@ class Thresholds:
             return given
         if not isinstance(given, Mapping):
             return cls(given)
-        by_judge = dict(given)
-        default = by_judge.pop("", None)
-        return cls(default, by_judge)
+        return cls(given.get(""), {judge: cut for judge, cut in given.items() if judge})
 
 
 def _number(threshold: Any) -> Any:
@@ -85,11 +83,9 @@ GivenThresholds = float | Mapping[str, float] | Thresholds | None
 """Thresholds as callers may give them, see :meth:`Thresholds.of`; None guesses all of them."""
 
 
-def _said(
-    default: Any, words: str, metavar: str | None = "NAME", *, name: str = "", flag: str = ""
-) -> Any:
+def _said(default: Any, words: str, metavar: str | None = "NAME", **names: str) -> Any:
     """Return a field of :class:`Choices`: its default, and the words of its :class:`Option`."""
-    metadata = {"help": words, "metavar": metavar, "name": name, "flag": flag}
+    metadata = {"help": words, "metavar": metavar, **names}
     return field(default_factory=lambda: default, metadata=metadata)
 
 
@@ -225,7 +221,7 @@ class Option:
     metavar: str | None = "NAME"
 
     @classmethod
-    def of(cls, choice: str, *, name: str, flag: str, **words: Any) -> Option:
+    def of(cls, choice: str, *, name: str = "", flag: str = "", **words: Any) -> Option:
         """Return the option of a choice, which is named after it unless another name is given."""
         usual = f"--{choice.replace('_', '-')}"
         return cls(choice, name or choice.removesuffix("_column"), flag or usual, **words)

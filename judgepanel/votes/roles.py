@@ -341,8 +341,8 @@ class _Guess:
         usual = self._usual_id(taken)
         if usual is not None or self.table.n_rows < _FEW_ROWS:
             return () if usual is None else (usual,)
-        free = self.without(taken)
-        unique = [name for name in free if self.columns[name].is_unique and self._may_be_id(name)]
+        free = (name for name in self.without(taken) if self.columns[name].is_unique)
+        unique = list(filter(self._may_be_id, free))
         named = _plainest(
             unique,
             lambda name: _ends_as_id(name) and _says(name, _ITEM_WORDS),
@@ -458,8 +458,9 @@ class _Guess:
         if self._n_values(item) < self.table.n_rows:
             return label is None and not self._several_votes(item) and bool(self.judges(taken))
         rest = {*item, label, self._usual_id(()), self.group(())}
-        others = [n for n in self.table.columns if n not in rest and n not in self.features(rest)]
-        if all(self.columns[name].kind in ("verdicts", "empty") for name in others):
+        rest.update(self.features(rest))
+        others = (self.columns[name] for name in self.table.columns if name not in rest)
+        if all(column.kind in ("verdicts", "empty") for column in others):
             return True
         doubtful = label is None or self.columns[verdict].kind != "verdicts"
         return doubtful and bool(self.judges({*taken, label}))
