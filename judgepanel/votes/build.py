@@ -110,7 +110,7 @@ def build_votes(
             reading.refuse_reversed_scale(table, votes)
     except InputError as error:
         raise (error if error.file is not None else error.in_file(table.name)) from None
-    hinted, *offered = reading.group_hint(table, roles, votes, verdicts.items)
+    hinted, offered = reading.group_hint(table, roles, votes, verdicts.items)
     warnings = [
         *table.notes,
         unsaid if task == "pointwise" else "",
@@ -120,11 +120,9 @@ def build_votes(
         *verdicts.notes,
         *_rewritten(reader, graded),
         *grade_notes(scales, votes),
-        *reading.vote_warnings(votes),
-        *(reading.label_warnings(votes) if need_labels else ()),
+        *reading.vote_warnings(votes, need_labels=need_labels),
         *reading.column_warnings(reader, graded),
-        *reading.role_warnings(roles),
-        *offered,
+        offered,
         *unmatched,
     ]
     given = choices.thresholds.default is not None or choices.thresholds.by_judge

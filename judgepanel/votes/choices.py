@@ -71,9 +71,7 @@ class Thresholds:
             return given
         if not isinstance(given, Mapping):
             return cls(given)
-        by_judge = dict(given)
-        default = by_judge.pop("", None)
-        return cls(default, by_judge)
+        return cls(given.get(""), {judge: cut for judge, cut in given.items() if judge})
 
 
 def _number(threshold: Any) -> Any:
@@ -85,11 +83,9 @@ GivenThresholds = float | Mapping[str, float] | Thresholds | None
 """Thresholds as callers may give them, see :meth:`Thresholds.of`; None guesses all of them."""
 
 
-def _said(
-    default: Any, words: str, metavar: str | None = "NAME", *, name: str = "", flag: str = ""
-) -> Any:
+def _said(default: Any, words: str, metavar: str | None = "NAME", **names: str) -> Any:
     """Return a field of :class:`Choices`: its default, and the words of its :class:`Option`."""
-    metadata = {"help": words, "metavar": metavar, "name": name, "flag": flag}
+    metadata = {"help": words, "metavar": metavar, **names}
     return field(default_factory=lambda: default, metadata=metadata)
 
 
@@ -225,7 +221,7 @@ class Option:
     metavar: str | None = "NAME"
 
     @classmethod
-    def of(cls, choice: str, *, name: str, flag: str, **words: Any) -> Option:
+    def of(cls, choice: str, *, name: str = "", flag: str = "", **words: Any) -> Option:
         """Return the option of a choice, which is named after it unless another name is given."""
         usual = f"--{choice.replace('_', '-')}"
         return cls(choice, name or choice.removesuffix("_column"), flag or usual, **words)
@@ -256,11 +252,8 @@ def _meanings(words: Mapping[str, Any] | None) -> Mapping[str, int]:
     for word, meant in words.items():
         code = given_meaning(meant)
         if code is None or not word.strip():
-            raise InputError(
-                "the meaning of a word cannot be read",
-                "1, 0, 'tie', or None for no verdict",
-                value=f"{word}={meant}"[:40],
-            )
+            problem, allowed = "the meaning of a word cannot be read", "1, 0, 'tie', or None"
+            raise InputError(problem, f"{allowed} for no verdict", value=f"{word}={meant}"[:40])
         meanings[plain(word)] = code
     return MappingProxyType(meanings)
 
@@ -283,12 +276,9 @@ def read_roles(path: str | Path) -> dict[str, Any]:
     except InputError as error:
         raise error.in_file(path.name) from None
     except (ValueError, RecursionError) as error:  # Also a number too long to be written.
-        reason = quote_value(error, 120)[1:-1]
-        raise InputError(
-            f"not a TOML file: {reason}",
-            'lines such as label = "gold" and judges = ["a", "b"]',
-            file=path.name,
-        ) from None
+        problem = f"not a TOML file: {quote_value(error, 120)[1:-1]}"
+        allowed = 'lines such as label = "gold" and judges = ["a", "b"]'
+        raise InputError(problem, allowed, file=path.name) from None
 
 
 def with_roles(path: str | Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -329,17 +319,16 @@ def _checked(key: str, value: Any) -> tuple[str, Any]:
 
 def _checked_thresholds(value: Any) -> Thresholds:
     """Return thresholds from a number, a table by judge, or a table with ``by_judge`` inside it."""
-    nested = isinstance(value, dict) and isinstance(value.get("by_judge"), dict)
-    nested = nested and value.keys() <= {"default", "by_judge"}
+    names = value.keys() if isinstance(value, dict) else set()
+    nested = "by_judge" in names <= {"default", "by_judge"} and isinstance(value["by_judge"], dict)
     thresholds = Thresholds(**value) if nested else Thresholds.of(value)
     cuts = [thresholds.default, *thresholds.by_judge.values()]
     if not all(cut is None or _is_number(cut) for cut in cuts):
-        raise InputError(
-            "thresholds are not numbers",
+        allowed = (
             'thresholds = 3, or below [thresholds] lines such as "a" = 3, or default = 3 '
-            "there and such lines below [thresholds.by_judge]",
-            value=value,
+            "there and such lines below [thresholds.by_judge]"
         )
+        raise InputError("thresholds are not numbers", allowed, value=value)
     return thresholds
 
 
@@ -363,28 +352,24 @@ def used_choices(loaded: Loaded) -> Choices:
 
 def roles_text(loaded: Loaded) -> str:
     """Return the content of a role file that makes these votes load the same way again."""
-    choices, scalars, lists = used_choices(loaded), [], []
+    choices, lines = used_choices(loaded), []
     for option in OPTIONS:
         value = getattr(choices, option.choice)
-        if option.choice in ("thresholds", "words") or value in (None, False, ()):
+        if option.choice in ("thresholds", "words") or value in (None, ()) or value is False:
             continue
-        if isinstance(value, tuple) and (len(value) > 1 or not option.choice.endswith("_column")):
-            lists += [f"{option.name} = [", *(f"    {_quoted(name)}," for name in value), "]"]
-            continue
-        text = value[0] if isinstance(value, tuple) else value
-        written = _quoted(text) if isinstance(text, str) else str(text).lower()
-        scalars.append(f"{option.name} = {written}")
-    tables = _threshold_lines(choices.thresholds)
+        one = isinstance(value, tuple) and len(value) == 1 and option.choice.endswith("_column")
+        lines.append(f"{option.name} = {_written(value[0] if one else value)}")
+    lines += _threshold_lines(choices.thresholds)
     if choices.words:
         names = {code: name for name, code in MEANT.items()}
         meant = {word: names[code] for word, code in choices.words.items()}
-        tables += ["[words]", *(f"{_quoted(word)} = {_quoted(meant[word])}" for word in meant)]
-    return "\n".join((*scalars, *lists, *tables, ""))
+        lines += ["[words]", *(f"{_written(word)} = {_written(meant[word])}" for word in meant)]
+    return "\n".join((*lines, ""))
 
 
 def _threshold_lines(thresholds: Thresholds) -> list[str]:
     default = thresholds.default
-    of_judges = [f"{_quoted(judge)} = {cut!r}" for judge, cut in thresholds.by_judge.items()]
+    of_judges = [f"{_written(judge)} = {cut!r}" for judge, cut in thresholds.by_judge.items()]
     if not of_judges:
         return [] if default is None else [f"thresholds = {default!r}"]
     if default is None:
@@ -392,6 +377,6 @@ def _threshold_lines(thresholds: Thresholds) -> list[str]:
     return ["[thresholds]", f"default = {default!r}", "[thresholds.by_judge]", *of_judges]
 
 
-def _quoted(text: str) -> str:
-    """Return a TOML basic string: JSON's escapes, plus DEL."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _written(value: object) -> str:
+    """Return a value in TOML, which is JSON's form, plus DEL as an escape."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -9,10 +9,10 @@ Columns that are no judges although they hold verdicts: computed from the judges
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import Literal
 
 import numpy as np
@@ -70,16 +70,15 @@ class Column:
     @cached_property
     def kind(self) -> Kind:
         """The kind of content; a column of numbers may hold votes of 0 and 1 as well."""
-        words = self.given
+        words, some = self.given, self.given[:_SAMPLE]
         if not words:
             return "empty"
         if all(map(is_verdict, words)):
             return "verdicts"
         if self.is_numeric:
             return "numbers"
-        if all(map(_DATE.fullmatch, islice(words, _SAMPLE))):
+        if all(map(_DATE.fullmatch, some)):
             return "dates"
-        some = words[:_SAMPLE]
         return "texts" if sum(map(len, some)) > _LONG_TEXT * len(some) else "words"
 
     @cached_property
@@ -327,15 +326,11 @@ def _failures(column: Column) -> NDArray[np.bool_]:
     return np.array(hits, dtype=bool)[column.codes]
 
 
-Signs = NDArray[np.int8]
-Votes = Mapping[str, NDArray[np.int8]]
-
 CONTESTED = 50
 """Items on which the others must disagree before a judge is identified as their majority."""
 FEWEST = 10
 """Labelled items, with both labels, before a column is held against the label."""
 _MOST_COMPARED = 200
-_FIRST_ROWS = 5_000
 _LEAST_CLASS = 2
 _FEW_VALUES = 30
 _NEARLY_ALL = 0.9
@@ -343,25 +338,38 @@ _NEARLY_ALL = 0.9
 
 
 def computed(
-    judges: Sequence[Column], votes: Votes, label: Column | None, vocabulary: Vocabulary
+    judges: Sequence[Column],
+    votes: Mapping[str, NDArray[np.int8]],
+    label: Column | None,
+    vocabulary: Vocabulary,
 ) -> dict[str, str]:
-    """Return why columns are no judges: computed from other judges, or from the label."""
+    """Return why columns are no judges: computed from other judges, or from the label.
+
+    Of opposites, which vote on the same rows and give both verdicts, the one that is right more
+    often stays, else the first.
+    """
     signs = {j: np.where(own < 0, 0, 2 * own - 1).astype(np.int8) for j, own in votes.items()}
     reasons = dict.fromkeys(_majorities(signs), "equal to the majority of the other judges")
     truth = None if label is None else _Truth.of(label, vocabulary)
-    for judge, other in _opposites(signs):
-        rights = [0, 0]
-        if truth is not None and truth.votes:
-            rights = [int((votes[name] == truth.codes).sum()) for name in (judge, other)]
-        name, kept = (other, judge) if rights[0] > rights[1] else (judge, other)
+    first: dict[bytes, str] = {}
+    for judge, sign in signs.items():
+        other = first.get((-sign).tobytes())
+        least = min((sign == 1).sum(), (sign == -1).sum())
+        if other is None or least < _LEAST_CLASS or len(sign) < FEWEST:
+            first.setdefault(sign.tobytes(), judge)
+            continue
+        rights = 0
+        if truth is not None and truth.is_votes:
+            rights = int((sign * np.array([0, -1, 1])[truth.codes]).sum())
+        name, kept = (other, judge) if rights > 0 else (judge, other)
         reasons[name] = f"always the opposite of {quote_value(kept)}"
     if truth is not None:
-        own = {column.name: equal_to_label(truth, column, vocabulary) for column in judges}
-        reasons |= {name: reason for name, reason in own.items() if reason}
+        known = {column.name: truth.reason_against(column, vocabulary) for column in judges}
+        reasons |= {name: reason for name, reason in known.items() if reason}
     return reasons
 
 
-def _majorities(signs: Mapping[str, Signs]) -> list[str]:
+def _majorities(signs: Mapping[str, NDArray[np.int8]]) -> list[str]:
     """Return judges equal to the majority of all others on every item, and to no single judge.
 
     ``signs`` are votes (n_rows,) by judge: 1, -1, and 0 for none.
@@ -369,56 +377,24 @@ def _majorities(signs: Mapping[str, Signs]) -> list[str]:
     n_rows = len(next(iter(signs.values()), ()))
     if not 4 <= len(signs) <= _MOST_COMPARED or n_rows < CONTESTED:
         return []
-    first = {judge: sign[:_FIRST_ROWS] for judge, sign in signs.items()}
-    if n_rows > _FIRST_ROWS and not _agreeing(first, contested=0):
-        return []  # Nearly every judge is told from a majority by its first votes.
-    return [
-        judge
-        for judge in _agreeing(signs, contested=CONTESTED)
-        if not any(o != judge and np.array_equal(signs[o], signs[judge]) for o in signs)
-    ]
-
-
-def _agreeing(signs: Mapping[str, Signs], *, contested: int) -> list[str]:
-    """Return judges equal to the majority of all others, where so many votes are contested."""
-    none = np.zeros(len(next(iter(signs.values()))), dtype=np.int16)
-    total = sum(signs.values(), start=none)
-    given = sum((sign != 0 for sign in signs.values()), start=none)
-    suspects = []
+    none = np.zeros(n_rows, dtype=np.int16)
+    total, given = sum(signs.values(), start=none), sum(map(np.abs, signs.values()), start=none)
+    found = []
     for judge, sign in signs.items():
-        others = total - sign
-        decided = (others != 0) & (sign != 0)
-        split = decided & (np.abs(others) < given - np.abs(sign))
-        if split.sum() >= contested and bool((np.sign(others)[decided] == sign[decided]).all()):
-            suspects.append(judge)
-    return suspects
-
-
-def _opposites(signs: Mapping[str, Signs]) -> Iterator[tuple[str, str]]:
-    """Yield judges that always say the opposite of an earlier one, with that one.
-
-    Both verdicts must occur, and both judges must vote on the same rows.
-    """
-    first: dict[bytes, str] = {}
-    for judge, sign in signs.items():
-        other = first.get((-sign).tobytes())
-        least = min((sign == 1).sum(), (sign == -1).sum())
-        if other is not None and least >= _LEAST_CLASS and len(sign) >= FEWEST:
-            yield judge, other
-        else:
-            first.setdefault(sign.tobytes(), judge)
+        margin = (total - sign) * sign  # Of the others, for what the judge says.
+        if (margin < 0).any() or ((margin > 0) & (margin < given - 1)).sum() < CONTESTED:
+            continue
+        if not any(o != judge and np.array_equal(own, sign) for o, own in signs.items()):
+            found.append(judge)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Truth:
-    """Labels as codes (n_rows,) below ``n_classes``, or ``n_classes`` without a label.
-
-    ``votes`` tells whether the codes are votes 0 and 1, and not those of other words.
-    """
+    """Labels as codes (n_rows,) from 1, 0 without a label; ``is_votes`` if 1 and 2 are votes."""
 
     codes: Codes
-    n_classes: int
-    votes: bool
+    is_votes: bool
 
     @classmethod
     def of(cls, label: Column, vocabulary: Vocabulary) -> _Truth | None:
@@ -427,38 +403,34 @@ class _Truth:
             return None
         meanings = vocabulary.meanings(label.words)
         if (meanings == UNKNOWN).any():
-            place = {word: k for k, word in enumerate(dict.fromkeys(label.given))}
-            codes = [place.get(word.strip(), len(place)) for word in label.words]
-            return cls(np.array(codes, np.intp)[label.codes], len(place), votes=False)
-        return cls(np.where(meanings < 0, 2, meanings).astype(np.intp)[label.codes], 2, votes=True)
+            place = {word: k for k, word in enumerate(dict.fromkeys(label.given), 1)}
+            codes = [place.get(word.strip(), 0) for word in label.words]
+            return cls(np.array(codes, np.intp)[label.codes], is_votes=False)
+        return cls(np.maximum(meanings + 1, 0).astype(np.intp)[label.codes], is_votes=True)
 
+    def reason_against(self, column: Column, vocabulary: Vocabulary) -> str:
+        """Return why a column is no judge if it is the label, its opposite or a function of it.
 
-def equal_to_label(truth: _Truth, column: Column, vocabulary: Vocabulary) -> str:
-    """Return why a column is no judge if it is the label, its opposite or a function of it.
-
-    On labelled rows every value of the column goes with one label, and it votes on no other row. A
-    judge that is right everywhere and votes on unlabelled items too is left to the check of judges.
-    """
-    if len(column.given) > _FEW_VALUES:
-        return ""
-    k = truth.n_classes
-    cells = column.codes.astype(np.intp) * (k + 1) + truth.codes
-    counts = np.bincount(cells, minlength=len(column.words) * (k + 1)).reshape(-1, k + 1)
-    n_labelled = int(counts[:, :k].sum())
-    beyond = counts[column.filled, k].any()
-    used = column.filled & (counts[:, :k].sum(axis=1) > 0)
-    known = counts[used, :k]
-    n_known, n_values = int(known.sum()), len(known)
-    classes = known.sum(axis=0)
-    both = (classes > 0).sum() > 1 and classes[classes > 0].min() >= _LEAST_CLASS
-    whole = n_known >= max(FEWEST, _NEARLY_ALL * n_labelled)
-    # Values that occur once go with one label whatever they mean.
-    is_function = n_values > 1 and (known > 0).sum() == n_values <= n_known - FEWEST
-    if beyond or not (both and whole and is_function):
-        return ""
-    votes, label = vocabulary.meanings(column.words)[used], known.argmax(axis=1)
-    if truth.votes and np.array_equal(votes, label):
-        return f"equal to the label on all {n_known:,} labelled rows that it has"
-    if truth.votes and np.array_equal(1 - votes, label):
-        return f"the opposite of the label on all {n_known:,} labelled rows that it has"
-    return "every value goes with one label"
+        On labelled rows every value of the column goes with one label, and it votes on no other
+        row. A judge that is right everywhere and votes on unlabelled items too is left to the check
+        of judges.
+        """
+        if len(column.given) > _FEW_VALUES:
+            return ""
+        k = int(self.codes.max(initial=0)) + 1
+        cells = column.codes.astype(np.intp) * k + self.codes
+        counts = np.bincount(cells, minlength=len(column.words) * k).reshape(-1, k)
+        used = column.filled & (counts[:, 1:].sum(axis=1) > 0)
+        known = counts[used, 1:]
+        n_known, n_values, classes = int(known.sum()), len(known), known.sum(axis=0)
+        both = (classes > 0).sum() > 1 and classes[classes > 0].min() >= _LEAST_CLASS
+        whole = n_known >= max(FEWEST, _NEARLY_ALL * counts[:, 1:].sum())
+        # Values that occur once go with one label whatever they mean.
+        is_function = n_values > 1 and (known > 0).sum() == n_values <= n_known - FEWEST
+        if counts[column.filled, 0].any() or not (both and whole and is_function):
+            return ""
+        votes, label = vocabulary.meanings(column.words)[used], known.argmax(axis=1)
+        for same, words in ((votes, "equal to"), (1 - votes, "the opposite of")):
+            if self.is_votes and np.array_equal(same, label):
+                return f"{words} the label on all {n_known:,} labelled rows that it has"
+        return "every value goes with one label"

@@ -115,8 +115,7 @@ class Reader:
             unknown = verdicts if verdicts.any() else unknown
         elif is_number[first]:
             raise refuse_scores(self.table, column, first, remedy)
-        error = InputError(problem, allowed, mapped)
-        refuse_first(error, unknown, self.table, name)
+        refuse_first(InputError(problem, allowed, mapped), unknown, self.table, name)
 
     def _refuse_mixed(self) -> None:
         """Refuse words of two kinds, in a column of the kind that is in fewer columns."""
@@ -132,9 +131,7 @@ class Reader:
             f"{mixed[0]!r} says which response is better and {mixed[1]!r} whether one is good",
             "one kind of words in the label and in all judges",
             f"{errors.MAP_WORDS}, or leave this column out {errors.IGNORE}",
-            file=self.table.name,
-            column=min(better, good, key=len)[0],
-        )
+        ).in_header(self.table, min(better, good, key=len)[0])
 
 
 def read_verdicts(reader: Reader, scales: Scales) -> Verdicts:
@@ -245,9 +242,8 @@ def _judge_names(table: RawTable, columns: tuple[str, ...]) -> tuple[str, ...]:
     names = tuple(unshield(column, is_role_name) for column in columns)
     again = pd.Index(names).duplicated()
     if again.any():
-        refusal = InputError(
-            "this judge is given twice", "every judge name once", errors.RENAME_COLUMN
-        )
+        problem, allowed = "this judge is given twice", "every judge name once"
+        refusal = InputError(problem, allowed, errors.RENAME_COLUMN)
         raise refusal.in_header(table, columns[int(np.argmax(again))])
     return names
 
@@ -271,7 +267,7 @@ def _forward(
     """
     name = str(reader.roles.order_column)
     labels = _labels_of_rows(reader, items)
-    column, ways = reader.columns[name], None
+    column, ways, shown = reader.columns[name], None, None
     if labels is not None and codes.shape[1] == 1 and not says_orders(column):
         ways = given_order(codes[:, 0], labels, column)
     if ways is not None:
@@ -280,7 +276,6 @@ def _forward(
         notes = [f"{quote_value(ways[0])} is read as the order as given, by the labels."]
     else:
         forward, notes = first_shown(reader.table, name)
-    shown = None
     if labels is not None:
         repeated = (np.repeat(own, codes.shape[1]) for own in (labels, forward))
         shown = are_by_place(codes.ravel(), *repeated)
@@ -295,9 +290,7 @@ def _forward(
             "are by place or were turned back already",
             "A and B, or first and second, for verdicts by place",
             errors.BY_PLACE_OR_NOT,
-            file=reader.table.name,
-            column=name,
-        )
+        ).in_header(reader.table, name)
     if not shown:
         return None, f"Verdicts are not turned by {quoted}: they are meant alike in both orders."
     note = f"Verdicts are by place and were turned back by {quoted}."
@@ -306,11 +299,9 @@ def _forward(
 
 def _refuse_unused_order(reader: Reader, codes: NDArray[np.int8], items: NDArray[np.intp]) -> None:
     """Refuse a long file with a column that is not used, by which verdicts are turned around."""
-    roles, labels = reader.roles, _labels_of_rows(reader, items)
-    if labels is None:
-        return
-    for own in roles.columns:
-        if own.role != "ignore" or own.reason == CHOSEN:
+    labels = _labels_of_rows(reader, items)
+    for own in reader.roles.columns:
+        if labels is None or own.role != "ignore" or own.reason == CHOSEN:
             continue
         words = given_order(codes, labels, reader.columns[own.column])
         if words is not None:
@@ -318,11 +309,9 @@ def _refuse_unused_order(reader: Reader, codes: NDArray[np.int8], items: NDArray
             raise InputError(
                 f"verdicts are for the label where this is {agree} and against it where it is "
                 f"{turned}, as if it said which response was shown first",
-                file=reader.table.name,
-                column=own.column,
-                allowed="verdicts that mean the same in all rows, or a column of the order",
-                remedy=errors.BY_PLACE_OR_NOT,
-            )
+                "verdicts that mean the same in all rows, or a column of the order",
+                errors.BY_PLACE_OR_NOT,
+            ).in_header(reader.table, own.column)
 
 
 def _labels_of_rows(reader: Reader, items: NDArray[np.intp] | None) -> NDArray[np.int8] | None:

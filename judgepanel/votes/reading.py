@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ from judgepanel.votes.errors import CHOICE_CONTROLS, InputError, listed, quote_v
 from judgepanel.votes.layouts import Reader
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
 from judgepanel.votes.names import AGGREGATE_NAMES, LABEL_NAMES, is_role_name, plain_name, tokens_of
-from judgepanel.votes.roles import CHOSEN, DESCRIBES, PLACES, ColumnRole, Roles
+from judgepanel.votes.roles import CHOSEN, DESCRIBES, PLACES, UNUSED, ColumnRole, Roles
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import ABSTAINED, TIE, form_of, is_good_or_bad, side_of
 
@@ -88,13 +89,9 @@ def task_of(reader: Reader, choices: Choices) -> tuple[Task, str]:
     pairs = reader.columns.pair is not None or reader.roles.order_column is not None
     if pairs or any(side_of(word) is not None for word in words) or reader.vocabulary.places:
         return "pairwise", ""
-    texts = [
-        name
-        for name in reader.table.columns
-        if _RESPONSES & {*tokens_of(name)}
-        and name not in reader.roles.used
-        and reader.columns[name].kind in ("texts", "words")
-    ]
+    named = [name for name in reader.table.columns if _RESPONSES & {*tokens_of(name)}]
+    free = [name for name in named if name not in reader.roles.used]
+    texts = [name for name in free if reader.columns[name].kind in ("texts", "words")]
     if len(texts) == 1 and texts[0].lower() in _RESPONSES:
         return "pointwise", _ONE_RESPONSE
     return "pairwise", "" if len(texts) == 2 else TASK_NOT_SAID
@@ -126,14 +123,10 @@ def meaning_of_one(reader: Reader, choices: Choices, task: Task) -> str:
     if label is not None and choices.label_threshold is not None:
         return f"{label} above {choices.label_threshold:g}"
     words = [word for name in reader.named[::-1] for word in reader.columns[name].given]
-    good = next((w for w in words if is_good_or_bad(w) and reader.vocabulary.meaning(w) == 1), None)
-    if good is not None:
-        return good
-    chosen = next((word for word, code in choices.words.items() if code == 1), None)
-    if chosen is not None:
-        return quote_value(chosen)
-    if task == "pointwise":
-        return "good"
+    said = [w for w in words if is_good_or_bad(w) and reader.vocabulary.meaning(w) == 1]
+    said += [quote_value(word) for word, code in choices.words.items() if code == 1]
+    if said or task == "pointwise":
+        return said[0] if said else "good"
     first = [n for n in reader.table.columns if side_of(n) == 1 and n not in reader.roles.used]
     return f"{first[0] if first else 'the first response'} is better"
 
@@ -142,8 +135,7 @@ def reading_of(reader: Reader, votes: VoteMatrix, one: str, guesses: Sequence[st
     """Return how a file was read."""
     roles, source = reader.roles, reader.table.labels
     per = "item" if roles.layout == "wide" else "vote"
-    n_labels = int(votes.labelled.sum())
-    judges = f"{votes.n_judges} judge{'s' if votes.n_judges > 1 else ''}"
+    n_labels, judges = int(votes.labelled.sum()), _counted(votes.n_judges, "judge", "judges")
     labels = "without labels"
     if roles.label_column is not None:
         of = "all of them" if n_labels == votes.n_items else f"{n_labels:,} of them"
@@ -196,70 +188,72 @@ def doubtful(roles: Roles) -> list[ColumnRole]:
 # --- what is odd -----------------------------------------------------------------------------
 
 
-def vote_warnings(votes: VoteMatrix) -> list[str]:
-    """Warnings about judges and items: a single judge, no votes, a single verdict."""
-    warnings = []
-    if votes.n_judges == 1:
-        warnings.append(
-            f"There is only one judge, {quote_value(votes.judges[0])}, so no panel to choose."
-        )
+def _counted(number: int, one: str, many: str) -> str:
+    """Return a number and what is counted, in the singular or the plural."""
+    return f"{number} {one if number == 1 else many}"
+
+
+def vote_warnings(votes: VoteMatrix, *, need_labels: bool) -> list[str]:
+    """Return sentences on a single judge, no votes, a single verdict and few labels.
+
+    Labels of one class are P0's (:mod:`votes.checks`).
+    """
     ones = (votes.votes == 1).sum(axis=0)
     counts = (votes.votes != MISSING).sum(axis=0)
     same = (counts >= 2) & ((ones == 0) | (ones == counts))
-    for found, singular, many in (
-        (counts == 0, "has no votes", "have no votes"),
-        (same, "gives the same verdict in all its votes", "give one verdict in all their votes"),
-    ):
-        names = [votes.judges[j] for j in np.flatnonzero(found)]
-        who = f"1 judge {singular}" if len(names) == 1 else f"{len(names)} judges {many}"
-        if names:
-            warnings.append(f"{who}: {listed(names)}.")
-    unseen = np.flatnonzero(votes.n_votes == 0)
-    if len(unseen):
-        first = quote_value(votes.item_ids[int(unseen[0])])
-        many = f"{len(unseen)} items have" if len(unseen) > 1 else "1 item has"
-        warnings.append(f"{many} no vote; the first is {first}.")
-    return warnings
-
-
-def label_warnings(votes: VoteMatrix) -> list[str]:
-    """A warning if few items have a label; labels of one class are P0's (:mod:`votes.checks`)."""
-    n_labels = int(votes.labelled.sum())
-    if n_labels >= FEW_LABELS:
-        return []
-    return [f"Only {n_labels} items have a label; fewer than {FEW_LABELS} say very little."]
+    silent, alike = ([*compress(votes.judges, found)] for found in (counts == 0, same))
+    unseen, n_labels = [*compress(votes.item_ids, votes.n_votes == 0)], int(votes.labelled.sum())
+    one_verdict = _counted(len(alike), "judge gives the same", "judges each give one")
+    alone = f"There is only one judge, {quote_value(votes.judges[0])}, so no panel to choose."
+    few = f"Only {n_labels} items have a label; fewer than {FEW_LABELS} say very little."
+    warnings = {
+        alone: votes.n_judges == 1,
+        f"{_counted(len(silent), 'judge has', 'judges have')} no votes: {listed(silent)}.": silent,
+        f"{one_verdict} verdict in all votes: {listed(alike)}.": alike,
+        f"{_counted(len(unseen), 'item has', 'items have')} no vote: {listed(unseen)}.": unseen,
+        few: need_labels and n_labels < FEW_LABELS,
+    }
+    return [warning for warning, found in warnings.items() if found]
 
 
 def refuse_reversed_scale(table: RawTable, votes: VoteMatrix) -> None:
     """Refuse differences whose direction was guessed, and seems to be the other."""
-    if not reversal(votes):
-        return
-    raise InputError(
-        "higher scores seem to speak for the second response: most judges are right on clearly "
-        "less than half of the labelled items",
-        "scores that are higher where the first response is better",
-        f"turn the votes {errors.TURN}; or, if they are meant so, cut them at 0 {errors.THRESHOLD}",
-        file=table.name,
-    )
+    if reversal(votes):
+        raise InputError(
+            "higher scores seem to speak for the second response: most judges are right on clearly "
+            "less than half of the labelled items",
+            "scores that are higher where the first response is better",
+            f"turn the votes {errors.TURN}; or, if they are meant so, cut them at 0 "
+            f"{errors.THRESHOLD}",
+        ).in_file(table.name)
 
 
 def column_warnings(reader: Reader, graded: Sequence[str]) -> list[str]:
-    """Return sentences on ties, words without a verdict, and columns with odd names.
+    """Return sentences on ties, words without a verdict, odd names, and columns that are no judges.
 
     Columns of grades are ``graded``: codes for missing grades are no such words.
     """
-    labels = [reader.meanings(name, halves=False) for name in reader.roles.of("label")]
-    voted = [name for name in reader.named if name not in graded]
+    roles, voted = reader.roles, [name for name in reader.named if name not in graded]
+    labels = [reader.meanings(name, halves=False) for name in roles.of("label")]
     ties = sum(int((codes == TIE).sum()) for codes in labels)
     unsure = sum(int((reader.meanings(name) == ABSTAINED).sum()) for name in voted)
     # A second label or group column read as a judge would be a judge that knows the answer.
-    odd = [column for column in reader.roles.judge_columns if is_role_name(column)]
-    are_ties = "labels are ties and count" if ties > 1 else "label is a tie and counts"
-    say = "cells say" if unsure > 1 else "cell says"
+    odd = [column for column in roles.judge_columns if is_role_name(column)]
+    out = dict.fromkeys(doubtful(roles))
+    unused = [role for role in roles.columns if role.role in UNUSED and role.reason != CHOSEN]
+    plain = [role.column for role in unused if role not in out]
+    features = [role.column for role in roles.columns if role.reason == DESCRIBES]
+    tied = _counted(ties, "label is a tie and counts", "labels are ties and count")
+    cells = _counted(unsure, "cell says", "cells say")
     warnings = {
-        f"{ties} {are_ties} as no label.": ties,
+        f"{tied} as no label.": ties,
         f"Read as judges in spite of their names: {listed(odd)}.": odd,
-        f"{unsure} {say} that there is no verdict (unsure, -, ...) and count as missing.": unsure,
+        f"{cells} that there is no verdict (unsure, -, ...) and count as missing.": unsure,
+        f"Columns that are not used: {listed(plain)}.": plain,
+        f"Not read as judges: {_with_reasons([*out], _SHOWN)}. If one of them is a judge, name "
+        f"all judges {errors.JUDGE_COLUMNS}.": out,
+        f"Read as item features by their names: {listed(features)}. Leave one out "
+        f"{errors.IGNORE}.": features,
     }
     return [warning for warning, found in warnings.items() if found]
 
@@ -298,22 +292,6 @@ def label_levels(reader: Reader) -> tuple[tuple[float, int], ...]:
     return tuple(levels.items()) if is_scale else ()
 
 
-def role_warnings(roles: Roles) -> list[str]:
-    """Return sentences on columns left out or read as features."""
-    out = dict.fromkeys(doubtful(roles))
-    unused = [role for role in roles.columns if role.role in ("ignore", "text", "beside")]
-    plain = [role.column for role in unused if role.reason != CHOSEN and role not in out]
-    features = [role.column for role in roles.columns if role.reason == DESCRIBES]
-    warnings = {
-        f"Columns that are not used: {listed(plain)}.": plain,
-        f"Not read as judges: {_with_reasons([*out], _SHOWN)}. If one of them is a judge, name "
-        f"all judges {errors.JUDGE_COLUMNS}.": out,
-        f"Read as item features by their names: {listed(features)}. Leave one out "
-        f"{errors.IGNORE}.": features,
-    }
-    return [warning for warning, found in warnings.items() if found]
-
-
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
@@ -335,28 +313,25 @@ _REMEDY = f"that column {CHOICE_CONTROLS['group_column']}."
 
 def group_hint(
     table: RawTable, roles: Roles, votes: VoteMatrix, items: NDArray[np.intp] | None
-) -> list[str]:
-    """Return a column to group items by and a sentence that offers it; ``[""]`` if there is none.
+) -> tuple[str, str]:
+    """Return a column to group items by and a sentence that offers it; both empty if none is.
 
     ``items`` (n_rows,) are the items of the rows of a long file, None for a wide one.
     """
     if roles.group_column is not None:
-        return [""]
+        return "", ""
     taken = {*roles.used}.difference(roles.feature_columns)
-    for name in table.columns:
-        plain = plain_name(name.strip().lower().removeprefix("feat_"))
-        is_named = plain in _NAMES and name not in taken
-        column = _of_items(table, name, items, votes.n_items) if is_named else None
-        if column is not None and (repeats := repeats_across_items(column)):
-            return [
-                name,
-                f"{repeats[1]} items share {repeats[0]} values of {quote_value(name)}: intervals "
-                "are too narrow unless such items stay together"
-                f"{_wider(times_as_wide(votes, _values(column)))}. Name {_REMEDY}",
-            ]
+    plain = {name: plain_name(name.strip().lower().removeprefix("feat_")) for name in table.columns}
+    named = [name for name in table.columns if plain[name] in _NAMES and name not in taken]
+    for column in _of_items(table, named, items, votes.n_items):
+        if n_values := values_that_recur(column):
+            return column.name, (
+                f"{votes.n_items} items share {n_values} values of {quote_value(column.name)}: "
+                "intervals are too narrow unless such items stay together"
+                f"{_wider(times_as_wide(votes, _values(column)))}. Name {_REMEDY}"
+            )
     names = _descriptions(roles, items)
-    described = [_of_items(table, name, items, votes.n_items) for name in names]
-    return _by_errors([column for column in described if column is not None], votes)
+    return _by_errors(_of_items(table, names, items, votes.n_items), votes)
 
 
 def _descriptions(roles: Roles, items: NDArray[np.intp] | None) -> list[str]:
@@ -373,40 +348,42 @@ def _descriptions(roles: Roles, items: NDArray[np.intp] | None) -> list[str]:
 
 
 def _of_items(
-    table: RawTable, name: str, items: NDArray[np.intp] | None, n_items: int
-) -> Column | None:
-    """Return a column with one row per item; None if the rows of an item differ."""
-    column = Column(name, table.frame[name])
+    table: RawTable, names: Sequence[str], items: NDArray[np.intp] | None, n_items: int
+) -> list[Column]:
+    """Return columns with one row per item, but those of which the rows of an item differ."""
+    columns = [Column(name, table.frame[name]) for name in names]
     if items is None:
-        return column
-    given = np.array([word.strip() != "" for word in column.words], dtype=bool)[column.codes]
-    rows, differing = first_given(column.codes, given, items, n_items)
-    own = column.cells.iloc[rows].cat.remove_unused_categories().reset_index(drop=True)
-    return None if len(differing) else Column(name, own)
+        return columns
+    found = []
+    for column in columns:
+        given = np.array([word.strip() != "" for word in column.words], dtype=bool)[column.codes]
+        rows, differing = first_given(column.codes, given, items, n_items)
+        if not len(differing):
+            own = column.cells.iloc[rows].cat.remove_unused_categories().reset_index(drop=True)
+            found.append(Column(column.name, own))
+    return found
 
 
-def _by_errors(described: Sequence[Column], votes: VoteMatrix) -> list[str]:
+def _by_errors(described: Sequence[Column], votes: VoteMatrix) -> tuple[str, str]:
     """Offer the column whose values explain the judges' errors best, if any does."""
-    repeating = [column for column in described if repeats_across_items(column) is not None]
+    repeating = [column for column in described if values_that_recur(column)]
     rest = [column for column in described if column not in repeating]
     strata = [_values(column) for column in rest if len(column.words) <= _MOST_STRATA]
-    numbers = {c.name: c.numbers[c.codes] if c.is_numeric else None for c in repeating}
+    numbers = {c.name: c.numbers[c.codes] for c in repeating if c.is_numeric}
     # Fractions are measurements; what they have in common is no origin.
-    fractions = {name for name, own in numbers.items() if own is not None and np.any(own % 1.0 > 0)}
-    tested = [column for column in repeating if column.name not in fractions]
+    tested = [c for c in repeating if not np.any(numbers.get(c.name, np.zeros(1)) % 1.0 > 0)]
     if not tested:
-        return [""]
+        return "", ""
     wrong = item_errors(votes, strata)
-    p = [alike_p(wrong, _values(column), numbers[column.name]) for column in tested]
+    p = [alike_p(wrong, _values(column), numbers.get(column.name)) for column in tested]
     best = tested[int(np.argmin(p))]
     if min(p) * len(tested) > LEVEL or (times := times_as_wide(votes, _values(best))) < _HARDLY:
-        return [""]
-    return [
-        best.name,
+        return "", ""
+    return best.name, (
         f"Judges err alike on items that share a value of {quote_value(best.name)}: if such items "
         f"have one origin, intervals are too narrow unless they stay together{_wider(times)}. In "
-        f"that case name {_REMEDY}",
-    ]
+        f"that case name {_REMEDY}"
+    )
 
 
 def _wider(times: float) -> str:
@@ -498,12 +475,8 @@ def _without_trend(errors: Floats, numbers: Floats) -> Floats:
     return np.asarray(errors - basis @ np.linalg.lstsq(basis, errors, rcond=None)[0])
 
 
-def repeats_across_items(column: Column) -> tuple[int, int] | None:
-    """Return the numbers of distinct values and rows if a column's values recur, but not often."""
-    counts = np.bincount(column.codes)
-    counts = counts[counts > 0]
-    n_values, n_rows = len(counts), int(counts.sum())
+def values_that_recur(column: Column) -> int:
+    """Return the number of distinct values if a column's values recur, but not often; else 0."""
+    n_values, n_rows = np.count_nonzero(np.bincount(column.codes)), len(column.codes)
     often = n_values * 10 < n_rows and n_values < FEWEST_SHARED
-    if n_values < 2 or n_values == n_rows or often:
-        return None
-    return n_values, n_rows
+    return 0 if n_values < 2 or n_values == n_rows or often else int(n_values)

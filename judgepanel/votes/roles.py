@@ -32,6 +32,7 @@ Place = Literal[
     "id", "label", "group", "verdict", "judge name", "judge", "feature", "system", "order", "run"
 ]
 RoleName = Literal[Place, "beside", "text", "ignore"]
+UNUSED: tuple[RoleName, ...] = ("beside", "text", "ignore")
 CHOSEN = "chosen by name"
 PLACES: dict[RoleName, str] = {role: f"{role}_column" for role in get_args(Place)} | {
     "judge name": "judge_column",
@@ -68,10 +69,10 @@ _NO_ITEMS = words_in("assignment|annotation|assessment|score|run|event|vote")
 _FEW_VALUES, _LABEL_VALUES, _FEW_ROWS, _FEW_STATES = 12, 11, 5, 9
 _MAY_BE_WORDS = ("2", "2.0", "left", "right", "y", "n")
 """Words that are verdicts in some files."""
-_STATES = (("status",), ("state",))
+_NOTED = {"different in every row": "the id of the items", "its name says so": "the label"}
+"""What a note says of columns by the reason of their role."""
 _COMPUTED = "named as something computed from the judges"
 DESCRIBES = "named as something that describes the items"
-_WRITER = "the name of the model that wrote a response"
 _SCALES = (1.0, 10.0, 100.0)
 """The ends of scales from 0."""
 
@@ -151,9 +152,7 @@ def guess_roles(table: RawTable, choices: Choices, *, need_label: bool = True) -
         judges = tuple(name for name in table.judges if name not in named)
         choices = replace(choices, judge_columns=judges)
     guess = _Guess(table, choices)
-    roles = None if choices.judge_columns else guess.long()
-    if roles is None:
-        roles = guess.wide()
+    roles = (None if choices.judge_columns else guess.long()) or guess.wide()
     if need_label and roles.label_column is None:
         raise InputError(
             "there is no label column",
@@ -167,7 +166,10 @@ def guess_roles(table: RawTable, choices: Choices, *, need_label: bool = True) -
             "add the judges' columns; or, if one of them was taken for another role, "
             + ONE_ROLE_EACH,
         ).in_header(table)
-    return replace(roles, columns=guess.roles(roles), notes=tuple(guess.notes))
+    columns = guess.roles(roles)
+    noted = sorted((own for own in columns if own.reason in _NOTED), key=lambda own: own.role)
+    notes = tuple(f"{quote_value(own.column)} is read as {_NOTED[own.reason]}." for own in noted)
+    return replace(roles, columns=columns, notes=notes)
 
 
 def _check_choices(table: RawTable, choices: Choices) -> None:
@@ -233,7 +235,6 @@ class _Guess:
         self.chosen = choices.columns
         self.free = [name for name in table.columns if name not in self.chosen]
         self.why: dict[str, ColumnRole] = {}
-        self.notes: list[str] = []
 
     # --- what columns say ---
 
@@ -300,7 +301,6 @@ class _Guess:
             return None
         if usual is None:
             self.give(names[0], "label", "its name says so")
-            self.notes.append(f"{quote_value(names[0])} is read as the label.")
         return names[0]
 
     def second_labels(self, label: str | None, taken: set[str | None]) -> None:
@@ -328,9 +328,8 @@ class _Guess:
         Names of models are such words: as codes they would all be alike.
         """
         column = self.columns[name]
-        codes = self.vocabulary.meanings(column.words).tolist()
-        words = zip(codes, map(str.strip, column.words), strict=False)
-        meant = [word if code == UNKNOWN else code for code, word in words]
+        codes = zip(map(self.vocabulary.meaning, column.words), column.words, strict=True)
+        meant = [word.strip() if code == UNKNOWN else code for code, word in codes]
         return np.array(meant, dtype=object)[column.codes]
 
     # --- ids, groups, features ---
@@ -342,8 +341,8 @@ class _Guess:
         usual = self._usual_id(taken)
         if usual is not None or self.table.n_rows < _FEW_ROWS:
             return () if usual is None else (usual,)
-        free = self.without(taken)
-        unique = [name for name in free if self.columns[name].is_unique and self._may_be_id(name)]
+        free = (name for name in self.without(taken) if self.columns[name].is_unique)
+        unique = list(filter(self._may_be_id, free))
         named = _plainest(
             unique,
             lambda name: _ends_as_id(name) and _says(name, _ITEM_WORDS),
@@ -351,11 +350,9 @@ class _Guess:
             lambda name: _says(name, _ITEM_WORDS),
             lambda name: len(unique) == 1,
         )
-        if not named:
-            return ()
-        self.give(named[0], "id", "different in every row")
-        self.notes.append(f"{quote_value(named[0])} is read as the id of the items.")
-        return (named[0],)
+        for name in named[:1]:
+            self.give(name, "id", "different in every row")
+        return tuple(named[:1])
 
     def _usual_id(self, taken: Iterable[str | None]) -> str | None:
         free = self.without(taken)
@@ -405,11 +402,10 @@ class _Guess:
                 return None
             what = "judge" if not judge else "verdict" if not verdict else "item"
             choice = "id_column" if what == "item" else f"{what}_column"
-            raise InputError(
-                "a table with one row per vote needs an item, a judge and a verdict column; there "
-                f"is no {what} column",
-                remedy=errors.choose_column(choice, [n for n in self.free if self._repeats(n)]),
-            ).in_header(self.table)
+            problem = "a table with one row per vote needs an item, a judge and a verdict column"
+            remedy = errors.choose_column(choice, [*filter(self._repeats, self.free)])
+            missing = InputError(f"{problem}; there is no {what} column", remedy=remedy)
+            raise missing.in_header(self.table)
         taken.add(verdict)
         if label is None:
             label = find_column(self.without(taken), naming.LABEL_NAMES)
@@ -425,9 +421,11 @@ class _Guess:
 
     def _described(self, roles: Roles) -> Roles:
         """Return roles with the columns that describe the items and the votes of any file."""
+        named = filter(naming.names_order, self.without(roles.used))
+        orders = (name for name in named if says_orders(self.columns[name]))
         return replace(
             roles,
-            order_column=self._order(roles.used),
+            order_column=self.choices.order_column or next(orders, None),
             run_column=self.choices.run_column,
             system_column=self.choices.system_column,
             feature_columns=self.features(roles.used),
@@ -460,8 +458,9 @@ class _Guess:
         if self._n_values(item) < self.table.n_rows:
             return label is None and not self._several_votes(item) and bool(self.judges(taken))
         rest = {*item, label, self._usual_id(()), self.group(())}
-        others = [n for n in self.table.columns if n not in rest and n not in self.features(rest)]
-        if all(self.columns[name].kind in ("verdicts", "empty") for name in others):
+        rest.update(self.features(rest))
+        others = (self.columns[name] for name in self.table.columns if name not in rest)
+        if all(column.kind in ("verdicts", "empty") for column in others):
             return True
         doubtful = label is None or self.columns[verdict].kind != "verdicts"
         return doubtful and bool(self.judges({*taken, label}))
@@ -544,11 +543,8 @@ class _Guess:
         """Return the column with the verdict of a row, first one that differs within items."""
         free = self.without(taken)
         named = _usual(free, naming.LONG_VERDICT_NAMES)
-        named += [
-            name
-            for name in free
-            if name not in named and _says(name, naming.VERDICT_WORDS) and self.is_value(name)
-        ]
+        worded = [n for n in free if _says(n, naming.VERDICT_WORDS) and self.is_value(n)]
+        named += [name for name in worded if name not in named]
         # Crowdsourcing files call the worker's answer "label" and the truth "gold".
         named += [n for n in (find_column(free, ("label", "labels")),) if n and n not in named[:1]]
         named = [name for name in named if not _says(name, _TRUTHS | _PERSONS)] or named
@@ -556,12 +552,6 @@ class _Guess:
         usual = [name for name in varying if find_column([name], naming.LONG_VERDICT_NAMES)]
         short = [name for name in usual or varying if self.columns[name].kind != "texts"]
         return next(iter(short or varying or named), None)
-
-    def _order(self, taken: Iterable[str | None]) -> str | None:
-        """Return the column that says which response was shown first."""
-        named = filter(naming.names_order, self.without(taken))
-        found = (name for name in named if says_orders(self.columns[name]))
-        return self.choices.order_column or next(found, None)
 
     def _beside_verdict(
         self, verdict: str, taken: Iterable[str | None], within: np.ndarray
@@ -583,18 +573,19 @@ class _Guess:
         """Return the verdict columns whose names suggest neither a role nor a long file."""
         out = {*taken, self._usual_id(taken), find_column(self.free, naming.LABEL_NAMES)}
         out |= {self.group(taken), *self.features(out)}
-        return tuple(
-            name
-            for name in self.free
-            if name not in out and plain_name(name) not in _LONG_NAMES and self.readable(name)
-        )
+        rest = (n for n in self.free if n not in out and plain_name(n) not in _LONG_NAMES)
+        return tuple(filter(self.readable, rest))
 
     def wide(self) -> Roles:
         """Return the roles of a file with one row per item."""
         choices = self.choices
         group = self.group((choices.label_column,))
         item = self.item_id((choices.label_column, group))
-        label = self.label({*item, group}) or self._outcome({*item, group})
+        label = self.label({*item, group})
+        if label is None:  # The column named winner or preference, if only one of them is there.
+            named = [n for n in _usual(self.free, ("winner", "preference")) if self.readable(n)]
+            outcomes = [name for name in named if name not in {*item, group}]
+            label = outcomes[0] if len(outcomes) == 1 else None
         known = choices.id_column or choices.group_column or self._usual_id(())
         if group is not None and self.columns[group].is_unique and not (item and known):
             item, group = (group,), None
@@ -617,12 +608,6 @@ class _Guess:
             self._refuse_half_a_long_file(taken)
         self.second_labels(label, taken)
         return self._with_judges(roles, [n for n in self.without(taken) if n not in self.why])
-
-    def _outcome(self, taken: set[str | None]) -> str | None:
-        """Return the column named winner or preference, the label if no other column is."""
-        names = [n for n in _usual(self.free, ("winner", "preference")) if n not in taken]
-        names = [name for name in names if self.readable(name)]
-        return names[0] if len(names) == 1 else None
 
     def _bracketed(self, name: str) -> bool:
         """Whether verdicts are written as ``[[A]]``, which suggests outputs of judges."""
@@ -680,12 +665,13 @@ class _Guess:
         is_known = unshield(name, naming.is_role_name) in self.choices.known
         is_order = naming.names_order(name) and says_orders(self.columns[name])
         is_file = name == FILE_COLUMN and self.table.files
+        is_writer = name in (self.columns.pair or ())
         self.give_first(
             name,
             (is_file, "ignore", "the name of the file of a row"),
             (name in self.choices.thresholds.by_judge, "judge", "has a threshold"),
             (is_known, "judge", "a judge of the panel"),
-            (name in (self.columns.pair or ()), "text", _WRITER),
+            (is_writer, "text", "the name of the model that wrote a response"),
             (lower.startswith(_INDEX), "ignore", "an index column"),
             (name == RECORD, "ignore", "the number of its record"),
             (lower in naming.AGGREGATE_NAMES, "ignore", _COMPUTED),
@@ -700,7 +686,7 @@ class _Guess:
         n_verdicts = sum(map(self.vocabulary.knows, words))
         numeric = int((~np.isnan(column.numbers)).sum())
         is_text = lower in _TEXTS and 2 * n_verdicts < len(words)
-        is_state = tokens_of(name)[-1:] in _STATES and len(words) < _FEW_STATES
+        is_state = tokens_of(name)[-1:] in (("status",), ("state",)) and len(words) < _FEW_STATES
         is_constant = len(words) == 1 and self.table.n_rows > 1
         self.give_first(
             name,
@@ -728,18 +714,15 @@ class _Guess:
         known, rest = [*chosen, *names, *([] if label is None else [label])], set(names)
         beside: dict[str, tuple[str, ...]] = {}
         for parts in evaluators(known).values():
-            others = [name for name in parts.values() if name in rest]
-            if label in parts.values():
-                for name in others:
-                    self.give(name, "ignore", f"about the label {quote_value(label)}")
-                continue
-            verdicts = [name for name in parts.values() if name in chosen]
-            if not chosen:
-                verdicts = self._best_verdict(parts)
-            if len(verdicts) == 1:
-                beside[verdicts[0]] = tuple(name for name in others if name != verdicts[0])
-                for name in beside[verdicts[0]]:
-                    self.give(name, "beside", f"about the verdict in {quote_value(verdicts[0])}")
+            is_labels = label in parts.values()
+            own = [name for name in parts.values() if name in (chosen or [label])]
+            if not (chosen or is_labels):
+                own = self._best_verdict(parts)
+            if len(own) == 1:
+                about = f"about the {'label' if is_labels else 'verdict in'} {quote_value(own[0])}"
+                beside[own[0]] = tuple(n for n in parts.values() if n in rest and n != own[0])
+                for name in beside[own[0]]:
+                    self.give(name, "ignore" if is_labels else "beside", about)
         return beside
 
     def _best_verdict(self, parts: Mapping[str, str]) -> list[str]:
@@ -762,22 +745,27 @@ class _Guess:
         families = Counter(map(_family, judges))
         scales: dict[int, list[str]] = {}
         for name in scores:
-            alone = families[_family(name)] == 1
-            if alone and _says(name, naming.MEASURE_WORDS):
-                self.give(name, "ignore", "numbers, named as a measurement")
-            elif alone and _says(name, naming.COMPUTED_WORDS):
-                self.give(name, "ignore", f"numbers, {_COMPUTED}")
-            elif alone and len(self.columns[name].given) == 1 and self.table.n_rows > 1:
-                self.give(name, "ignore", "the same number in every row")
-            else:
+            if families[_family(name)] == 1:
+                is_constant = len(self.columns[name].given) == 1 < self.table.n_rows
+                self.give_first(
+                    name,
+                    (
+                        _says(name, naming.MEASURE_WORDS),
+                        "ignore",
+                        "numbers, named as a measurement",
+                    ),
+                    (_says(name, naming.COMPUTED_WORDS), "ignore", f"numbers, {_COMPUTED}"),
+                    (is_constant, "ignore", "the same number in every row"),
+                )
+            if self.why[name].role == "judge":
                 scales.setdefault(_scale_of(self.columns[name]), []).append(name)
         others = len(judges) > len(scores)
-        largest = max((len(own) for own in scales.values()), default=0)
+        largest = max(map(len, scales.values()), default=0)
         if self.choices.thresholds.default is not None and largest == len(scales) == 1:
             return  # The threshold that is given is for these numbers.
         for scale, own in scales.items():
-            shared = len(own) > 1 or (scale == 0 and others)
-            if not shared and (others or largest > 1):
+            alone = len(own) == 1 and not (scale == 0 and others)
+            if alone and (others or largest > 1):
                 low, high = (f(self.columns[own[0]].numbers) for f in (np.nanmin, np.nanmax))
                 reason = f"numbers from {low:g} to {high:g}, a scale that no other column has"
                 self.give(own[0], "ignore", reason)
@@ -787,18 +775,18 @@ class _Guess:
     def roles(self, roles: Roles) -> tuple[ColumnRole, ...]:
         """Return every column with its role and the reason, in file order."""
         places = {column: role for role in PLACES for column in roles.of(role)}
-        return tuple(self._role(name, places.get(name)) for name in self.table.columns)
-
-    def _role(self, name: str, role: RoleName | None) -> ColumnRole:
-        known = self.why.get(name)
-        if name in self.chosen:
-            return ColumnRole(name, role or "ignore", CHOSEN)
-        if known is not None and role in (None, known.role):
-            return known
-        if role == "label" and self.table.labels is not None:
-            return ColumnRole(name, role, "read from the other file")
-        reason = "no other role fits" if role is None else f"read as the {role}"
-        return ColumnRole(name, role or "ignore", reason)
+        columns = []
+        for name in self.table.columns:
+            role, known = places.get(name), self.why.get(name)
+            reason = f"read as the {role}" if role else "no other role fits"
+            if name in self.chosen:
+                reason = CHOSEN
+            elif known is not None and known.role in (role, *UNUSED):
+                role, reason = known.role, known.reason
+            elif role == "label" and self.table.labels is not None:
+                reason = "read from the other file"
+            columns.append(ColumnRole(name, role or "ignore", reason))
+        return tuple(columns)
 
 
 def _family(name: str) -> str:

@@ -247,7 +247,7 @@ WARNED: dict[str, tuple[bytes, list[str]]] = {
     ),
     "items without votes": (
         many(tail="x,1,,\ny,1,NA,-1\n"),
-        ["2 items have no vote; the first is 'x'."],
+        ["2 items have no vote: 'x', 'y'."],
     ),
     "one judge": (
         b"item_id,label,j1\n"
@@ -258,7 +258,7 @@ WARNED: dict[str, tuple[bytes, list[str]]] = {
     "constant judge": (
         b"item_id,label,j1,j2\n"
         + b"".join(b"i%d,%d,%d,1\n" % (i, i % 2, i // 2 % 2) for i in range(20)),
-        ["1 judge gives the same verdict in all its votes: 'j2'."],
+        ["1 judge gives the same verdict in all votes: 'j2'."],
     ),
     "judge with one vote is not constant": (
         many(judges="j1,j2,j3", rows=0)

@@ -188,3 +188,12 @@ def test_a_long_file_with_one_vote_an_item_is_still_long() -> None:
 )  # fmt: skip
 def test_an_explanation_that_speaks_of_errors_is_no_failure(text: str, fails: bool) -> None:
     assert says_failure(text) is fails
+
+
+def test_a_column_that_recurs_is_no_id_of_a_file_with_one_row_per_item() -> None:
+    rows = [f"q{i},s{i // 3},{'lr'[i % 2]},{'lr'[i // 2 % 2]}" for i in range(12)]
+    text = "\n".join(["qid,query,judge_a,judge_b", *rows]).replace(",l", ",left")
+    loaded = load_votes(text.replace(",r", ",right").encode(), name="v.csv", need_labels=False)
+    assert loaded.roles.id_column == ("qid",)
+    assert [role.role for role in loaded.roles.columns] == ["id", "ignore", "judge", "judge"]
+    assert not any("guessed to be the id" in guess for guess in loaded.reading.guesses)

@@ -127,3 +127,11 @@ def test_meanings_are_read_whatever_their_case_and_words_may_have_commas() -> No
         "bad": 0,
         "none": -1,
     }
+
+
+def test_labels_that_are_cut_at_zero_are_cut_there_again(tmp_path: Path) -> None:
+    rows = "".join(f"q{i},{i % 5 - 2},{i % 2},{i % 3 % 2}\n" for i in range(20))
+    text = f"item_id,label,a,b\n{rows}"
+    loaded = load_votes(text.encode(), name="v.csv", label_threshold=0)
+    assert "label_threshold = 0" in roles_text(loaded)
+    assert again(loaded, text, tmp_path).votes.sha256 == loaded.votes.sha256
