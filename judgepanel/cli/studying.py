@@ -88,7 +88,7 @@ def settings_options(parser: argparse.ArgumentParser) -> None:
         type=_splits,
         default=Settings().splits,
         metavar="N",
-        help="random splits of the items (default: 100), or `auto`: as many as the verdict needs",
+        help="random splits of the items, or `auto` (default): as many as the verdict needs",
     )
     parser.add_argument("--fraction", type=float, default=0.5, help="share that calibrates")
     parser.add_argument("--seed", type=int, default=0)

@@ -39,7 +39,7 @@ class Settings:
     orientation: Policy = "auto"
     protocol: Protocol = "honest"
     judges: tuple[str, ...] | None = None
-    splits: int | None = field(default=100, metadata={"words": {AUTO_SPLITS: None}})
+    splits: int | None = field(default=None, metadata={"words": {AUTO_SPLITS: None}})
     fraction: float = 0.5
     seed: int = 0
     group_duplicates: bool = False

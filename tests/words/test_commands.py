@@ -136,7 +136,7 @@ def test_a_plain_command_stays_plain():
     spec = PanelCurveSpec(ks=(), compare=(2, 3))
     command = study_command("panel_curve", "votes.csv", spec, task="pairwise", columns=())
     assert command == (
-        "./run cli study panel_curve votes.csv --task=pairwise --orientation=auto --splits=100 "
+        "./run cli study panel_curve votes.csv --task=pairwise --orientation=auto --splits=auto "
         "--seed=0 --k=every --top=2,3 --out=panel_curve.json"
     )
 
