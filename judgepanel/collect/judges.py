@@ -20,7 +20,7 @@ from judgepanel.votes.errors import InputError, first_repeated, quote_value, uno
 from judgepanel.votes.names import is_role_name
 
 PLACES = ("instruction", "response_a", "response_b")
-_PROMPTS = (Path(__file__).parent / "prompts").glob("*.txt")
+_PROMPTS = sorted((Path(__file__).parent / "prompts").glob("*.txt"))
 BUILT_IN = {path.stem: path.read_text("utf-8").removesuffix("\n") for path in _PROMPTS}
 _PLACE = re.compile(r"\{(instruction|response_a|response_b)\}")
 
