@@ -183,7 +183,6 @@ class Simulated:
     difficulty : float (n_items,): difficulty of each item on the logit scale.
     families : n_judges family names; a judge without a family is a family of one.
     truth : int8 (n_items,) in {0, 1}: labels, including those of unlabelled items.
-    spec : the specification of the simulation.
     """
 
     votes: VoteMatrix
@@ -191,7 +190,6 @@ class Simulated:
     difficulty: NDArray[np.float64]
     families: tuple[str, ...]
     truth: NDArray[np.int8]
-    spec: SimulationSpec
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,7 +248,7 @@ def simulate_with_truth(spec: SimulationSpec) -> Simulated:
     if spec.one_class:
         votes = one_class(votes)
         truth = np.where(items.labels == MISSING, truth, np.int8(1))
-    return Simulated(votes, panel.accuracies, items.difficulty, families, truth, spec)
+    return Simulated(votes, panel.accuracies, items.difficulty, families, truth)
 
 
 def one_class(votes: VoteMatrix) -> VoteMatrix:

@@ -65,6 +65,7 @@ def test_the_wheel_names_its_command_and_holds_no_leftovers(wheel: Path) -> None
         names = archive.namelist()
         (entry,) = (name for name in names if name.endswith("entry_points.txt"))
         assert "judgepanel = judgepanel.cli:main" in archive.read(entry).decode()
+    assert {"judgepanel/votes/samples.toml", "judgepanel/collect/prompts/code.txt"} <= {*names}
     shipped = {name.removeprefix("judgepanel/_app/") for name in names if "/_app/" in name}
     tracked = subprocess.run(
         ["git", "ls-files", "app.py", "pages", "sample_data", ".streamlit"],

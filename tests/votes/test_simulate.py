@@ -254,9 +254,10 @@ def test_the_same_seed_gives_the_same_matrix_and_another_seed_another():
 
 
 def test_blocks_of_rows_are_an_inner_matter(monkeypatch):
-    whole = simulate_with_truth(SimulationSpec(n_items=90, seed=1, n_families=2, family_rho=0.5))
+    spec = SimulationSpec(n_items=90, seed=1, n_families=2, family_rho=0.5)
+    whole = simulate_with_truth(spec)
     monkeypatch.setattr("judgepanel.votes.simulate.CELLS_A_BLOCK", 100)
-    blocks = simulate_with_truth(whole.spec)
+    blocks = simulate_with_truth(spec)
     assert len(np.unique(blocks.votes.votes, axis=0)) > 80
     assert np.array_equal(blocks.truth, whole.truth)
     share = correctness(blocks).mean()
