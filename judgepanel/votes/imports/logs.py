@@ -122,6 +122,16 @@ def _side(target: Any, choices: Any) -> Any:
     return target if len(choices or "AB") == len("AB") else f"one of {len(choices)}"
 
 
+def _pairs(logs: list[_Log], _: LeftOut) -> Iterator[tuple[str, str, _Answer]]:
+    """Answers by sample and model, which has a number where it was told several things."""
+    answers = [answer for log in logs for answer in log.answers]
+    prompts = dict.fromkeys(answer.variant for answer in answers)
+    numbers = {prompt: f" prompt {number}" for number, prompt in enumerate(prompts, start=1)}
+    for answer in answers:
+        number = numbers[answer.variant] if len(numbers) > 1 else ""
+        yield answer.sample, f"{answer.model}{number}", answer
+
+
 # --- Inspect AI ------------------------------------------------------------------------------
 # A log is one JSON object (version, status, eval, samples) or an archive with the same in parts
 # (header.json, samples/*.json); versions 1 and 2 of the format. A question with more than two
@@ -313,7 +323,7 @@ def _promptfoo_together(found: Found) -> ImportedRows:
         found.left_out["results that are there twice"] += len(answers) - len(own)
         seen |= own
         logs += [_Log(file, tuple(own.values()))] if own else []
-    return _of_one_task(logs, found, _promptfoo_pairs, _promptfoo_singles, "first")
+    return _of_one_task(logs, found, _pairs, _promptfoo_singles, "first")
 
 
 @Importer(
@@ -397,15 +407,6 @@ def _assertion(about: Row) -> str:
     return f"{kind}/{' '.join(detail.split())[:_LONGEST_NAME]}"
 
 
-def _promptfoo_pairs(logs: list[_Log], _: LeftOut) -> Iterator[tuple[str, str, _Answer]]:
-    answers = [answer for log in logs for answer in log.answers]
-    prompts = dict.fromkeys(answer.variant for answer in answers)
-    numbers = {prompt: f" prompt {number}" for number, prompt in enumerate(prompts, start=1)}
-    for answer in answers:
-        number = numbers[answer.variant] if len(numbers) > 1 else ""
-        yield answer.sample, f"{answer.model}{number}", answer
-
-
 def _promptfoo_singles(logs: list[_Log], _: LeftOut) -> Iterator[tuple[str, str, _Answer]]:
     answers = [answer for log in logs for answer in log.answers]
     repeated = len({answer.sample for answer in answers}) < len(answers)
@@ -423,7 +424,7 @@ def _promptfoo_singles(logs: list[_Log], _: LeftOut) -> Iterator[tuple[str, str,
 
 
 def _openai_together(found: Found) -> ImportedRows:
-    return _of_one_task(list(found.records), found, _openai_pairs, _openai_singles, "last")
+    return _of_one_task(list(found.records), found, _pairs, _openai_singles, "last")
 
 
 @Importer(
@@ -478,10 +479,6 @@ def _first(written: Any) -> str:
     if isinstance(written, list):
         written = written[0] if written else None
     return "" if written is None else str(written)
-
-
-def _openai_pairs(logs: list[_Log], _: LeftOut) -> Iterator[tuple[str, str, _Answer]]:
-    return ((answer.sample, answer.model, answer) for log in logs for answer in log.answers)
 
 
 def _openai_singles(logs: list[_Log], _: LeftOut) -> Iterator[tuple[str, str, _Answer]]:

@@ -249,19 +249,18 @@ def _arena(records: Iterator[Row], _document: Document) -> Iterator[Grade | str]
                 yield _judgment(record, (str(record["model"]),), score)
         else:
             names = str(record["model_a"]), str(record["model_b"])
-            yield _judgment(record, names, _wins(record["winner"], names), by_people=True)
+            yield _judgment(record, names, _wins(record["winner"], names))
 
 
-def _judgment(
-    record: Row, shown: tuple[str, ...], value: Any, *, by_people: bool = False
-) -> Grade | str:
+def _judgment(record: Row, shown: tuple[str, ...], value: Any) -> Grade | str:
     """What a judge said, with a question as the group and each of its turns as an item."""
     judge, person = _judge(record["judge"])
+    person = person and "model_a" in record  # In the others a model judges, whatever its name.
     if value is None:
         return common.NO_VERDICT
     group, turn = str(record["question_id"]), record.get("turn")
     item = group if turn in (None, "") else f"{group}/turn {turn}"
-    return Grade(item, judge, value, person=person and by_people, group=group, shown=shown)
+    return Grade(item, judge, value, person=person, group=group, shown=shown)
 
 
 def _wins(winner: Any, names: Sequence[str] = ()) -> tuple[float, ...] | None:
@@ -302,9 +301,7 @@ def _judge(judge: Any) -> tuple[str, bool]:
     "judgments of Arena-Hard",
     "model_judgment/JUDGE/MODEL.jsonl (uid or question_id, judge, model, games)",
     (".jsonl", ".json"),
-    lambda d: (
-        isinstance(d.first.get("games"), list) and bool({"question_id", "uid"} & d.first.keys())
-    ),
+    lambda d: isinstance(d.first.get("games"), list) and bool({"question_id", "uid"} & {*d.first}),
 )
 def _arena_hard(records: Iterator[Row], document: Document) -> Iterator[Row]:
     path = PurePosixPath(document.path)
@@ -370,10 +367,7 @@ def _short(text: str) -> str:
     "a file of LLM Comparator",
     "a .json with models and examples (individual_rater_scores)",
     (".json",),
-    lambda d: (
-        isinstance(at(d.whole, "examples"), list)
-        and any(at(e, "individual_rater_scores") is not None for e in d.whole["examples"][:5])
-    ),
+    lambda d: common.some_have(at(d.whole, "examples"), "individual_rater_scores"),
 )
 def _llm_comparator(_records: Iterator[Row], document: Document) -> Iterator[Row | str]:
     rows: list[Row] = []
