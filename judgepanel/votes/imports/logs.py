@@ -16,7 +16,6 @@ from typing import Any
 
 from judgepanel.votes.imports import common
 from judgepanel.votes.imports.common import Found, Grade, ImportedRows, Importer, LeftOut, Row, at
-from judgepanel.votes.matrix import Task
 from judgepanel.votes.names import ID_NAMES
 from judgepanel.votes.orders import ORDER_NAMES
 from judgepanel.votes.records import decoded
@@ -95,9 +94,8 @@ def _of_one_task(
     in_pairs = n_pairs > 0 and n_pairs >= n_single
     if found.task is not None and (n_pairs if found.task == "pairwise" else n_single):
         in_pairs = found.task == "pairwise"
-    task: Task = "pairwise" if in_pairs else "pointwise"
     for log in [log for log in single if log.n_grades] if in_pairs else paired:
-        left_out.file(log.file, common.OF_ANOTHER_TASK[task])
+        left_out.file(log.file, common.OF_ANOTHER_TASK["pairwise" if in_pairs else "pointwise"])
     if not in_pairs:
         grades = (
             Grade(item, judge, value, "", False, answer.reasons.get(judge), group, answer.about)

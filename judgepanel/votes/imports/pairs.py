@@ -309,14 +309,13 @@ def _arena_hard(records: Iterator[Row], document: Document) -> Iterator[Row]:
         judge = str(record.get("judge") or path.parent.name or "judge")
         model = str(record.get("model") or path.stem)
         question = str(record.get("question_id") or record["uid"])
-        about: Row = {"item_id": f"{question}/{model}", "group_id": question, "judge": judge}
-        about["feat_model"] = model
         label = common.label_in(record)
-        about |= {} if label is None else {"label": common.item_label(label, AB)}
+        about: Row = {} if label is None else {"label": common.item_label(label, AB)}
+        about |= {"item_id": f"{question}/{model}", "group_id": question, "feat_model": model}
         for game, order in zip(record["games"], common.ORDERS, strict=False):
             score = at(game, "score")
             text = f"[[{score}]]" if score else at(game, "judgment") or ""
-            yield {**about, "order": order, "text": str(text)}
+            yield {**about, "judge": judge, "order": order, "text": str(text)}
 
 
 # --- AlpacaEval (tatsu-lab/alpaca_eval) ------------------------------------------------------
