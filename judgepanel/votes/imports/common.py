@@ -125,6 +125,11 @@ def at(record: Any, path: str) -> Any:
     return record
 
 
+def some_have(records: Any, path: str) -> bool:
+    """Whether there is a value at a path in one of the first elements of a list."""
+    return isinstance(records, list) and any(at(one, path) is not None for one in records[:5])
+
+
 def label_in(*places: Mapping[str, Any] | None) -> Any:
     """The first field of these that is called as labels are."""
     return field_in(LABEL_FIELDS, *places)

@@ -126,9 +126,7 @@ def _told_apart(grades: Iterable[Grade]) -> Iterator[Grade]:
     "a test run of DeepEval",
     "a .json of a test run (testCases with metricsData)",
     (".json",),
-    lambda d: any(
-        at(case, "metricsData") is not None for case in (at(d.whole, "testCases") or [])[:5]
-    ),
+    lambda d: common.some_have(at(d.whole, "testCases"), "metricsData"),
 )
 def _deepeval(_records: Iterator[Row], document: Document) -> Iterator[Grade | str]:
     grades = []
@@ -154,10 +152,10 @@ def _deepeval(_records: Iterator[Row], document: Document) -> Iterator[Grade | s
 # error. A person's later assessment takes the place of the earlier.
 
 
-def _traces(document: Document) -> list[Any]:
+def _traces(document: Document) -> Any:
     whole = document.whole
     traces = whole.get("traces") if isinstance(whole, dict) else whole
-    return (traces if isinstance(traces, list) else []) or [trace for _, trace in document.lines]
+    return traces or [trace for _, trace in document.lines]
 
 
 def _assessments(trace: Any) -> Any:
@@ -169,10 +167,7 @@ def _assessments(trace: Any) -> Any:
     "traces of MLflow with assessments",
     "a .json or .jsonl of traces (info.trace_id, info.assessments)",
     (".json", ".jsonl"),
-    lambda d: any(
-        isinstance(_assessments(trace), list)
-        for trace in (_traces(d) if d.whole else [d.first])[:5]
-    ),
+    lambda d: any(common.some_have(_traces(d), f"{place}assessments") for place in ("info.", "")),
 )
 def _mlflow(_records: Iterator[Row], document: Document) -> Iterator[Grade]:
     grades: list[tuple[float, Grade]] = []

@@ -16,7 +16,6 @@ from typing import Any
 
 from judgepanel.votes.imports import common
 from judgepanel.votes.imports.common import Found, Grade, ImportedRows, Importer, LeftOut, Row, at
-from judgepanel.votes.matrix import Task
 from judgepanel.votes.names import ID_NAMES
 from judgepanel.votes.orders import ORDER_NAMES
 from judgepanel.votes.records import decoded
@@ -95,9 +94,8 @@ def _of_one_task(
     in_pairs = n_pairs > 0 and n_pairs >= n_single
     if found.task is not None and (n_pairs if found.task == "pairwise" else n_single):
         in_pairs = found.task == "pairwise"
-    task: Task = "pairwise" if in_pairs else "pointwise"
     for log in [log for log in single if log.n_grades] if in_pairs else paired:
-        left_out.file(log.file, common.OF_ANOTHER_TASK[task])
+        left_out.file(log.file, common.OF_ANOTHER_TASK["pairwise" if in_pairs else "pointwise"])
     if not in_pairs:
         grades = (
             Grade(item, judge, value, "", False, answer.reasons.get(judge), group, answer.about)
@@ -120,6 +118,16 @@ def _of_one_task(
 def _side(target: Any, choices: Any) -> Any:
     """What was expected; of a question with other than two choices A is no side."""
     return target if len(choices or "AB") == len("AB") else f"one of {len(choices)}"
+
+
+def _pairs(logs: list[_Log], _: LeftOut) -> Iterator[tuple[str, str, _Answer]]:
+    """Answers by sample and model, which has a number where it was told several things."""
+    answers = [answer for log in logs for answer in log.answers]
+    prompts = dict.fromkeys(answer.variant for answer in answers)
+    numbers = {prompt: f" prompt {number}" for number, prompt in enumerate(prompts, start=1)}
+    for answer in answers:
+        number = numbers[answer.variant] if len(numbers) > 1 else ""
+        yield answer.sample, f"{answer.model}{number}", answer
 
 
 # --- Inspect AI ------------------------------------------------------------------------------
@@ -313,7 +321,7 @@ def _promptfoo_together(found: Found) -> ImportedRows:
         found.left_out["results that are there twice"] += len(answers) - len(own)
         seen |= own
         logs += [_Log(file, tuple(own.values()))] if own else []
-    return _of_one_task(logs, found, _promptfoo_pairs, _promptfoo_singles, "first")
+    return _of_one_task(logs, found, _pairs, _promptfoo_singles, "first")
 
 
 @Importer(
@@ -397,15 +405,6 @@ def _assertion(about: Row) -> str:
     return f"{kind}/{' '.join(detail.split())[:_LONGEST_NAME]}"
 
 
-def _promptfoo_pairs(logs: list[_Log], _: LeftOut) -> Iterator[tuple[str, str, _Answer]]:
-    answers = [answer for log in logs for answer in log.answers]
-    prompts = dict.fromkeys(answer.variant for answer in answers)
-    numbers = {prompt: f" prompt {number}" for number, prompt in enumerate(prompts, start=1)}
-    for answer in answers:
-        number = numbers[answer.variant] if len(numbers) > 1 else ""
-        yield answer.sample, f"{answer.model}{number}", answer
-
-
 def _promptfoo_singles(logs: list[_Log], _: LeftOut) -> Iterator[tuple[str, str, _Answer]]:
     answers = [answer for log in logs for answer in log.answers]
     repeated = len({answer.sample for answer in answers}) < len(answers)
@@ -423,7 +422,7 @@ def _promptfoo_singles(logs: list[_Log], _: LeftOut) -> Iterator[tuple[str, str,
 
 
 def _openai_together(found: Found) -> ImportedRows:
-    return _of_one_task(list(found.records), found, _openai_pairs, _openai_singles, "last")
+    return _of_one_task(list(found.records), found, _pairs, _openai_singles, "last")
 
 
 @Importer(
@@ -478,10 +477,6 @@ def _first(written: Any) -> str:
     if isinstance(written, list):
         written = written[0] if written else None
     return "" if written is None else str(written)
-
-
-def _openai_pairs(logs: list[_Log], _: LeftOut) -> Iterator[tuple[str, str, _Answer]]:
-    return ((answer.sample, answer.model, answer) for log in logs for answer in log.answers)
 
 
 def _openai_singles(logs: list[_Log], _: LeftOut) -> Iterator[tuple[str, str, _Answer]]:

@@ -249,19 +249,18 @@ def _arena(records: Iterator[Row], _document: Document) -> Iterator[Grade | str]
                 yield _judgment(record, (str(record["model"]),), score)
         else:
             names = str(record["model_a"]), str(record["model_b"])
-            yield _judgment(record, names, _wins(record["winner"], names), by_people=True)
+            yield _judgment(record, names, _wins(record["winner"], names))
 
 
-def _judgment(
-    record: Row, shown: tuple[str, ...], value: Any, *, by_people: bool = False
-) -> Grade | str:
+def _judgment(record: Row, shown: tuple[str, ...], value: Any) -> Grade | str:
     """What a judge said, with a question as the group and each of its turns as an item."""
     judge, person = _judge(record["judge"])
+    person = person and "model_a" in record  # In the others a model judges, whatever its name.
     if value is None:
         return common.NO_VERDICT
     group, turn = str(record["question_id"]), record.get("turn")
     item = group if turn in (None, "") else f"{group}/turn {turn}"
-    return Grade(item, judge, value, person=person and by_people, group=group, shown=shown)
+    return Grade(item, judge, value, person=person, group=group, shown=shown)
 
 
 def _wins(winner: Any, names: Sequence[str] = ()) -> tuple[float, ...] | None:
@@ -302,9 +301,7 @@ def _judge(judge: Any) -> tuple[str, bool]:
     "judgments of Arena-Hard",
     "model_judgment/JUDGE/MODEL.jsonl (uid or question_id, judge, model, games)",
     (".jsonl", ".json"),
-    lambda d: (
-        isinstance(d.first.get("games"), list) and bool({"question_id", "uid"} & d.first.keys())
-    ),
+    lambda d: isinstance(d.first.get("games"), list) and bool({"question_id", "uid"} & {*d.first}),
 )
 def _arena_hard(records: Iterator[Row], document: Document) -> Iterator[Row]:
     path = PurePosixPath(document.path)
@@ -312,14 +309,13 @@ def _arena_hard(records: Iterator[Row], document: Document) -> Iterator[Row]:
         judge = str(record.get("judge") or path.parent.name or "judge")
         model = str(record.get("model") or path.stem)
         question = str(record.get("question_id") or record["uid"])
-        about: Row = {"item_id": f"{question}/{model}", "group_id": question, "judge": judge}
-        about["feat_model"] = model
         label = common.label_in(record)
-        about |= {} if label is None else {"label": common.item_label(label, AB)}
+        about: Row = {} if label is None else {"label": common.item_label(label, AB)}
+        about |= {"item_id": f"{question}/{model}", "group_id": question, "feat_model": model}
         for game, order in zip(record["games"], common.ORDERS, strict=False):
             score = at(game, "score")
             text = f"[[{score}]]" if score else at(game, "judgment") or ""
-            yield {**about, "order": order, "text": str(text)}
+            yield {**about, "judge": judge, "order": order, "text": str(text)}
 
 
 # --- AlpacaEval (tatsu-lab/alpaca_eval) ------------------------------------------------------
@@ -370,10 +366,7 @@ def _short(text: str) -> str:
     "a file of LLM Comparator",
     "a .json with models and examples (individual_rater_scores)",
     (".json",),
-    lambda d: (
-        isinstance(at(d.whole, "examples"), list)
-        and any(at(e, "individual_rater_scores") is not None for e in d.whole["examples"][:5])
-    ),
+    lambda d: common.some_have(at(d.whole, "examples"), "individual_rater_scores"),
 )
 def _llm_comparator(_records: Iterator[Row], document: Document) -> Iterator[Row | str]:
     rows: list[Row] = []
