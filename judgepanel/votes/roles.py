@@ -715,7 +715,7 @@ class _Guess:
         beside: dict[str, tuple[str, ...]] = {}
         for parts in evaluators(known).values():
             is_labels = label in parts.values()
-            own = [name for name in parts.values() if name in (chosen or [label])]
+            own = [name for name in parts.values() if name == label or name in chosen]
             if not (chosen or is_labels):
                 own = self._best_verdict(parts)
             if len(own) == 1:
