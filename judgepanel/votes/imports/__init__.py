@@ -169,7 +169,7 @@ def _kinds_in(source: Source) -> list[str]:
 def _kinds_of(document: Document | None) -> list[str]:
     if document is None:
         return []
-    return [k for k, of in KINDS.items() if of.may_be(document.path) and of.fits(document)]
+    return [kind for kind, importer in KINDS.items() if importer.recognises(document)]
 
 
 def _glimpse(source: Source, data: bytes) -> Document | None:

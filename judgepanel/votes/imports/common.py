@@ -471,6 +471,13 @@ class Importer:
         """Whether a file may be one of the tool by its path."""
         return path.lower().endswith(self.endings)
 
+    def recognises(self, document: Document) -> bool:
+        """Whether a file is one of the tool by its path and its content, whatever that holds."""
+        try:
+            return self.may_be(document.path) and self.fits(document)
+        except BUILT_OTHERWISE:
+            return False
+
     def records(self, document: Document, left_out: LeftOut) -> list[Any] | None:
         """What is read of a document, None of another tool's.
 
