@@ -19,7 +19,9 @@ def controls() -> tuple[Table, bool]:
     """One-coin and temperature, 100 splits: the table, and whether all verdicts are as expected."""
     rows, right = [], True
     for name, k, expected, known in CONTROLS:
-        spec = PanelCurveSpec(Settings(), calibrators=("temperature",), ks=(k,), compare=(k,))
+        spec = PanelCurveSpec(
+            Settings(splits=100), calibrators=("temperature",), ks=(k,), compare=(k,)
+        )
         comparison = run(PANEL_CURVE, real_votes(name), spec).comparison("temperature", f"top-{k}")
         if comparison is None:
             raise RuntimeError(f"{name} has no comparison of top-{k} with all judges")

@@ -61,7 +61,7 @@ def equivalence_table() -> tuple[Table, list[str]]:
             _claimed(shift, spread, influence, n_splits)
             for shift in (0.0, MARGIN / 2, MARGIN, -MARGIN)
         ]
-        if n_splits == Settings().splits:
+        if n_splits == Settings().most_splits:
             worst = max(worst, *shares[2:])
         rows.append((name, str(n_splits), *(f"{share:.3f}" for share in shares)))
         say(f"equivalence, {n_splits} splits, spread by {name}: {shares}")
