@@ -423,9 +423,9 @@ def _factor(count: Codes) -> int:
     best, share = 1, _NEARLY_ALL
     for factor in _FACTORS:
         hits = int((count % factor == 0).sum())
-        chance = distributions.binom_sf(hits - 1, len(count), 1.0 / factor)
-        if hits / len(count) >= share and chance < LEVEL:
-            best, share = factor, hits / len(count)
+        here = hits / len(count)
+        if here >= share and distributions.binom_sf(hits - 1, len(count), 1.0 / factor) < LEVEL:
+            best, share = factor, here
     return best
 
 
