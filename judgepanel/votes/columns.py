@@ -189,6 +189,8 @@ def with_choices_joined(table: RawTable) -> tuple[RawTable, dict[str, tuple[str,
     """
     stems: dict[str, dict[str, str]] = {}
     for name in table.columns:
+        if name.startswith("'"):
+            continue  # The writer says that it is the name of a judge.
         for gap in reversed([*_GAPS.finditer(name, 1)]):
             word = name[gap.end() :]
             if is_verdict(word) and not is_number(word):

@@ -30,6 +30,8 @@ LABEL_NAMES = ordered(
     "y|y_true|z"
 )
 GROUP_NAMES = ("group_id", "group", "prompt_id")
+SCORE_NAMES = ("score_a", "score_b")
+"""Columns with a judge's scores of the two responses, see ``judgepanel.votes.outputs``."""
 LONG_ITEM_NAMES = (*ID_NAMES, "prompt_id", "task", "unit", "document", "prompt")
 LONG_JUDGE_NAMES = ordered(
     "judge|judge_id|judge_name|rater|rater_id|annotator|annotator_id|model|model_name|worker|"
@@ -110,11 +112,11 @@ def plain_name(name: str) -> str:
 
 
 _DESCRIPTIONS = FEATURE_NAMES | AGGREGATE_NAMES
-_ROLE_NAMES = frozenset(map(plain_name, (*ID_NAMES, *LABEL_NAMES, *GROUP_NAMES)))
+_ROLE_NAMES = frozenset(map(plain_name, (*ID_NAMES, *LABEL_NAMES, *GROUP_NAMES, *SCORE_NAMES)))
 
 
 def is_role_name(name: str) -> bool:
-    """Whether a column of this name would be read as an id, a label, a group or a feature."""
+    """Whether a column of this name would be read as an id, label, group, feature or score."""
     text = name.strip()
     described = text.startswith(FEATURE_PREFIX) or text.lower() in _DESCRIPTIONS
     return described or plain_name(text) in _ROLE_NAMES or names_order(text)

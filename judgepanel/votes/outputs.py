@@ -401,7 +401,6 @@ def _why_unread(text: str) -> str:
 
 Ints = NDArray[np.intp]
 
-SCORE_NAMES = ("score_a", "score_b")
 VERDICT = "verdict"
 MAX_EXAMPLES = 60
 _LOOKED_AT = 200
@@ -459,7 +458,8 @@ def columns_of(table: RawTable, choices: Choices = NO_CHOICES) -> OutputColumns 
     texts = [name for name in verdicts if _is_output(own[name])]
     text = (None if asked else find_column(free, names.TEXT_NAMES)) or next(iter(texts), None)
     lower = {name.lower(): name for name in reversed(free)}
-    scores = tuple(lower[name] for name in SCORE_NAMES if lower.keys() >= {*SCORE_NAMES})
+    scored = names.SCORE_NAMES
+    scores = tuple(lower[name] for name in scored if lower.keys() >= {*scored})
     if item is None or judge is None or texts != verdicts or not (text or scores):
         return None
     order = choices.order_column or order_column(table)

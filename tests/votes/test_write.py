@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from judgepanel.votes import InputError, VoteMatrix, load_votes, write_votes
@@ -25,6 +25,10 @@ names = tricky | st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=5
 )
 floats = st.floats(allow_infinity=False)
+SCORED = VoteMatrix(
+    np.array([[0, 1]], np.int8), np.array([0], np.int8), ("q1",), ("score_a", "score_b")
+)
+"""Judges named as columns of scores are, of which each item has exactly one vote of 1."""
 
 
 @st.composite
@@ -56,6 +60,7 @@ def matrices(draw: st.DrawFn) -> VoteMatrix:
 
 @pytest.mark.parametrize("name", FORMATS)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@example(votes=SCORED)
 @given(votes=matrices())
 def test_what_is_written_is_read_back_bit_for_bit(
     name: str, votes: VoteMatrix, tmp_path_factory: pytest.TempPathFactory
