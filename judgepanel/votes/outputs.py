@@ -628,10 +628,8 @@ def _by_judge(
     outputs: pd.DataFrame, pairs: pd.DataFrame, judges: Sequence[str]
 ) -> tuple[JudgeCoverage, ...]:
     both = pairs["read"] == 2
-    same, twice_first = (
-        both & (pairs["one"] != 1),
-        both & (pairs["one"] == 1) & (pairs["first"] == 2),
-    )
+    same = both & (pairs["one"] != 1)
+    twice_first = both & ~same & (pairs["first"] == 2)
     counts = pairs.assign(both=both, same=same, both_first=twice_first).groupby("judge").sum()
     numbers = counts[["n", "first", "both", "same", "both_first"]].to_numpy(int).tolist()
     read = outputs[outputs["side"].notna()]
