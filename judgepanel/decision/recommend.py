@@ -16,7 +16,7 @@ times as long, since curators choose again in every inner fold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ from judgepanel.decision.recommend_spec import (
 )
 from judgepanel.kernels.threads import threads
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, absorb, combine, tally
+from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import splits_of
 from judgepanel.studies.compare import Estimator, mean_sizes, settled
 from judgepanel.studies.contest.average import average_losses, average_scores, bootstrap
@@ -50,6 +50,7 @@ from judgepanel.studies.contest.compete import FINAL, Standing, absent_losses, c
 from judgepanel.studies.contest.recommended import Averaged, averaged_of, fits_memory, remember
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import errs_rarely, few_labels, not_fitted
+from judgepanel.studies.partials import by_split, frozen
 from judgepanel.studies.position import against_position
 from judgepanel.studies.settings import grouped_votes
 from judgepanel.votes import VoteMatrix
@@ -64,7 +65,7 @@ _LARGE = 10_000_000
 _THREADS = 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Scores:
     """Scores of the candidates in S splits, and of each preference's choice, one arm each.
 
@@ -75,14 +76,8 @@ class Scores:
     """
 
     tally: Tally
-    taken: Ints
-    averages: tuple[Averaged, ...]
-
-    def in_order(self) -> Scores:
-        """Return the same splits sorted by number."""
-        order = np.argsort(self.tally.numbers, kind="stable")
-        averages = tuple(self.averages[i] for i in order) if self.averages else ()
-        return Scores(self.tally.in_order(), self.taken[order], averages)
+    taken: Ints = by_split()
+    averages: tuple[Averaged, ...] = by_split()
 
 
 def run_chunk(
@@ -132,7 +127,10 @@ def run_chunk(
         into=None if into is None else into.tally,
     )
     scores = Scores(totals, np.array(positions, dtype=np.int64), tuple(averages))
-    return scores if into is None else _joined(totals, into, scores)
+    if into is None:
+        return scores
+    taken = np.concatenate([into.taken, scores.taken])
+    return replace(scores, taken=taken, averages=into.averages + scores.averages)
 
 
 def extend(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk, into: Scores | None) -> Scores:
@@ -144,21 +142,6 @@ def extend(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk, into: Scores | 
 def _is_default(spec: RecommendSpec) -> bool:
     """Whether the average is the one that other studies use."""
     return shared_run(spec) == RecommendSpec(settings=spec.settings)
-
-
-def combine_scores(left: Scores, right: Scores) -> Scores:
-    """Combine two sets of splits; exact and independent of order."""
-    return _joined(combine(left.tally, right.tally), left, right)
-
-
-def absorb_scores(left: Scores, right: Scores) -> Scores:
-    """The same in the memory of ``left``, which must not be used again."""
-    return _joined(absorb(left.tally, right.tally), left, right)
-
-
-def _joined(totals: Tally, left: Scores, right: Scores) -> Scores:
-    positions = np.concatenate([left.taken, right.taken])
-    return Scores(totals, positions, left.averages + right.averages)
 
 
 def large(votes: VoteMatrix, spec: RecommendSpec) -> bool:
@@ -200,7 +183,7 @@ def _final(votes: VoteMatrix, spec: RecommendSpec) -> FinalChoice:
 def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> Recommendation:
     """Return intervals for every candidate and the choice, and the panel on all labelled rows."""
     with threads(_THREADS if large(votes, spec) else 1):
-        return _merged(votes, spec, partial.in_order())
+        return _merged(votes, spec, partial)
 
 
 def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommendation:
@@ -261,7 +244,7 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
 
 def is_settled(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> bool:
     """Whether more splits are unlikely to change the verdict on the choice by any preference."""
-    contest, totals = contest_of(votes, spec), partial.in_order().tally
+    contest, totals = contest_of(votes, spec), partial.tally
     estimated = Estimator.of(totals, contest.prepared.ballots.units)
     return settled(totals, estimated, np.array([len(contest.choices.all())]))
 
@@ -286,10 +269,8 @@ RECOMMEND: Study[RecommendSpec, Scores, Recommendation] = Study(
     result=Recommendation,
     partial=Scores,
     run_chunk=run_chunk,
-    combine=combine_scores,
     merge=merge,
     chunk=2,
-    absorb=absorb_scores,
     large=large,
     extend=extend,
     settled=is_settled,

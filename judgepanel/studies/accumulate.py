@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,11 +23,13 @@ from judgepanel.kernels.evaluate.evaluation import SplitFit
 from judgepanel.scoring.descriptive import sign_flip
 from judgepanel.scoring.metrics import ECE_BINS, ItemScores, blank_scores, gap_of, score_items
 from judgepanel.scoring.splits import Split
+from judgepanel.studies.partials import absorb, by_split, combine, frozen, joined, summed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Halves = NDArray[np.uint16]
 Bits = NDArray[np.uint8]
+__all__ = ["Arms", "FittedArms", "ItemMeans", "Scored", "Tally", "absorb", "combine", "tally"]
 
 METRICS = ("nll", "brier", "accuracy", "ece")
 ITEM_METRICS = ("nll", "brier", "accuracy")
@@ -143,7 +145,7 @@ class FittedArms:
             yield c, block, (scores.nll, scores.brier, scores.hit)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Tally:
     """Scores of S splits under C pipelines and A arms, followed by the chosen arm.
 
@@ -158,31 +160,26 @@ class Tally:
 
     compared: Ints
     reference: int
-    numbers: Ints
-    n_calibration: Ints
-    n_evaluation: Ints
-    sides: Bits
-    split_means: Floats
-    chosen_on: Floats
-    chosen: Ints
-    null_nll: Floats
-    constant_nll: Floats
-    flip_t: Floats
-    flip_p: Floats
-    item_sums: Ints
-    item_hits: Halves
-    evaluated: Ints
-    replaced: Ints
+    numbers: Ints = by_split()
+    n_calibration: Ints = by_split()
+    n_evaluation: Ints = by_split()
+    sides: Bits = by_split()
+    split_means: Floats = by_split()
+    chosen_on: Floats = by_split()
+    chosen: Ints = by_split()
+    null_nll: Floats = by_split()
+    constant_nll: Floats = by_split()
+    flip_t: Floats = by_split()
+    flip_p: Floats = by_split()
+    item_sums: Ints = summed()
+    item_hits: Halves = summed()
+    evaluated: Ints = summed()
+    replaced: Ints = summed()
 
     @property
     def n_arms(self) -> int:
         """Number of arms without the chosen one."""
         return int(self.chosen_on.shape[-1])
-
-    def in_order(self) -> Tally:
-        """Return the same splits sorted by number, so that float means are reproducible."""
-        order = np.argsort(self.numbers, kind="stable")
-        return replace(self, **{name: getattr(self, name)[order] for name in _PER_SPLIT})
 
     def item_means(self) -> tuple[ItemMeans, NDArray[np.bool_]]:
         """Mean score (3, C, A + 1, n) of every evaluated item, and the mask of these items."""
@@ -235,39 +232,6 @@ def packed(rows: Ints, n_items: int) -> Bits:
 def unpacked(bits: Bits, n_items: int) -> NDArray[np.bool_]:
     """Return sets of items (..., n_items) from their bits."""
     return np.unpackbits(bits, axis=-1, count=n_items).view(np.bool_)
-
-
-_PER_SPLIT = (
-    "numbers",
-    "n_calibration",
-    "n_evaluation",
-    "sides",
-    "split_means",
-    "chosen_on",
-    "chosen",
-    "null_nll",
-    "constant_nll",
-    "flip_t",
-    "flip_p",
-)
-_SUMMED = ("item_sums", "item_hits", "evaluated", "replaced")
-
-
-def combine(left: Tally, right: Tally) -> Tally:
-    """Combine two sets of splits; exact and independent of order."""
-    summed: dict[str, Any] = {n: getattr(left, n) + getattr(right, n) for n in _SUMMED}
-    return replace(left, **_joined(left, right), **summed)
-
-
-def absorb(left: Tally, right: Tally) -> Tally:
-    """Like :func:`combine`, but reuses the memory of ``left``, which must not be used again."""
-    for name in _SUMMED:
-        np.add(getattr(left, name), getattr(right, name), out=getattr(left, name))
-    return replace(left, **_joined(left, right))
-
-
-def _joined(left: Tally, right: Tally) -> dict[str, Any]:
-    return {n: np.concatenate([getattr(left, n), getattr(right, n)]) for n in _PER_SPLIT}
 
 
 def tally(
@@ -335,7 +299,8 @@ def tally(
         replaced=np.asarray(replaced),
         **{name: np.array(values) for name, values in rows.items()},
     )
-    return total if into is None else replace(total, **_joined(into, total))
+    # The sums contain those of ``into``.
+    return total if into is None else joined(into, total)
 
 
 def _flips(differences: list[Floats], n_c: int, seed: int) -> Floats:

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from judgepanel.studies.contract import Study
+from judgepanel.studies.results import frame_columns
 
 _COMPARED = "NLL of this panel minus that of all judges, in nats; above 0 keeping all is better."
 
@@ -90,7 +91,9 @@ _SETS = {
 
 def own_columns(study: Study[Any, Any, Any]) -> Mapping[str, str]:
     """Return the column descriptions specific to this study."""
-    return getattr(study.result, "COLUMNS", {})
+    declared = frame_columns(study.result)
+    own = {name: declared[name].text for name in declared if declared[name].text}
+    return own | dict(getattr(study.result, "COLUMNS", {}))
 
 
 def describe(study: Study[Any, Any, Any], column: str) -> str:

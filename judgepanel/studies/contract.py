@@ -93,15 +93,15 @@ def _never(*_: Any) -> bool:
 class Study(Generic[SpecT, PartialT, ResultT]):
     """A question and how it is answered.
 
-    ``run_chunk(votes, spec, chunk)`` is pure. ``combine`` adds partials exactly, in any order.
-    ``merge(votes, spec, partial)`` turns any combined subset into a result, marked as partial until
-    it contains all splits. Both get the votes of the analysis from the runner, which has grouped
-    copies of items if the settings say so. ``partial`` is the type of partials, as which stored
-    chunks are read back. ``rounds`` returns how many splits (or resamples) a spec needs, ``chunk``
-    is the number per chunk, and ``first`` that of the first chunk if smaller, so that a first
-    result appears early. ``absorb`` is ``combine`` into the memory of its first partial. Studies
-    that share partials define ``recall(votes, spec, chunk)``, which returns the cached result of a
-    chunk or None, and ``learn``, which caches a computed one: worker processes do not share caches.
+    ``run_chunk(votes, spec, chunk)`` is pure and returns a partial, which declares how it is
+    combined with others (:mod:`judgepanel.studies.partials`). ``merge(votes, spec, partial)`` turns
+    any combined subset into a result, marked as partial until it contains all splits. Both get the
+    votes of the analysis from the runner, which has grouped copies of items if the settings say so.
+    ``partial`` is the type of partials, as which stored chunks are read back. ``rounds`` returns
+    how many splits (or resamples) a spec needs, ``chunk`` is the number per chunk, and ``first``
+    that of the first chunk if smaller, so that a first result appears early. Studies that share
+    partials define ``recall(votes, spec, chunk)``, which returns the cached result of a chunk or
+    None, and ``learn``, which caches a computed one: worker processes do not share caches.
 
     ``settled(votes, spec, partial)`` returns whether the splits of a partial are enough, if the
     settings leave their number to the answer (:mod:`judgepanel.studies.looks`). A study without it
@@ -119,12 +119,10 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     result: type[ResultT]
     partial: type[PartialT]
     run_chunk: Callable[[VoteMatrix, SpecT, Chunk], PartialT]
-    combine: Callable[[PartialT, PartialT], PartialT]
     merge: Callable[[VoteMatrix, SpecT, PartialT], ResultT]
     rounds: Callable[[SpecT], int] = _all_splits
     chunk: int = CHUNK_SPLITS
     first: int | None = None
-    absorb: Callable[[PartialT, PartialT], PartialT] | None = None
     large: Callable[[VoteMatrix, SpecT], bool] = _never
     extend: Callable[[VoteMatrix, SpecT, Chunk, PartialT | None], PartialT] | None = None
     recall: Callable[[VoteMatrix, SpecT, Chunk], PartialT | None] = _nothing

@@ -1,14 +1,13 @@
 """Options of a study's spec as text, for commands to read, write and explain.
 
-A spec is a frozen dataclass; its fields besides ``settings`` are its options. Metadata of a field
-may hold ``help`` (a short phrase), ``option`` (a name other than the field's) and ``words`` (words
-for values, such as ``every`` for the empty tuple).
+A spec is a frozen dataclass, a :class:`StudySpec`; its fields besides ``settings`` are its options,
+declared with :func:`option`. Names are checked against the ``Literal`` of the annotation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -16,11 +15,54 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 
 from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
 from judgepanel.votes.cells import join_names, split_names
 
 _EXAMPLES = {int: "3,5,10", float: "0.1,0.5"}
 _WORDS = {int: "whole numbers", float: "numbers"}
+
+
+HELP = {
+    "aggregator": "how votes are summed",
+    "calibrator": "calibrator of all panels",
+    "calibrators": "calibrators of every panel",
+    "panels": "panel sizes to compare with all judges",
+    "ranking": "how judges are ranked",
+}
+"""Help of options that mean the same in all studies."""
+
+
+def option(default: Any, help: str = "", *, check: Callable[[Any], None] | None = None) -> Any:
+    """Declare an option of a spec: its default, a short phrase about it, and a check of values.
+
+    ``help`` may be omitted for the names of :data:`HELP`; ``check`` raises InputError.
+    """
+    return field(default=default, metadata={"help": help, "check": check})
+
+
+@dataclass(frozen=True, slots=True)
+class StudySpec:
+    """The options of a study; subclasses declare them.
+
+    Raises
+    ------
+    InputError
+        An unknown name, or a value that the check of an option refuses.
+    """
+
+    settings: Settings = Settings()
+
+    def __post_init__(self) -> None:
+        for declared in spec_options_of(type(self)):
+            value = getattr(self, declared.field)
+            for name in value if declared.several else (value,):
+                if declared.choices and name not in declared.choices:
+                    what = declared.field.removesuffix("s") if declared.several else declared.field
+                    allowed = ", ".join(declared.choices)
+                    raise InputError(f"unknown {what}", value=name, allowed=allowed)
+            if declared.check is not None and value is not None:
+                declared.check(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +77,7 @@ class SpecOption:
     choices: tuple[str, ...]
     help: str
     words: Mapping[str, Any]
+    check: Callable[[Any], None] | None = None
 
     def read(self, text: str) -> Any:
         """Return the value of an option's text.
@@ -107,10 +150,14 @@ class SpecOption:
 
 def spec_options_of(spec: type[Any]) -> tuple[SpecOption, ...]:
     """Return the options of a spec, in the order of its fields."""
-    hints = get_type_hints(spec)
-    return tuple(
-        _option(field, hints[field.name]) for field in fields(spec) if field.name != "settings"
-    )
+    if spec not in _OPTIONS:
+        hints = get_type_hints(spec)
+        own = [declared for declared in fields(spec) if declared.name != "settings"]
+        _OPTIONS[spec] = tuple(_option(declared, hints[declared.name]) for declared in own)
+    return _OPTIONS[spec]
+
+
+_OPTIONS: dict[type, tuple[SpecOption, ...]] = {}
 
 
 def read_spec(study: Study[Any, Any, Any], settings: Any, given: Mapping[str, Any]) -> Any:
@@ -185,6 +232,7 @@ def _option(field: Any, hint: Any) -> SpecOption:
         several=several,
         default=field.default,
         choices=choices,
-        help=field.metadata.get("help", ""),
+        help=field.metadata.get("help") or HELP.get(field.name, ""),
         words=field.metadata.get("words", {}),
+        check=field.metadata.get("check"),
     )

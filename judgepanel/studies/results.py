@@ -1,19 +1,55 @@
-"""What all results have in common: fields that describe the run, frames and summaries."""
+"""What results have in common: declared columns, the fields of a run, frames and summaries.
+
+A number of a result is declared once, as a field with :func:`column` or as a method with
+:func:`derived`: what it is, its heading in tables for people and its display format. The frame, the
+descriptions of its columns and the table of a page follow from that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.partials import COLUMN, FrameColumn, column, frozen
+
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Derived(Generic[T]):
+    """A column that is computed from fields when it is read."""
+
+    def __init__(self, method: Callable[[Any], T], info: FrameColumn) -> None:
+        self.method, self.info, self.__doc__ = method, info, method.__doc__
+
+    def __get__(self, result: Any, _: type) -> T:
+        """Return the values of a result; the column itself from the class."""
+        return self.method(result) if result is not None else self  # type: ignore[return-value]
+
+
+def derived(
+    text: str = "", heading: str = "", form: str = "", *, axis: int = -1
+) -> Callable[[Callable[[Any], T]], Derived[T]]:
+    """Declare a method as a column of the frame; parameters as in :class:`FrameColumn`."""
+    return lambda method: Derived(method, FrameColumn(text, heading, form, axis))
+
+
+def frame_columns(kind: type) -> Mapping[str, FrameColumn]:
+    """Return the declared columns of a result's class by name, those of the run last."""
+    declared = {f.name: f.metadata[COLUMN] for f in fields(kind) if COLUMN in f.metadata}
+    for base in reversed(kind.__mro__):
+        declared |= {n: value.info for n, value in vars(base).items() if isinstance(value, Derived)}
+    run = [name for name in vars(RunResult)["__dataclass_fields__"] if name in declared]
+    return MappingProxyType(declared | {name: declared.pop(name) for name in run})
+
+
+@frozen
 class RunResult:
     """The data behind a result; :func:`judgepanel.studies.common.fields_of_run` fills the fields.
 
@@ -26,15 +62,37 @@ class RunResult:
     one_class: bool
     measures_coding: bool
     n_items: int
-    n_splits: int
+    n_splits: int = column()
     planned_splits: int
-    seed: int
+    seed: int = column()
     warnings: tuple[str, ...]
 
     @property
     def partial(self) -> bool:
         """Whether splits are still missing."""
         return self.n_splits < self.planned_splits
+
+    def frame(self) -> pd.DataFrame:
+        """Return the declared columns: one row per position of the largest, last axis fastest."""
+        columns = frame_columns(type(self))
+        return long_frame(None, {name: self._along(name, columns[name].axis) for name in columns})
+
+    def _along(self, name: str, axis: int) -> Any:
+        """Return the values of a column with axes of length 1 after its own."""
+        values = getattr(self, name)
+        if axis == -1 or np.ndim(values) != 1:
+            return values
+        return _array(values).reshape(-1, *[1] * (-1 - axis))
+
+    def last(self, **names: str) -> dict[str, Any]:
+        """Return the last row of columns under other names; an interval keeps its ends."""
+        row = self.frame().iloc[-1]
+        return {
+            name + end: row[of + end]
+            for name, of in names.items()
+            for end in ("", "_lo", "_hi")
+            if of + end in row
+        }
 
     def decisions(self) -> dict[str, Any]:
         """Return the decisions that follow from the figures, by name; JSON values."""
@@ -45,7 +103,7 @@ class RunResult:
         return {**self.decisions(), **scalars(self), "partial": self.partial}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class SplitResult(RunResult):
     """A result whose splits all score the items of their evaluation side.
 
@@ -56,15 +114,31 @@ class SplitResult(RunResult):
     n_evaluation: float
 
 
-def long_frame(shape: tuple[int, ...], columns: Mapping[str, object]) -> pd.DataFrame:
-    """Return one row per position of ``shape``, the last axis fastest.
+@frozen
+class NllResult(SplitResult):
+    """A split result with the NLL of panels, in nats, and that of the base rate."""
+
+    nll: Interval = column(heading="NLL")
+    null_nll: float = column(heading="base rate")
+
+    @derived(heading="skill", form="share")
+    def skill(self) -> Any:
+        """Share of the base rate's NLL that a panel removes."""
+        return 1.0 - self.nll.value / self.null_nll
+
+
+def long_frame(shape: tuple[int, ...] | None, columns: Mapping[str, object]) -> pd.DataFrame:
+    """Return one row per position of ``shape``, the last axis fastest; None is the largest shape.
 
     Every column is broadcast to ``shape`` as in NumPy: single texts and numbers are repeated, an
     array (n,) runs along the last axis, one (m, 1) along the axis before. An
     :class:`~judgepanel.scoring.interval.Interval` called ``x`` gives ``x``, ``x_lo`` and ``x_hi``.
     """
+    arrays = {name: _array(values) for name, values in _flat(columns)}
+    if shape is None:
+        shape = np.broadcast_shapes(*(values.shape for values in arrays.values()))
     return pd.DataFrame(
-        {name: np.broadcast_to(_array(values), shape).ravel() for name, values in _flat(columns)}
+        {name: np.broadcast_to(values, shape).ravel() for name, values in arrays.items()}
     )
 
 

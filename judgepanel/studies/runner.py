@@ -39,6 +39,7 @@ from judgepanel.studies.contract import (
     WorkersEnded,
 )
 from judgepanel.studies.one_thread import libraries, one_thread
+from judgepanel.studies.partials import absorb, combine
 from judgepanel.studies.settings import grouped_votes
 from judgepanel.votes import VoteMatrix
 
@@ -138,7 +139,7 @@ def steps(
         rest = [chunk for chunk in stage if chunk.number not in finished]
         n_done, known = n_done + len(pieces), known + len(pieces)
         if pieces:
-            partial = reduce(study.combine, pieces if partial is None else [partial, *pieces])
+            partial = reduce(combine, pieces if partial is None else [partial, *pieces])
         if extend is not None:
             states = _extended(extend, votes, spec, rest, gate, partial)
         else:
@@ -204,10 +205,10 @@ def _added(
             study.learn(votes, spec, chunk, piece)
             if partial is None:
                 partial = piece
-            elif ours and study.absorb is not None:
-                partial = study.absorb(partial, piece)
+            elif ours:
+                partial = absorb(partial, piece)
             else:
-                partial, ours = study.combine(partial, piece), True
+                partial, ours = combine(partial, piece), True
             del piece  # A partial may be large, and the next one is computed while we wait.
             yield partial
 
@@ -267,7 +268,7 @@ def merged(
         if n_chunks > len(finished):
             break
     with one_thread():
-        partial = reduce(study.combine, [finished[number] for number in sorted(finished)])
+        partial = reduce(combine, [finished[number] for number in sorted(finished)])
         return _result(study, votes, spec, partial, n_chunks)
 
 

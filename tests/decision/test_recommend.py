@@ -45,7 +45,7 @@ def result(votes):
 def tally(votes):
     for progress in steps(RECOMMEND, votes, spec_of(), jobs=1):
         partial = progress.partial
-    return partial.in_order().tally
+    return partial.tally
 
 
 def by_hand(votes, spec):
@@ -70,7 +70,7 @@ def by_hand(votes, spec):
 def test_the_reported_nll_is_that_of_what_was_chosen_in_each_split(votes, prefer):
     spec = replace(spec_of(splits=4), prefer=prefer)
     for progress in steps(RECOMMEND, votes, spec, jobs=1):
-        scores, result = progress.partial.in_order(), progress.result()
+        scores, result = progress.partial, progress.result()
     total, times, chosen = np.zeros(80), np.zeros(80), []
     for choice, rows, nll in by_hand(votes, spec):
         chosen.append(len(choice.weights) if choice.taken is None else choice.taken)

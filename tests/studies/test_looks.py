@@ -18,6 +18,7 @@ from judgepanel.studies.compare import Estimator
 from judgepanel.studies.contract import split_chunks
 from judgepanel.studies.looks import FEWEST, FEWEST_OF_MANY, LOOKS, MANY, looks, same_verdicts
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.partials import combine
 from judgepanel.studies.settings import MOST_SPLITS, Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
@@ -48,7 +49,7 @@ def kept_of(study, votes, spec):
 
 def difference(tally, votes):
     """Top-3 against all judges, as an estimate."""
-    totals = tally.in_order()
+    totals = tally
     estimated = Estimator.of(totals, prepare(votes, CURVE.settings).ballots.units)
     arms = [int(totals.compared[0]), totals.reference]
     items, splits = totals.item_means()[0][0, 0], totals.split_means[:, 0, 0]
@@ -146,7 +147,7 @@ def test_the_monte_carlo_error_is_the_spread_of_other_splits_of_the_same_items(v
     spec = replace(CURVE, settings=Settings(splits=240))
     pieces = kept_of(PANEL_CURVE, votes, spec)
     numbers = range(0, len(pieces), 4)
-    runs = [reduce(PANEL_CURVE.combine, [pieces[n + k] for k in range(4)]) for n in numbers]
+    runs = [reduce(combine, [pieces[n + k] for k in range(4)]) for n in numbers]
     assert {len(run.numbers) for run in runs} == {20}
     estimates = [difference(run, votes) for run in runs]
     spread = np.std([float(e.value[0]) for e in estimates], ddof=1)

@@ -91,7 +91,7 @@ def test_panels_with_enough_wrong_decisions_keep_every_bit():
     prepared = prepare(votes, settings)
     assert not errs_rarely(prepare(votes_with(FEW_ERRORS), settings))
     spec = PanelCurveSpec(settings, calibrators=("temperature",))
-    tally = run_chunk(votes, spec, Chunk(0, 0, 3)).in_order()
+    tally = run_chunk(votes, spec, Chunk(0, 0, 3))
     estimated = Estimator.of(tally, prepared.ballots.units)
     plain, rare = (grid_estimates(tally, estimated, rare=rare)["nll"] for rare in (False, True))
     items = tally.item_means()[0][0, 0]

@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 
 from judgepanel.present.registry import STUDIES
-from judgepanel.studies.accumulate import combine
 from judgepanel.studies.codec import pack, unpack
+from judgepanel.studies.partials import combine
 from judgepanel.studies.runner import default_jobs, merged, run, steps
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes, same_bits
@@ -30,9 +30,7 @@ def test_every_study_resumes_to_the_bit_whatever_the_order(name, votes):
         return
     first, other = pieces
     back = unpack(study.partial, pack(other))
-    ends = [
-        study.merge(votes, spec, study.combine(*pair)) for pair in ((first, back), (other, first))
-    ]
+    ends = [study.merge(votes, spec, combine(*pair)) for pair in ((first, back), (other, first))]
     same_bits(*ends)
 
 

@@ -24,7 +24,7 @@ from judgepanel.scoring.inference import Estimate, estimate, joint_draws
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.learning_curve import first_reached
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.budget.budget_plan import (
     PanelsSpec,
     PlannedShares,
@@ -124,18 +124,13 @@ def _panels(ballots: Ballots, split: Split, spec: FractionSweepSpec) -> list[Spl
     return [*parts, scored_average(ballots, split, spec.settings.seed)]
 
 
-def combine_tallies(left: Tallies, right: Tallies) -> Tallies:
-    """Combine two sets of splits; exact and independent of order."""
-    return tuple(combine(first, other) for first, other in zip(left, right, strict=True))
-
-
 def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> FractionSweep:
     """Return levels, differences and the smallest sufficient share from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
     plan = planned(prepared, spec)
     sizes = spec.sizes(ballots.n_judges)
-    tallies = tuple(entry.in_order() for entry in partial)
+    tallies = tuple(entry for entry in partial)
     return FractionSweep(
         shares=plan.shares,
         panels=sizes,
@@ -283,6 +278,5 @@ FRACTION_SWEEP: Study[FractionSweepSpec, Tallies, FractionSweep] = Study(
     result=FractionSweep,
     partial=Tallies,
     run_chunk=run_chunk,
-    combine=combine_tallies,
     merge=merge,
 )

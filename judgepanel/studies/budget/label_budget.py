@@ -32,7 +32,7 @@ from judgepanel.scoring.inference import Estimate, estimate, joint_p, simultaneo
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.roles import Sides
 from judgepanel.scoring.splits import Split, nested_rows
-from judgepanel.studies.accumulate import Arms, Bits, Tally, combine, packed, tally, unpacked
+from judgepanel.studies.accumulate import Arms, Bits, Tally, packed, tally, unpacked
 from judgepanel.studies.budget.budget_plan import PanelsSpec, Planned, budget_arms, planned_budgets
 from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.budget.readings import check_goals, read, unread
@@ -41,6 +41,7 @@ from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contest.recommended import AVERAGE, scored_average
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, not_fitted
+from judgepanel.studies.partials import by_split, frozen
 from judgepanel.studies.settings import Prepared, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -111,14 +112,14 @@ def planned(prepared: Prepared, spec: LabelBudgetSpec) -> Planned:
     return planned_budgets(prepared, spec.budgets, spec.settings.fraction)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class BudgetTally:
     """Scores of the splits; ``labels`` uint8 (S, n_budgets, n_items / 8) are the labelled items to
     which panels of every budget were fitted, as packed bits.
     """
 
     scores: Tally
-    labels: Bits
+    labels: Bits = by_split()
 
 
 def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetTally:
@@ -178,17 +179,10 @@ def label_sets(split: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints
     return [*parts, split.calibration]
 
 
-def combine_tallies(left: BudgetTally, right: BudgetTally) -> BudgetTally:
-    """Combine two sets of splits; exact and independent of order."""
-    return BudgetTally(
-        combine(left.scores, right.scores), np.concatenate([left.labels, right.labels])
-    )
-
-
 def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> LabelBudget:
     """Return levels, differences, labels needed and learning curves from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    ballots, totals = prepared.ballots, partial.scores.in_order()
+    ballots, totals = prepared.ballots, partial.scores
     plan = planned(prepared, spec)
     sizes = spec.panel_sizes(ballots.n_judges)
     calibrated = _calibrated(partial, ballots.n_items)
@@ -220,8 +214,7 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
 
 def _calibrated(partial: BudgetTally, n_items: int) -> Bools:
     """Return which items calibrate (n_budgets, S, n_items), in the order of the splits."""
-    order = np.argsort(partial.scores.numbers, kind="stable")
-    return unpacked(partial.labels[order].swapaxes(0, 1), n_items)
+    return unpacked(partial.labels.swapaxes(0, 1), n_items)
 
 
 def budget_estimates(
@@ -311,7 +304,6 @@ LABEL_BUDGET: Study[LabelBudgetSpec, BudgetTally, LabelBudget] = Study(
     result=LabelBudget,
     partial=BudgetTally,
     run_chunk=run_chunk,
-    combine=combine_tallies,
     merge=merge,
     first=2,
 )

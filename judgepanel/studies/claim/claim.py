@@ -26,7 +26,7 @@ from judgepanel.kernels.evaluate.calibrated import calibrate, evaluate
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.claim.maps import fitted_maps
 from judgepanel.studies.claim.steps import LAST, STEPS, Codings, Step, codings, one_coin_steps
@@ -34,6 +34,7 @@ from judgepanel.studies.common import check_panels, run_fields, splits_of
 from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.partials import frozen, summed
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 
@@ -86,7 +87,7 @@ def sizes_of(result: Codings, panels: tuple[int, ...]) -> Sizes:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class ClaimTally:
     """Scores of the splits: ``steps`` of the one-coin steps at every drawn size and all judges,
     ``last`` of the steps in ``LAST`` at the compared sizes and all judges, None without joint;
@@ -95,7 +96,7 @@ class ClaimTally:
 
     steps: Tally
     last: Tally | None
-    falling: Ints
+    falling: Ints = summed()
 
 
 def run_chunk(votes: VoteMatrix, spec: ClaimSpec, chunk: Chunk) -> ClaimTally:
@@ -198,21 +199,13 @@ def _clipped(scores: PrefixScores) -> PrefixScores:
     )
 
 
-def combine_tallies(left: ClaimTally, right: ClaimTally) -> ClaimTally:
-    """Both sets of splits together; exact and in any order."""
-    last = None
-    if left.last is not None and right.last is not None:
-        last = combine(left.last, right.last)
-    return ClaimTally(combine(left.steps, right.steps), last, left.falling + right.falling)
-
-
 def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
     """Levels, changes from step to step and the reversal, from whatever splits are in."""
     result = codings(votes, spec.settings)
     sizes = sizes_of(result, spec.panels)
     steps = one_coin_steps(randomized=result.randomized is not None)
-    totals = partial.steps.in_order()
-    last = None if partial.last is None else partial.last.in_order()
+    totals = partial.steps
+    last = None if partial.last is None else partial.last
     named_steps = (*steps, STEPS["joint"]) if last is not None else steps
     units = result.honest.ballots.units
     falling = partial.falling / len(totals.numbers)
@@ -312,6 +305,5 @@ CLAIM: Study[ClaimSpec, ClaimTally, Claim] = Study(
     result=Claim,
     partial=ClaimTally,
     run_chunk=run_chunk,
-    combine=combine_tallies,
     merge=merge,
 )

@@ -9,7 +9,7 @@ Cost per split: one evaluation of the panel. Memory: one byte per evaluation, me
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,7 @@ from judgepanel.studies.confidence.strata import Strata, by_difficulty, by_featu
 from judgepanel.studies.contest.recommended import recommended_on
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.looks import always
+from judgepanel.studies.partials import by_row, by_split, frozen
 from judgepanel.studies.settings import Prepared, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -89,7 +90,7 @@ class ConformalSpec(PanelSpec):
             check_level(level)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class SetsDone:
     """Sets of S splits, E evaluations in total.
 
@@ -97,24 +98,13 @@ class SetsDone:
     every group, all items first.
     """
 
-    numbers: Ints
-    n_calibration: Ints
-    n_evaluation: Ints
-    behind: Ints
-    rows: Ints
-    kinds: Kinds
-    replaced: Ints
-
-    def in_order(self) -> SetsDone:
-        """Return the same splits sorted by number."""
-        order = np.argsort(self.numbers, kind="stable")
-        owner = np.repeat(self.numbers, self.n_evaluation)
-        place = np.argsort(owner, kind="stable")
-        sorted_ = {name: getattr(self, name)[order] for name in _PER_SPLIT}
-        return replace(self, rows=self.rows[place], kinds=self.kinds[..., place], **sorted_)
-
-
-_PER_SPLIT = ("numbers", "n_calibration", "n_evaluation", "behind", "replaced")
+    numbers: Ints = by_split()
+    n_calibration: Ints = by_split()
+    n_evaluation: Ints = by_split()
+    behind: Ints = by_split()
+    rows: Ints = by_row()
+    kinds: Kinds = by_row(-1)
+    replaced: Ints = by_split()
 
 
 def strata_of(prepared: Prepared, spec: ConformalSpec) -> dict[Grouping, Strata]:
@@ -200,19 +190,10 @@ def _counts(strata: dict[Grouping, Strata], hold: Ints) -> Ints:
     )
 
 
-def combine(left: SetsDone, right: SetsDone) -> SetsDone:
-    """Combine two sets of splits; exact and independent of order."""
-    both: dict[str, Any] = {
-        name: np.concatenate([getattr(left, name), getattr(right, name)])
-        for name in (*_PER_SPLIT, "rows")
-    }
-    return SetsDone(kinds=np.concatenate([left.kinds, right.kinds], axis=-1), **both)
-
-
 def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conformal:
     """Return coverage, size and kinds from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    sets, strata = partial.in_order(), strata_of(prepared, spec)
+    sets, strata = partial, strata_of(prepared, spec)
     of = Repeats(**repeats(prepared, sets.rows, sets.n_calibration, sets.n_evaluation))
     fields = stacked(
         [
@@ -323,7 +304,6 @@ CONFORMAL: Study[ConformalSpec, SetsDone, Conformal] = Study(
     result=Conformal,
     partial=SetsDone,
     run_chunk=run_chunk,
-    combine=combine,
     settled=always,
     merge=merge,
 )

@@ -26,7 +26,6 @@ from judgepanel.studies.confidence.probabilities import (
     Evaluations,
     OutOfSample,
     PanelSpec,
-    combine,
     evaluations,
     learn,
     panel_notes,
@@ -78,7 +77,7 @@ class ItemsSpec(PanelSpec):
 def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
     """Return items and strata from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    predictions = partial.in_order()
+    predictions = partial
     of = evaluations(predictions, prepared)
     strata: dict[StratumGrouping, Strata] = {
         "difficulty": by_difficulty(prepared),
@@ -258,7 +257,6 @@ ITEMS: Study[ItemsSpec, OutOfSample, Items] = Study(
     run_chunk=run_chunk,
     recall=recall,
     learn=learn,
-    combine=combine,
     settled=always,
     merge=merge,
 )

@@ -7,7 +7,7 @@ their own calibrators: before and after are then the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Protocol
 
 import numpy as np
@@ -30,6 +30,7 @@ from judgepanel.studies.contest.recommended import (
 )
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.partials import by_row, by_split, frozen
 from judgepanel.studies.recent import Recent
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
@@ -97,7 +98,7 @@ class PanelSpec:
         return n_judges if self.panel is None else min(self.panel, n_judges)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class OutOfSample:
     """Evaluations of S splits, E in total, grouped by split.
 
@@ -108,31 +109,22 @@ class OutOfSample:
     temperature; for members of the average the recommendation reports this.
     """
 
-    numbers: Ints
-    n_calibration: Ints
-    n_evaluation: Ints
-    rows: Ints
-    logits: Floats
-    null: Floats
-    constant_nll: Floats
-    replaced: Ints
+    numbers: Ints = by_split()
+    n_calibration: Ints = by_split()
+    n_evaluation: Ints = by_split()
+    rows: Ints = by_row()
+    logits: Floats = by_row(1)
+    null: Floats = by_split()
+    constant_nll: Floats = by_split()
+    replaced: Ints = by_split()
 
     @property
     def nbytes(self) -> int:
         """Size of the arrays in bytes."""
         return int(sum(getattr(self, array.name).nbytes for array in fields(self)))
 
-    def in_order(self) -> OutOfSample:
-        """Return the same splits sorted by number, so that float sums are reproducible."""
-        order = np.argsort(self.numbers, kind="stable")
-        owner = np.repeat(self.numbers, self.n_evaluation)
-        place = np.argsort(owner, kind="stable")
-        sorted_ = {name: getattr(self, name)[order] for name in _PER_SPLIT}
-        return replace(self, rows=self.rows[place], logits=self.logits[:, place], **sorted_)
-
 
 _RECENT: Recent[OutOfSample] = Recent(_KEPT_BYTES)
-_PER_SPLIT = ("numbers", "n_calibration", "n_evaluation", "null", "constant_nll", "replaced")
 
 
 def run_chunk(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk) -> OutOfSample:
@@ -235,15 +227,6 @@ def _of_average(average: Averaged) -> ScoredSplit:
     return ScoredSplit(both, average.null, average.null_nll, 0)
 
 
-def combine(left: OutOfSample, right: OutOfSample) -> OutOfSample:
-    """Combine two sets of splits; exact and independent of order."""
-    joined = {
-        name: np.concatenate([getattr(left, name), getattr(right, name)])
-        for name in (*_PER_SPLIT, "rows")
-    }
-    return OutOfSample(logits=np.concatenate([left.logits, right.logits], axis=1), **joined)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluations(Repeats):
     """Repeats with the panel's predictions, (2, E) in the order of ``STAGES``.
@@ -262,7 +245,6 @@ class Evaluations(Repeats):
 
 def evaluations(predictions: OutOfSample, prepared: Prepared) -> Evaluations:
     """Return the evaluations of these splits in a canonical order."""
-    predictions = predictions.in_order()
     fields = repeats(
         prepared, predictions.rows, predictions.n_calibration, predictions.n_evaluation
     )

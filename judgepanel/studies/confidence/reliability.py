@@ -37,7 +37,6 @@ from judgepanel.studies.confidence.probabilities import (
     Evaluations,
     OutOfSample,
     PanelSpec,
-    combine,
     evaluations,
     learn,
     panel_notes,
@@ -193,7 +192,7 @@ class ReliabilitySpec(PanelSpec):
 def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Reliability:
     """Return bins, slope and errors from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    predictions = partial.in_order()
+    predictions = partial
     of = evaluations(predictions, prepared)
     ways = {str(n): equal_width_edges(n) for n in ECE_BINS} | {STATED_BINS: np.array(STATED)}
     by_name = {name: _bins(of, name, edges) for name, edges in ways.items()}
@@ -351,7 +350,6 @@ RELIABILITY: Study[ReliabilitySpec, OutOfSample, Reliability] = Study(
     run_chunk=run_chunk,
     recall=recall,
     learn=learn,
-    combine=combine,
     settled=always,
     merge=merge,
 )

@@ -25,7 +25,6 @@ from judgepanel.studies.confidence.probabilities import (
     Evaluations,
     OutOfSample,
     PanelSpec,
-    combine,
     evaluations,
     learn,
     panel_notes,
@@ -156,7 +155,7 @@ class SelectiveSpec(PanelSpec):
 def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selective:
     """Return the curve, its area and the table from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    predictions = partial.in_order()
+    predictions = partial
     of = evaluations(predictions, prepared)
     limits = tuple(sorted(set(spec.confidences)))
     fields = stacked(
@@ -280,7 +279,6 @@ SELECTIVE: Study[SelectiveSpec, OutOfSample, Selective] = Study(
     run_chunk=run_chunk,
     recall=recall,
     learn=learn,
-    combine=combine,
     settled=always,
     merge=merge,
 )

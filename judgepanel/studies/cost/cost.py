@@ -20,7 +20,7 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.compare import Estimator
 from judgepanel.studies.contract import Chunk, Study
@@ -38,6 +38,7 @@ from judgepanel.studies.panel.costs import (
 from judgepanel.studies.panel.curated import Curated, curated, evidence_in
 from judgepanel.studies.panel.curator import Curator, Evidence, Rules
 from judgepanel.studies.panel.curators import curator_arms, curator_figures
+from judgepanel.studies.partials import by_split, frozen
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import cached
@@ -122,7 +123,7 @@ class CostSpec:
         return closed or (alike and self.calibrator == "none")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class CostTally:
     """Scores of the splits, and the panels ``chosen`` bool (S, n_arms, n_judges) in each.
 
@@ -130,7 +131,7 @@ class CostTally:
     """
 
     scores: Tally
-    chosen: Bools
+    chosen: Bools = by_split()
 
 
 def budgets_of(spec: CostSpec, costs: JudgeCosts, judges: tuple[str, ...]) -> Floats:
@@ -187,13 +188,6 @@ def _scored(
     return made
 
 
-def combine_tallies(left: CostTally, right: CostTally) -> CostTally:
-    """Combine two sets of splits; exact and independent of order."""
-    return CostTally(
-        combine(left.scores, right.scores), np.concatenate([left.chosen, right.chosen])
-    )
-
-
 @cached(4)
 def _panels(votes: VoteMatrix, spec: CostSpec) -> UnderBudgets:
     """Panels chosen on all labelled rows; the same for every partial result."""
@@ -206,8 +200,7 @@ def _panels(votes: VoteMatrix, spec: CostSpec) -> UnderBudgets:
 def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
     """Return the panels and scores of every budget from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    order = np.argsort(partial.scores.numbers, kind="stable")
-    totals, chosen = partial.scores.in_order(), partial.chosen[order]
+    totals, chosen = partial.scores, partial.chosen
     _, costs = priced_judges(votes, prepared)
     budgets = budgets_of(spec, costs, prepared.judges)
     everyone, points = cost_points(
@@ -379,6 +372,5 @@ COST: Study[CostSpec, CostTally, Cost] = Study(
     result=Cost,
     partial=CostTally,
     run_chunk=run_chunk,
-    combine=combine_tallies,
     merge=merge,
 )

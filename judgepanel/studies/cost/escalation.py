@@ -8,6 +8,7 @@ other rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,6 @@ from judgepanel.studies.cost.cost import check_choosing, cost_notes
 from judgepanel.studies.cost.escalation_result import (
     Escalated,
     Escalation,
-    combine,
     escalated_nll,
     escalation_rows,
 )
@@ -37,6 +37,7 @@ from judgepanel.studies.panel.costs import JudgeCosts
 from judgepanel.studies.panel.curated import curated, evidence_in
 from judgepanel.studies.panel.curator import Chosen, Curator, Evidence, Rules
 from judgepanel.studies.panel.curators import stability
+from judgepanel.studies.partials import combine
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import listed
@@ -176,10 +177,7 @@ def run_chunk(votes: VoteMatrix, spec: EscalationSpec, chunk: Chunk) -> Escalate
         cheap = cheap_curator(spec, prepared.judges, costs)
         evidence = evidence_in(prepared.ballots, split.calibration, known, spec.rules, split.number)
         escalations.append(_of_split(prepared.ballots, split, (cheap, everyone()), evidence, spec))
-    escalation = escalations[0]
-    for other in escalations[1:]:
-        escalation = combine(escalation, other)
-    return escalation
+    return reduce(combine, escalations)
 
 
 def _of_split(
@@ -259,7 +257,7 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
     """Return cost and NLL of every threshold from the splits so far."""
     prepared = prepare(votes, spec.settings)
     _, costs = priced_judges(votes, prepared)
-    escalation = partial.in_order()
+    escalation = partial
     limits = np.array(spec.limits)
     rows, recommended = escalation_rows(
         escalation, evaluations(escalation.scores, prepared), costs, limits, seed=spec.settings.seed
@@ -323,6 +321,5 @@ ESCALATION: Study[EscalationSpec, Escalated, Escalation] = Study(
     result=Escalation,
     partial=Escalated,
     run_chunk=run_chunk,
-    combine=combine,
     merge=merge,
 )

@@ -26,8 +26,8 @@ from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.confidence.probabilities import Evaluations, OutOfSample
-from judgepanel.studies.confidence.probabilities import combine as combine_scores
 from judgepanel.studies.panel.costs import JudgeCosts
+from judgepanel.studies.partials import by_split, frozen
 from judgepanel.studies.results import SplitResult, flat_row
 
 Floats = NDArray[np.float64]
@@ -152,7 +152,7 @@ class Escalation(SplitResult):
         }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Escalated:
     """Logits of both panels in S splits, and the choices in each split.
 
@@ -163,26 +163,9 @@ class Escalated:
     """
 
     scores: OutOfSample
-    promised: Floats
-    picked: Ints
-    cheap: Bools
-
-    def in_order(self) -> Escalated:
-        """Return the same splits sorted by number, so that float sums are reproducible."""
-        order = np.argsort(self.scores.numbers, kind="stable")
-        return Escalated(
-            self.scores.in_order(), self.promised[order], self.picked[order], self.cheap[order]
-        )
-
-
-def combine(left: Escalated, right: Escalated) -> Escalated:
-    """Combine two sets of splits; exact and independent of order."""
-    return Escalated(
-        combine_scores(left.scores, right.scores),
-        np.concatenate([left.promised, right.promised]),
-        np.concatenate([left.picked, right.picked]),
-        np.concatenate([left.cheap, right.cheap]),
-    )
+    promised: Floats = by_split()
+    picked: Ints = by_split()
+    cheap: Bools = by_split()
 
 
 def confidence_of(logits: Floats) -> Floats:

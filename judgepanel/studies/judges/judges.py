@@ -39,6 +39,7 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.judges.judge_table import families_of, judge_table
 from judgepanel.studies.judges.judges_result import MAP_JUDGES, STABLE, Judges
+from judgepanel.studies.partials import by_split, frozen, summed
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import listed
@@ -71,7 +72,7 @@ class Fitted:
     converged: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Halves:
     """R random halves of the labelled items for K participating judges.
 
@@ -80,10 +81,10 @@ class Halves:
     order of scipy's condensed matrices; ``fitted`` comes with the last half.
     """
 
-    numbers: Ints
-    mean: Floats
-    spread: Floats
-    together: Ints
+    numbers: Ints = by_split()
+    mean: Floats = by_split()
+    spread: Floats = by_split()
+    together: Ints = summed()
     fitted: Fitted | None
 
 
@@ -140,17 +141,6 @@ def _fit(ballots: Ballots) -> Fitted:
         converged = fit.converged
     return Fitted(
         tuple(weights), np.stack(list(weights.values())), ability, discrimination, converged
-    )
-
-
-def combine(left: Halves, right: Halves) -> Halves:
-    """Combine two sets of halves; exact and independent of order."""
-    return Halves(
-        numbers=np.concatenate([left.numbers, right.numbers]),
-        mean=np.concatenate([left.mean, right.mean]),
-        spread=np.concatenate([left.spread, right.spread]),
-        together=left.together + right.together,
-        fitted=left.fitted or right.fitted,
     )
 
 
@@ -266,8 +256,7 @@ def _square(condensed: Ints, n: int) -> Ints:
 
 def _worth(correlation: ErrorCorrelation, partial: Halves, n: int) -> dict[str, Any]:
     """Mean correlation and effective numbers, monotone in the quantities with intervals."""
-    order = np.argsort(partial.numbers)
-    mean, spread = partial.mean[order], partial.spread[order]
+    mean, spread = partial.mean, partial.spread
     rho = _interval(correlation.mean, mean)
     square = _interval(correlation.mean**2 + correlation.spread**2, mean**2 + spread**2)
     return {
@@ -386,7 +375,6 @@ JUDGES: Study[JudgesSpec, Halves, Judges] = Study(
     result=Judges,
     partial=Halves,
     run_chunk=run_chunk,
-    combine=combine,
     merge=merge,
 )
 

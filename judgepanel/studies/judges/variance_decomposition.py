@@ -149,11 +149,6 @@ def run_chunk(votes: VoteMatrix, spec: VarianceDecompositionSpec, chunk: Chunk) 
     return fit_two_pl(marks)
 
 
-def combine(fit: TwoPLFit, other: TwoPLFit) -> TwoPLFit:
-    """Return the fit: there is one chunk, so both are the same."""
-    return fit
-
-
 def merge(
     votes: VoteMatrix, spec: VarianceDecompositionSpec, partial: TwoPLFit
 ) -> VarianceDecomposition:
@@ -217,7 +212,6 @@ VARIANCE_DECOMPOSITION: Study[VarianceDecompositionSpec, TwoPLFit, VarianceDecom
     result=VarianceDecomposition,
     partial=TwoPLFit,
     run_chunk=run_chunk,
-    combine=combine,
     merge=merge,
     rounds=_one_round,
 )

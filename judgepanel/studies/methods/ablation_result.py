@@ -6,7 +6,7 @@ Sets of many splits are summed exactly, and their shares have intervals.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import METRICS, Tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import Estimator
+from judgepanel.studies.partials import by_split, frozen, summed
 from judgepanel.studies.results import SplitResult, long_frame
 
 Floats = NDArray[np.float64]
@@ -149,7 +150,7 @@ class PipelineAblation(SplitResult):
         return {"features": list(self.features), "steps": to_plain(steps), "sets": to_plain(sets)}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class SetTally:
     """Sets of S splits at L levels under C panels.
 
@@ -159,20 +160,10 @@ class SetTally:
     for its swap.
     """
 
-    numbers: Ints
-    n_slice: Ints
-    split_sums: Ints
-    item_sums: Ints
-
-    def in_order(self) -> SetTally:
-        """Return the same splits sorted by number."""
-        order = np.argsort(self.numbers, kind="stable")
-        return replace(
-            self,
-            numbers=self.numbers[order],
-            n_slice=self.n_slice[order],
-            split_sums=self.split_sums[order],
-        )
+    numbers: Ints = by_split()
+    n_slice: Ints = by_split()
+    split_sums: Ints = by_split()
+    item_sums: Ints = summed()
 
 
 def tally_sets(scored: Iterable[tuple[Split, PipelineScores]], ballots: Ballots) -> SetTally:
@@ -189,16 +180,6 @@ def tally_sets(scored: Iterable[tuple[Split, PipelineScores]], ballots: Ballots)
         n_slice.append(scores.n_slice)
         split_sums.append(counts.sum(axis=-1))
     return SetTally(np.array(numbers), np.array(n_slice), np.array(split_sums), item_sums)
-
-
-def combine_sets(left: SetTally, right: SetTally) -> SetTally:
-    """Combine two sets of splits; exact and independent of order."""
-    return SetTally(
-        np.concatenate([left.numbers, right.numbers]),
-        np.concatenate([left.n_slice, right.n_slice]),
-        np.concatenate([left.split_sums, right.split_sums]),
-        left.item_sums + right.item_sums,
-    )
 
 
 def set_estimates(sets: SetTally, estimated: Estimator, tally: Tally) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import METRICS, FittedArms, Tally, tally
-from judgepanel.studies.accumulate import combine as combine_tallies
 from judgepanel.studies.common import (
     check_each_once,
     check_known,
@@ -38,6 +37,7 @@ from judgepanel.studies.common import (
 from judgepanel.studies.compare import Estimator, arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
+from judgepanel.studies.partials import by_split, frozen
 from judgepanel.studies.results import SplitResult, long_frame
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import VoteMatrix
@@ -92,13 +92,13 @@ class CalibratorDesignSpec:
         return np.array(sorted({*(k for k in self.panels if k < n_judges), n_judges}))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class DesignTally:
     """Scores of splits, with rank correlations (S, n_calibrators, n_panels)."""
 
     scores: Tally
     numbers: Ints
-    rho: Floats
+    rho: Floats = by_split()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,20 +210,11 @@ def _correlation(a: Floats, b: Floats) -> Floats:
     return np.asarray(np.where(scale > 0.0, np.vecdot(a, b) / np.maximum(scale, 1e-300), 0.0))
 
 
-def combine(left: DesignTally, right: DesignTally) -> DesignTally:
-    """Combine two sets of splits; exact and independent of order."""
-    return DesignTally(
-        combine_tallies(left.scores, right.scores),
-        np.concatenate([left.numbers, right.numbers]),
-        np.concatenate([left.rho, right.rho]),
-    )
-
-
 def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -> CalibratorDesign:
     """Return intervals from the splits so far, and shapes on all labelled items."""
     prepared = prepare(votes, spec.settings)
-    totals = partial.scores.in_order()
-    rho = partial.rho[np.argsort(partial.numbers, kind="stable")]
+    totals = partial.scores
+    rho = partial.rho
     estimated = Estimator.of(totals, prepared.ballots.units)
     levels = grid_estimates(totals, estimated, rare=errs_rarely(prepared))
     rho_lo, rho_hi = np.quantile(rho, (0.025, 0.975), axis=0)
@@ -297,6 +288,5 @@ CALIBRATOR_DESIGN: Study[CalibratorDesignSpec, DesignTally, CalibratorDesign] = 
     result=CalibratorDesign,
     partial=DesignTally,
     run_chunk=run_chunk,
-    combine=combine,
     merge=merge,
 )

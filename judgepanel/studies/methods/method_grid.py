@@ -25,7 +25,7 @@ from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.grid import FORMS, LEARNS, Form, Pipelines, evaluate_grid
 from judgepanel.scoring.inference import simultaneous_reach
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.accumulate import METRICS, Arms, Tally, absorb, combine, tally
+from judgepanel.studies.accumulate import METRICS, Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import (
     check_each_once,
@@ -211,7 +211,7 @@ def _arms(scores: SplitScores) -> Arms:
 def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid:
     """Return intervals, ties and the choice from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    ballots, totals = prepared.ballots, partial.in_order()
+    ballots, totals = prepared.ballots, partial
     pipelines = spec.pipelines(symmetric=ballots.symmetric)
     shape = (len(pipelines.calibrators), len(pipelines.aggregators))
     estimated = Estimator.of(totals, ballots.units)
@@ -280,8 +280,6 @@ METHOD_GRID: Study[MethodGridSpec, Tally, MethodGrid] = Study(
     result=MethodGrid,
     partial=Tally,
     run_chunk=run_chunk,
-    combine=combine,
-    absorb=absorb,
     merge=merge,
     chunk=2,
 )

@@ -29,7 +29,6 @@ from judgepanel.kernels.evaluate.pipeline import (
 from judgepanel.scoring.conformal import LEVELS, labels_needed
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import item_scores
-from judgepanel.studies import accumulate
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import (
     check_known,
@@ -44,11 +43,11 @@ from judgepanel.studies.methods.ablation_result import (
     STEP_WORDS,
     PipelineAblation,
     SetTally,
-    combine_sets,
     set_estimates,
     tally_sets,
 )
 from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.partials import frozen
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.orientation import BALANCED_SHARE
@@ -102,7 +101,7 @@ class PipelineAblationSpec:
         return np.array(sorted({n_judges, *(k for k in self.panels if k < n_judges)}))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class AblationTally:
     """Scores of the steps, and the sets of step 4, for the same splits."""
 
@@ -174,19 +173,12 @@ def _arms(pipeline_scores: PipelineScores, prepared: Prepared, evaluation: Ints)
     )
 
 
-def combine(left: AblationTally, right: AblationTally) -> AblationTally:
-    """Combine two sets of splits; exact and independent of order."""
-    return AblationTally(
-        accumulate.combine(left.scores, right.scores), combine_sets(left.sets, right.sets)
-    )
-
-
 def merge(
     votes: VoteMatrix, spec: PipelineAblationSpec, partial: AblationTally
 ) -> PipelineAblation:
     """Return intervals from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    ballots, totals, sets = prepared.ballots, partial.scores.in_order(), partial.sets.in_order()
+    ballots, totals, sets = prepared.ballots, partial.scores, partial.sets
     estimated = Estimator.of(totals, ballots.units)
     levels = grid_estimates(totals, estimated)
     pairs = [(STEPS.index(step), STEPS.index(BEFORE[step])) for step in STEPS]
@@ -287,7 +279,6 @@ PIPELINE_ABLATION: Study[PipelineAblationSpec, AblationTally, PipelineAblation] 
     result=PipelineAblation,
     partial=AblationTally,
     run_chunk=run_chunk,
-    combine=combine,
     merge=merge,
 )
 

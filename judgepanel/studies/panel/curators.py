@@ -21,7 +21,7 @@ from judgepanel.kernels.select.search import MOST_GROUPS
 from judgepanel.scoring.inference import MARGIN, simultaneous_reach, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
@@ -38,6 +38,7 @@ from judgepanel.studies.panel.curators_result import (
     Curators,
     SelectorFigures,
 )
+from judgepanel.studies.partials import by_split, frozen, summed
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -137,7 +138,7 @@ class CuratorsSpec:
         return self.aggregator if self.refit is None else self.refit
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class CuratorTally:
     """Scores of the splits, and the choices in each.
 
@@ -148,9 +149,9 @@ class CuratorTally:
     """
 
     scores: Tally
-    sizes: Ints
-    picked: Ints
-    looks: Floats
+    sizes: Ints = by_split()
+    picked: Ints = summed()
+    looks: Floats = by_split()
 
 
 def curators_of(
@@ -219,22 +220,11 @@ def _look(
     return []
 
 
-def combine_tallies(left: CuratorTally, right: CuratorTally) -> CuratorTally:
-    """Combine two sets of splits; exact and independent of order."""
-    return CuratorTally(
-        combine(left.scores, right.scores),
-        np.concatenate([left.sizes, right.sizes]),
-        left.picked + right.picked,
-        np.concatenate([left.looks, right.looks]),
-    )
-
-
 def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curators:
     """Return levels, optimism, differences and stability from the splits so far."""
     prepared = prepare(votes, spec.settings)
     curators, left_out = curators_of(votes, prepared, spec)
-    order = np.argsort(partial.scores.numbers, kind="stable")
-    totals, sizes, looks = partial.scores.in_order(), partial.sizes[order], partial.looks[order]
+    totals, sizes, looks = partial.scores, partial.sizes, partial.looks
     figures = curator_figures(
         totals,
         prepared.ballots.units,
@@ -395,7 +385,6 @@ CURATORS_STUDY: Study[CuratorsSpec, CuratorTally, Curators] = Study(
     result=Curators,
     partial=CuratorTally,
     run_chunk=run_chunk,
-    combine=combine_tallies,
     merge=merge,
     chunk=1,
 )

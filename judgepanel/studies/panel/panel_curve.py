@@ -32,7 +32,7 @@ from judgepanel.kernels.threads import threads
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import FittedArms, Tally, absorb, combine, tally
+from judgepanel.studies.accumulate import FittedArms, Tally, tally
 from judgepanel.studies.common import (
     check_each_once,
     check_known,
@@ -266,7 +266,7 @@ def large(votes: VoteMatrix, spec: PanelCurveSpec) -> bool:
 def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve:
     """Return intervals and verdicts from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    totals = partial.in_order()
+    totals = partial
     ks = spec.panel_sizes(prepared.ballots.n_judges)
     rare = errs_rarely(prepared)
     estimated = Estimator.of(totals, prepared.ballots.units)
@@ -316,7 +316,7 @@ def _warnings(prepared: Prepared, spec: PanelCurveSpec, totals: Tally) -> tuple[
 
 def is_settled(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> bool:
     """Whether more splits are unlikely to change the verdict on a compared panel or the best k."""
-    totals = partial.in_order()
+    totals = partial
     estimated = Estimator.of(totals, prepare(votes, spec.settings).ballots.units)
     return settled(totals, estimated, np.append(totals.compared, totals.n_arms))
 
@@ -329,8 +329,6 @@ PANEL_CURVE: Study[PanelCurveSpec, Tally, PanelCurve] = Study(
     result=PanelCurve,
     partial=Tally,
     run_chunk=run_chunk,
-    combine=combine,
-    absorb=absorb,
     large=large,
     extend=run_chunk,
     merge=merge,

@@ -36,7 +36,7 @@ from judgepanel.scoring.rare_errors import (
     one_more_error,
 )
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, Estimator
@@ -257,7 +257,7 @@ def _remembered(
 
 def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
     """Return levels and the difference from the splits so far."""
-    panels, totals = _panels(votes, spec), partial.in_order()
+    panels, totals = _panels(votes, spec), partial
     prepared, settings = panels.prepared, replace(spec.settings, splits=rounds(spec))
     known = known_judges(votes, prepared)
     means, _ = totals.item_means()
@@ -327,7 +327,6 @@ WHAT_IF: Study[WhatIfSpec, Tally, WhatIf] = Study(
     result=WhatIf,
     partial=Tally,
     run_chunk=run_chunk,
-    combine=combine,
     merge=merge,
     rounds=rounds,
     chunk=2,

@@ -30,7 +30,7 @@ from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import Recipe
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import (
     check_known,
     check_panels,
@@ -46,6 +46,7 @@ from judgepanel.studies.contest.recommended import (
 )
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.partials import frozen, summed
 from judgepanel.studies.robustness.corruption_result import Corruption
 from judgepanel.studies.robustness.damage import (
     ABSENT,
@@ -157,7 +158,7 @@ class CorruptionSpec:
         return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class CorruptionTally:
     """Scores of the splits, draws by panels by conditions.
 
@@ -165,8 +166,8 @@ class CorruptionTally:
     """
 
     scores: Tally
-    changed: Ints
-    cast: int
+    changed: Ints = summed()
+    cast: int = summed()
 
 
 def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> CorruptionTally:
@@ -220,17 +221,10 @@ def _panels(
     return [list(scores) for scores in zip(*parts, strict=True)]
 
 
-def combine_tallies(left: CorruptionTally, right: CorruptionTally) -> CorruptionTally:
-    """Combine two sets of splits; exact and independent of order."""
-    return CorruptionTally(
-        combine(left.scores, right.scores), left.changed + right.changed, left.cast + right.cast
-    )
-
-
 def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> Corruption:
     """Return levels, rises and differences from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    ballots, totals = prepared.ballots, partial.scores.in_order()
+    ballots, totals = prepared.ballots, partial.scores
     plan, sizes = spec.conditions(ballots.n_judges), spec.sizes(ballots.n_judges)
     shape = (len(sizes), len(plan))
     names = tuple(condition.scenario for condition in plan)
@@ -325,7 +319,6 @@ CORRUPTION: Study[CorruptionSpec, CorruptionTally, Corruption] = Study(
     result=Corruption,
     partial=CorruptionTally,
     run_chunk=run_chunk,
-    combine=combine_tallies,
     merge=merge,
     first=2,
 )

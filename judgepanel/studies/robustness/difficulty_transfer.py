@@ -27,7 +27,7 @@ from judgepanel.kernels.evaluate.transfer import (
 )
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split, nested_rows
-from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import check_each_once, check_known, fields_of_run, splits_of
 from judgepanel.studies.contest.recommended import (
     AVERAGE,
@@ -39,6 +39,7 @@ from judgepanel.studies.contest.recommended import (
 )
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.partials import by_split, frozen, summed
 from judgepanel.studies.robustness.difficulty_transfer_result import (
     SOURCES,
     TARGETS,
@@ -133,7 +134,7 @@ class DifficultyTransferSpec:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class TransferTally:
     """One tally per target (none before the first usable split); arms are sources by methods.
 
@@ -144,13 +145,13 @@ class TransferTally:
     """
 
     tallies: tuple[Tally, ...]
-    numbers: Ints
-    effective: Floats
-    clipped: Floats
-    skipped: int
-    fits: int
-    kept: int
-    strata: int
+    numbers: Ints = by_split()
+    effective: Floats = by_split()
+    clipped: Floats = by_split()
+    skipped: int = summed()
+    fits: int = summed()
+    kept: int = summed()
+    strata: int = summed()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -325,24 +326,6 @@ def _strata(prepared: Prepared, spec: DifficultyTransferSpec) -> Strata:
     return strata
 
 
-def combine_tallies(left: TransferTally, right: TransferTally) -> TransferTally:
-    """Combine two sets of splits; exact and independent of order."""
-    tallies = left.tallies or right.tallies
-    if left.tallies and right.tallies:
-        pairs = zip(left.tallies, right.tallies, strict=True)
-        tallies = tuple(combine(first, other) for first, other in pairs)
-    return TransferTally(
-        tallies=tallies,
-        numbers=np.concatenate([left.numbers, right.numbers]),
-        effective=np.concatenate([left.effective, right.effective]),
-        clipped=np.concatenate([left.clipped, right.clipped]),
-        skipped=left.skipped + right.skipped,
-        fits=left.fits + right.fits,
-        kept=left.kept + right.kept,
-        strata=left.strata + right.strata,
-    )
-
-
 def merge(
     votes: VoteMatrix, spec: DifficultyTransferSpec, partial: TransferTally
 ) -> DifficultyTransfer:
@@ -354,8 +337,7 @@ def merge(
             "in every split so far the easy or the hard items are all on one side",
             allowed="more labelled items, or smaller groups",
         )
-    tallies = tuple(totals.in_order() for totals in partial.tallies)
-    order = np.argsort(partial.numbers, kind="stable")
+    tallies = tuple(totals for totals in partial.tallies)
     return DifficultyTransfer(
         calibrators=spec.calibrators,
         methods=spec.methods,
@@ -367,8 +349,8 @@ def merge(
         n_target=np.array([len(strata.easy), len(strata.hard)]),
         n_labels=float(tallies[0].n_calibration.mean()),
         **transfer_estimates(tallies, prepared.ballots.units, strata),
-        effective=partial.effective[order].mean(axis=0) / float(tallies[0].n_calibration.mean()),
-        clipped=partial.clipped[order].mean(axis=0),
+        effective=partial.effective.mean(axis=0) / float(tallies[0].n_calibration.mean()),
+        clipped=partial.clipped.mean(axis=0),
         n_judges=prepared.ballots.n_judges,
         **fields_of_run(prepared, spec.settings, len(tallies[0].numbers) + partial.skipped),
         warnings=_warnings(prepared, spec, tallies, partial),
@@ -409,7 +391,6 @@ DIFFICULTY_TRANSFER: Study[DifficultyTransferSpec, TransferTally, DifficultyTran
     result=DifficultyTransfer,
     partial=TransferTally,
     run_chunk=run_chunk,
-    combine=combine_tallies,
     merge=merge,
     first=2,
 )

@@ -30,7 +30,7 @@ from judgepanel.scoring.equivalence import equivalence
 from judgepanel.scoring.inference import MARGIN, Estimate
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, Estimator, contrasts
 from judgepanel.studies.contract import Chunk, Study
@@ -288,7 +288,7 @@ def _arms(scores: SplitScores, symmetric: bool) -> Arms:
 def merge(votes: VoteMatrix, spec: DistortionSpec, partial: Tally) -> Distortion:
     """Return levels, changes and outcomes from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    ballots, totals = prepared.ballots, partial.in_order()
+    ballots, totals = prepared.ballots, partial
     estimated, identity = Estimator.of(totals, ballots.units), np.eye(len(ROWS))
 
     def estimates(weights: Floats, metric: str = "nll") -> list[Estimate]:
@@ -356,6 +356,5 @@ DISTORTION: Study[DistortionSpec, Tally, Distortion] = Study(
     result=Distortion,
     partial=Tally,
     run_chunk=run_chunk,
-    combine=combine,
     merge=merge,
 )

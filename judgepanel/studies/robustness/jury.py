@@ -31,7 +31,7 @@ from judgepanel.studies.common import check_known, check_panels, run_fields, spl
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels
 from judgepanel.studies.results import SplitResult, long_frame
-from judgepanel.studies.robustness.value_tally import ValueTally, combine_values, tally_values
+from judgepanel.studies.robustness.value_tally import ValueTally, tally_values
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import VoteMatrix
 
@@ -239,7 +239,7 @@ def _accuracies(ballots: Ballots, split: Split) -> tuple[Floats, Floats]:
 def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
     """Return errors, bounds and the number of independent judges from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    ballots, tally = prepared.ballots, partial.in_order()
+    ballots, tally = prepared.ballots, partial
     ks = spec.sizes(ballots.n_judges)
     units = ballots.units
     identity = np.eye(len(VALUES) * len(ks)).reshape(len(VALUES), len(ks), -1)
@@ -313,6 +313,5 @@ JURY: Study[JurySpec, ValueTally, Jury] = Study(
     result=Jury,
     partial=ValueTally,
     run_chunk=run_chunk,
-    combine=combine_values,
     merge=merge,
 )

@@ -29,6 +29,7 @@ from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.common import check_known, check_panels
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.partials import by_split, frozen
 from judgepanel.studies.robustness.narrow_band_result import NarrowBand
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
@@ -131,7 +132,7 @@ def shape_of(ballots: Ballots, fraction: float) -> Shape:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Replicates:
     """Values (R, n_widths, n_rhos, n_sizes, n_shares + 1, 2) of replicates ``numbers`` (R,).
 
@@ -139,9 +140,9 @@ class Replicates:
     is (R, n_widths, n_rhos).
     """
 
-    numbers: Ints
-    values: Floats
-    error_rho: Floats
+    numbers: Ints = by_split()
+    values: Floats = by_split()
+    error_rho: Floats = by_split()
 
 
 def run_chunk(votes: VoteMatrix, spec: NarrowBandSpec, chunk: Chunk) -> Replicates:
@@ -207,22 +208,12 @@ def _scores(ballots: Ballots, size: int, n_calibration: int, spec: NarrowBandSpe
     return np.asarray(both[np.searchsorted(ks, [*sizes, size])])
 
 
-def combine(left: Replicates, right: Replicates) -> Replicates:
-    """Combine two sets of replicates."""
-    return Replicates(
-        np.concatenate([left.numbers, right.numbers]),
-        np.concatenate([left.values, right.values]),
-        np.concatenate([left.error_rho, right.error_rho]),
-    )
-
-
 def merge(votes: VoteMatrix, spec: NarrowBandSpec, partial: Replicates) -> NarrowBand:
     """Return differences with intervals over the replicates so far."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
     shape, sizes = shape_of(ballots, spec.settings.fraction), spec.panel_sizes(ballots.n_judges)
-    order = np.argsort(partial.numbers, kind="stable")
-    values = partial.values[order]
+    values = partial.values
     pruned, whole = values[..., :-1, :], values[..., -1:, :]
     difference = pruned - whole
     n_cells = difference[0, ..., 0].size
@@ -241,7 +232,7 @@ def merge(votes: VoteMatrix, spec: NarrowBandSpec, partial: Replicates) -> Narro
         loss=loss,
         nll=levels[..., 0],
         accuracy=levels[..., 1],
-        error_rho=partial.error_rho[order].mean(axis=0),
+        error_rho=partial.error_rho.mean(axis=0),
         null_nll=float(np.log(2.0)),
         mean_accuracy=shape.mean_accuracy,
         coverage=shape.coverage,
@@ -252,7 +243,7 @@ def merge(votes: VoteMatrix, spec: NarrowBandSpec, partial: Replicates) -> Narro
         orientation=prepared.oriented.policy,
         n_items=ballots.n_items,
         n_judges=ballots.n_judges,
-        n_replicates=len(order),
+        n_replicates=len(values),
         planned_replicates=spec.replicates,
         seed=spec.settings.seed,
         warnings=_warnings(ballots, spec, prepared.notices),
@@ -293,7 +284,6 @@ NARROW_BAND: Study[NarrowBandSpec, Replicates, NarrowBand] = Study(
     result=NarrowBand,
     partial=Replicates,
     run_chunk=run_chunk,
-    combine=combine,
     merge=merge,
     rounds=_replicates,
 )

@@ -32,6 +32,7 @@ from judgepanel.studies.contest.recommended import (
 )
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.partials import by_split, frozen, summed
 from judgepanel.studies.robustness.permutation_result import Permutation
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
@@ -93,7 +94,7 @@ class PermutationSpec:
         return min(self.splits_each, self.settings.most_splits)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class PermutationTally:
     """Scores of rounds ``numbers`` (B,); round 0 has the real labels, whose tally is ``real``.
 
@@ -101,11 +102,11 @@ class PermutationTally:
     that fell back to temperature.
     """
 
-    numbers: Ints
-    nll: Floats
-    null_nll: Floats
-    accuracy: Floats
-    replaced: int
+    numbers: Ints = by_split()
+    nll: Floats = by_split()
+    null_nll: Floats = by_split()
+    accuracy: Floats = by_split()
+    replaced: int = summed()
     real: Tally | None
 
 
@@ -208,26 +209,13 @@ def _arms(split_scores: SplitScores, calibrator: Calibrator) -> Arms:
     )
 
 
-def combine(left: PermutationTally, right: PermutationTally) -> PermutationTally:
-    """Combine two sets of permutations, in any order."""
-    return PermutationTally(
-        numbers=np.concatenate([left.numbers, right.numbers]),
-        nll=np.concatenate([left.nll, right.nll]),
-        null_nll=np.concatenate([left.null_nll, right.null_nll]),
-        accuracy=np.concatenate([left.accuracy, right.accuracy]),
-        replaced=left.replaced + right.replaced,
-        real=left.real or right.real,
-    )
-
-
 def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -> Permutation:
     """Return the real NLL compared with the permuted ones so far."""
     prepared = prepare(votes, spec.settings)
-    order = np.argsort(partial.numbers, kind="stable")
-    real, order = order[partial.numbers[order] == 0], order[partial.numbers[order] > 0]
+    real, permuted = (np.flatnonzero(part) for part in (partial.numbers == 0, partial.numbers > 0))
     nll, constant = Interval.full((), np.nan), float("nan")
     if partial.real is not None:
-        tally = partial.real.in_order()
+        tally = partial.real
         estimated = Estimator.of(tally, prepared.ballots.units)
         level = grid_estimates(tally, estimated)["nll"][0, 0]
         nll = replace(level, value=partial.nll[real][0])
@@ -240,9 +228,9 @@ def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -
         accuracy=_only(partial.accuracy[real]),
         null_nll=_only(partial.null_nll[real]),
         constant_nll=constant,
-        permuted_nll=partial.nll[order],
-        permuted_null=partial.null_nll[order],
-        permuted_accuracy=partial.accuracy[order],
+        permuted_nll=partial.nll[permuted],
+        permuted_null=partial.null_nll[permuted],
+        permuted_accuracy=partial.accuracy[permuted],
         planned=spec.permutations,
         movable=movable(prepared.ballots),
         identical=len(np.unique(prepared.ballots.signs)) == 1 and not prepared.ballots.symmetric,
@@ -296,7 +284,6 @@ PERMUTATION: Study[PermutationSpec, PermutationTally, Permutation] = Study(
     result=Permutation,
     partial=PermutationTally,
     run_chunk=run_chunk,
-    combine=combine,
     merge=merge,
     rounds=_rounds,
 )

@@ -28,7 +28,7 @@ from judgepanel.scoring.equivalence import equivalence
 from judgepanel.scoring.inference import Estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, Estimator, band, contrasts
 from judgepanel.studies.contract import Chunk, Study
@@ -254,7 +254,7 @@ def merge(
 ) -> ReliabilityWeighting:
     """Effects and what the tests say of them from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
-    ballots, totals = prepared.ballots, partial.in_order()
+    ballots, totals = prepared.ballots, partial
     result, left_out = _signals(prepared, spec)
     estimated, identity = Estimator.of(totals, ballots.units), np.eye(len(result) + 1)
     level = contrasts(totals, estimated, identity)
@@ -342,6 +342,5 @@ RELIABILITY_WEIGHTING: Study[ReliabilityWeightingSpec, Tally, ReliabilityWeighti
     result=ReliabilityWeighting,
     partial=Tally,
     run_chunk=run_chunk,
-    combine=combine,
     merge=merge,
 )

@@ -19,7 +19,7 @@ from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.scoring.inference import bonferroni_reach, estimate, holm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, nested_rows, subsplit
-from judgepanel.studies.accumulate import METRICS, Arms, Tally, combine, tally
+from judgepanel.studies.accumulate import METRICS, Arms, Tally, tally
 from judgepanel.studies.common import check_known, fields_of_run
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contest.recommended import (
@@ -30,6 +30,7 @@ from judgepanel.studies.contest.recommended import (
 )
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import FEW_LABELS, stand_ins
+from judgepanel.studies.partials import frozen, summed
 from judgepanel.studies.robustness.slice_transfer_result import ARMS, SliceTransfer
 from judgepanel.studies.robustness.slices import Slices, slice_pools, slices_of
 from judgepanel.studies.settings import Prepared, Settings, prepare
@@ -79,7 +80,7 @@ class SliceTransferSpec:
             object.__setattr__(self, "calibrator", "none")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class SliceTally:
     """One tally per slice, with arms as in ``ARMS``.
 
@@ -87,8 +88,8 @@ class SliceTally:
     """
 
     tallies: tuple[Tally, ...]
-    labels: Ints
-    n_splits: int
+    labels: Ints = summed()
+    n_splits: int = summed()
 
 
 def run_chunk(votes: VoteMatrix, spec: SliceTransferSpec, chunk: Chunk) -> SliceTally:
@@ -173,21 +174,11 @@ def panels(
     return [*own, *first(outside, [n, many], 2)], scored
 
 
-def combine_tallies(left: SliceTally, right: SliceTally) -> SliceTally:
-    """Combine two sets of splits; exact and independent of order."""
-    pairs = zip(left.tallies, right.tallies, strict=True)
-    return SliceTally(
-        tuple(combine(first, other) for first, other in pairs),
-        left.labels + right.labels,
-        left.n_splits + right.n_splits,
-    )
-
-
 def merge(votes: VoteMatrix, spec: SliceTransferSpec, partial: SliceTally) -> SliceTransfer:
     """Return every slice from the splits so far."""
     prepared = prepare(votes, spec.settings)
     slices = slices_of(prepared, spec.feature, spec.quantiles)
-    tallies = tuple(totals.in_order() for totals in partial.tallies)
+    tallies = tuple(totals for totals in partial.tallies)
     labels = partial.labels / max(partial.n_splits, 1)
     return SliceTransfer(
         feature=slices.feature,
@@ -282,7 +273,6 @@ SLICE_TRANSFER: Study[SliceTransferSpec, SliceTally, SliceTransfer] = Study(
     result=SliceTransfer,
     partial=SliceTally,
     run_chunk=run_chunk,
-    combine=combine_tallies,
     merge=merge,
     first=2,
 )

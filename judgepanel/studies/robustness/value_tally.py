@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import Estimate, estimate
+from judgepanel.studies.partials import by_split, frozen, summed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 _UNIT = 2.0**40
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class ValueTally:
     """V values of the items of S splits.
 
@@ -25,24 +25,12 @@ class ValueTally:
     item that does not calibrate has to be evaluated.
     """
 
-    numbers: Ints
-    n_calibration: Ints
-    n_evaluation: Ints
-    split_means: Floats
-    sums: Ints
-    seen: Ints
-
-    def in_order(self) -> ValueTally:
-        """Return the same splits sorted by number, so that float means are reproducible."""
-        order = np.argsort(self.numbers, kind="stable")
-        return ValueTally(
-            self.numbers[order],
-            self.n_calibration[order],
-            self.n_evaluation[order],
-            self.split_means[order],
-            self.sums,
-            self.seen,
-        )
+    numbers: Ints = by_split()
+    n_calibration: Ints = by_split()
+    n_evaluation: Ints = by_split()
+    split_means: Floats = by_split()
+    sums: Ints = summed()
+    seen: Ints = summed()
 
     def item_means(self, values: slice = slice(None)) -> Floats:
         """Mean over its evaluations of every item that has any, (n, n_seen)."""
@@ -89,16 +77,4 @@ def tally_values(
         np.array(means).reshape(-1, n_values),
         sums,
         seen,
-    )
-
-
-def combine_values(left: ValueTally, right: ValueTally) -> ValueTally:
-    """Combine two sets of splits; exact and independent of order."""
-    return ValueTally(
-        np.concatenate([left.numbers, right.numbers]),
-        np.concatenate([left.n_calibration, right.n_calibration]),
-        np.concatenate([left.n_evaluation, right.n_evaluation]),
-        np.concatenate([left.split_means, right.split_means]),
-        left.sums + right.sums,
-        left.seen + right.seen,
     )

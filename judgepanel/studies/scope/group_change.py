@@ -32,7 +32,7 @@ from judgepanel.scoring.rare_errors import (
     one_more_error,
 )
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, Estimator
 from judgepanel.studies.contest.recommended import (
@@ -235,7 +235,7 @@ def _arms(ballots: Ballots, members: Bools, spec: GroupChangeSpec, split: Split)
 def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChange:
     """Return levels and differences from the splits so far."""
     group = group_of(votes, spec)
-    totals, prepared = partial.in_order(), group.prepared
+    totals, prepared = partial, group.prepared
     settings = replace(spec.settings, splits=rounds(spec))
     return GroupChange(
         by=spec.by,
@@ -311,7 +311,6 @@ GROUP_CHANGE: Study[GroupChangeSpec, Tally, GroupChange] = Study(
     result=GroupChange,
     partial=Tally,
     run_chunk=run_chunk,
-    combine=combine,
     merge=merge,
     rounds=rounds,
 )

@@ -25,7 +25,7 @@ from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
 from judgepanel.studies.contest.recommended import (
     AVERAGE,
@@ -36,6 +36,7 @@ from judgepanel.studies.contest.recommended import (
 )
 from judgepanel.studies.contract import CHUNK_SPLITS, Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.partials import frozen
 from judgepanel.studies.scope.arms import joined_arms
 from judgepanel.studies.scope.compatibility import (
     can_leave_out,
@@ -110,7 +111,7 @@ class ScopeSpec:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class ScopeTally:
     """Scores of the splits: the curve of all splits, and the compared arms of some."""
 
@@ -171,20 +172,12 @@ def _compared(
         yield split, joined_arms(scores)
 
 
-def combine_tallies(left: ScopeTally, right: ScopeTally) -> ScopeTally:
-    """Combine two sets of splits; exact and independent of order."""
-    arms = left.arms or right.arms
-    if left.arms is not None and right.arms is not None:
-        arms = combine(left.arms, right.arms)
-    return ScopeTally(combine(left.curve, right.curve), arms)
-
-
 def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
     """Return all four checks from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots, names = prepared.ballots, prepared.judges
-    curve = partial.curve.in_order()
-    arms = None if partial.arms is None else partial.arms.in_order()
+    curve = partial.curve
+    arms = None if partial.arms is None else partial.arms
     legibility = legible(ballots)
     missing = missingness(prepared)
     partly = tuple(np.array(names, dtype=object)[partly_missing(legibility.covered)])
@@ -250,7 +243,6 @@ SCOPE: Study[ScopeSpec, ScopeTally, Scope] = Study(
     result=Scope,
     partial=ScopeTally,
     run_chunk=run_chunk,
-    combine=combine_tallies,
     merge=merge,
     first=2,
 )

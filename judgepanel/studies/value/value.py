@@ -21,7 +21,8 @@ from judgepanel.scoring.inference import MARGIN
 from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
-from judgepanel.studies.robustness.value_tally import ValueTally, combine_values, tally_values
+from judgepanel.studies.partials import by_split, frozen
+from judgepanel.studies.robustness.value_tally import ValueTally, tally_values
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.studies.value.one_split import (
     Rules,
@@ -110,7 +111,7 @@ class ValueSpec:
         return Rules(self.aggregator, self.calibrator, self.permutations, self.settings.seed)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class ValuePartial:
     """Values of the splits so far; arrays (S, ...) as in :class:`SplitValues`.
 
@@ -119,13 +120,13 @@ class ValuePartial:
     """
 
     tally: ValueTally
-    slices: Floats
-    noise: Floats
-    family_noise: Floats
-    steady: Floats
-    family_steady: Floats
-    correlation: Floats
-    fits: Ints
+    slices: Floats = by_split()
+    noise: Floats = by_split()
+    family_noise: Floats = by_split()
+    steady: Floats = by_split()
+    family_steady: Floats = by_split()
+    correlation: Floats = by_split()
+    fits: Ints = by_split()
     inner: Floats
 
 
@@ -171,17 +172,6 @@ def _prepared(votes: VoteMatrix, spec: ValueSpec) -> tuple[Prepared, Plan]:
     return prepared, plan_of(votes, prepared, spec.feature, spec.copied)
 
 
-def combine(left: ValuePartial, right: ValuePartial) -> ValuePartial:
-    """Combine two sets of splits; exact and independent of order."""
-    return ValuePartial(
-        combine_values(left.tally, right.tally),
-        **{
-            name: np.concatenate([getattr(left, name), getattr(right, name)]) for name in _PER_SPLIT
-        },
-        inner=left.inner if len(left.inner) else right.inner,
-    )
-
-
 def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
     """Return values, roles and removable judges from the splits so far."""
     prepared, plan = _prepared(votes, spec)
@@ -221,11 +211,10 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
 
 def _gathered(prepared: Prepared, plan: Plan, partial: ValuePartial) -> Gathered:
     """Return all splits in order."""
-    order = np.argsort(partial.tally.numbers, kind="stable")
     inner = partial.inner
-    per_split = {name: getattr(partial, name)[order] for name in _PER_SPLIT if name != "fits"}
+    per_split = {name: getattr(partial, name) for name in _PER_SPLIT if name != "fits"}
     return Gathered(
-        tally=partial.tally.in_order(),
+        tally=partial.tally,
         layout=layout_of(plan),
         units=prepared.ballots.units,
         inner=inner if len(inner) else np.full(prepared.ballots.n_judges, np.nan),
@@ -259,7 +248,6 @@ VALUE: Study[ValueSpec, ValuePartial, Value] = Study(
     result=Value,
     partial=ValuePartial,
     run_chunk=run_chunk,
-    combine=combine,
     merge=merge,
     rounds=rounds,
 )

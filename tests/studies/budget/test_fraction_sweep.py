@@ -13,7 +13,6 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.budget.fraction_sweep import (
     FRACTION_SWEEP,
     FractionSweepSpec,
-    combine_tallies,
     fraction_estimates,
     merge,
     run_chunk,
@@ -21,6 +20,7 @@ from judgepanel.studies.budget.fraction_sweep import (
 from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.partials import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
@@ -142,8 +142,8 @@ def test_chunks_in_any_order_give_the_same_bits_and_a_part_is_marked():
     first, second, third = (
         run_chunk(votes(), wanted, chunk) for chunk in FRACTION_SWEEP.plan(wanted)
     )
-    fraction_sweep = merge(votes(), wanted, combine_tallies(combine_tallies(first, second), third))
-    other = merge(votes(), wanted, combine_tallies(third, combine_tallies(second, first)))
+    fraction_sweep = merge(votes(), wanted, combine(combine(first, second), third))
+    other = merge(votes(), wanted, combine(third, combine(second, first)))
     assert to_plain(fraction_sweep) == to_plain(other)
     assert merge(votes(), wanted, first).partial
     assert not fraction_sweep.partial

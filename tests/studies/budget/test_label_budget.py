@@ -18,7 +18,6 @@ from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.budget.label_budget import (
     LABEL_BUDGET,
     LabelBudgetSpec,
-    combine_tallies,
     label_sets,
     merge,
     planned,
@@ -30,6 +29,7 @@ from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contest.recommended import average_on
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.partials import combine
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
@@ -250,8 +250,8 @@ def test_chunks_in_any_order_give_the_same_bits():
     wanted = spec(budgets=(20,), settings=Settings(splits=12), calibrators=("beta",))
     chunks = LABEL_BUDGET.plan(wanted)
     parts = [run_chunk(votes(), wanted, chunk) for chunk in chunks]
-    label_budget = merge(votes(), wanted, reduce(combine_tallies, parts))
-    other = merge(votes(), wanted, reduce(lambda a, b: combine_tallies(b, a), parts[::-1]))
+    label_budget = merge(votes(), wanted, reduce(combine, parts))
+    other = merge(votes(), wanted, reduce(lambda a, b: combine(b, a), parts[::-1]))
     assert to_plain(label_budget) == to_plain(other)
     assert merge(votes(), wanted, parts[0]).partial
     assert not label_budget.partial

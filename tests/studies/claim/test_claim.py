@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from judgepanel.kernels.calibrate.calibration import INPUT_CLIP
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
-from judgepanel.studies.claim.claim import CLAIM, ClaimSpec, combine_tallies, merge, run_chunk
+from judgepanel.studies.claim.claim import CLAIM, ClaimSpec, merge, run_chunk
 from judgepanel.studies.claim.claim_result import Claim, Reversal
 from judgepanel.studies.claim.maps import MAP_NAMES, apply, fitted_maps
 from judgepanel.studies.claim.steps import CODING, STEPS, codings, one_class
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.compare import Estimator
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.partials import combine
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
@@ -203,10 +204,10 @@ def test_only_one_class_coding_flatters_and_its_rows_say_so():
 
 def test_changes_and_differences_have_the_intervals_of_paired_means():
     spec = ClaimSpec(SETTINGS, joint=False)
-    tally = combine_tallies(*(run_chunk(votes(), spec, c) for c in CLAIM.plan(spec))).steps
+    tally = combine(*(run_chunk(votes(), spec, c) for c in CLAIM.plan(spec))).steps
     claim, items = result(), tally.item_means()[0][0]
     row, before = claim.row("honest_clipped"), claim.row("paper")
-    wanted = Estimator.of(tally.in_order(), np.arange(120))(
+    wanted = Estimator.of(tally, np.arange(120))(
         items[row, :-1] - items[before, :-1],
         tally.split_means[:, 0, row, :-1] - tally.split_means[:, 0, before, :-1],
     )
@@ -236,8 +237,8 @@ def test_joint_stands_beside_one_coin_at_the_panels_compared():
 def test_any_order_of_chunks_gives_the_same_result_and_a_part_is_marked():
     spec = ClaimSpec(Settings(splits=12), panels=(3,))
     parts = [run_chunk(votes(), spec, chunk) for chunk in CLAIM.plan(spec)]
-    forth = merge(votes(), spec, combine_tallies(combine_tallies(parts[0], parts[1]), parts[2]))
-    back = merge(votes(), spec, combine_tallies(parts[2], combine_tallies(parts[1], parts[0])))
+    forth = merge(votes(), spec, combine(combine(parts[0], parts[1]), parts[2]))
+    back = merge(votes(), spec, combine(parts[2], combine(parts[1], parts[0])))
     assert result_json(to_plain(forth)) == result_json(to_plain(back))
     part = merge(votes(), spec, parts[2])
     assert part.partial

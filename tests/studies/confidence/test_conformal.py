@@ -16,7 +16,6 @@ from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.confidence.conformal import (
     CONFORMAL,
     ConformalSpec,
-    combine,
     merge,
     run_chunk,
     sets_within,
@@ -25,6 +24,7 @@ from judgepanel.studies.confidence.conformal import (
 from judgepanel.studies.confidence.conformal_result import Conformal
 from judgepanel.studies.confidence.strata import Strata
 from judgepanel.studies.contract import split_chunks
+from judgepanel.studies.partials import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError

@@ -17,7 +17,6 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.confidence.probabilities import (
     OutOfSample,
     PanelSpec,
-    combine,
     evaluations,
     known_splits,
     recall,
@@ -29,6 +28,7 @@ from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
 from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.contract import split_chunks
 from judgepanel.studies.judges.judge_table import wilson
+from judgepanel.studies.partials import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
@@ -68,11 +68,9 @@ def test_probabilities_are_those_of_the_one_path_all_studies_take(votes, predict
 
 def test_splits_add_up_to_the_same_bits_in_any_order(votes, predictions):
     first, second = (run_chunk(votes, SPEC, chunk) for chunk in split_chunks(7))
-    other = combine(second, first).in_order()
+    other = combine(second, first)
     for field in fields(OutOfSample):
-        np.testing.assert_array_equal(
-            getattr(other, field.name), getattr(predictions.in_order(), field.name)
-        )
+        np.testing.assert_array_equal(getattr(other, field.name), getattr(predictions, field.name))
 
 
 def test_a_smaller_panel_is_the_best_judges_and_one_too_large_is_all(votes):

@@ -17,13 +17,13 @@ from judgepanel.studies.contract import Chunk
 from judgepanel.studies.cost.cost import (
     COST,
     CostSpec,
-    combine_tallies,
     merge,
     readings,
     run_chunk,
 )
 from judgepanel.studies.cost.cost_result import Cost
 from judgepanel.studies.panel.curators import CURATORS_STUDY, CuratorsSpec
+from judgepanel.studies.partials import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
@@ -123,8 +123,8 @@ def test_labels_of_evaluation_rows_move_no_choice():
 def test_chunks_in_any_order_and_results_through_json_are_the_same():
     made, wanted = votes(), spec(aggregator="one_coin")
     parts = [run_chunk(made, wanted, Chunk(n, n, 1)) for n in range(3)]
-    forward = combine_tallies(combine_tallies(parts[0], parts[1]), parts[2])
-    backward = combine_tallies(parts[2], combine_tallies(parts[1], parts[0]))
+    forward = combine(combine(parts[0], parts[1]), parts[2])
+    backward = combine(parts[2], combine(parts[1], parts[0]))
     first, second = (to_plain(merge(made, wanted, tally)) for tally in (forward, backward))
     assert first == second == to_plain(result("one_coin"))
     plain = json.loads(json.dumps(to_plain(result()), allow_nan=False))

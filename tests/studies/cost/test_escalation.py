@@ -24,10 +24,10 @@ from judgepanel.studies.cost.escalation import (
 )
 from judgepanel.studies.cost.escalation_result import (
     Escalation,
-    combine,
     confidence_of,
     escalated_nll,
 )
+from judgepanel.studies.partials import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError

@@ -12,8 +12,9 @@ from judgepanel.kernels.judges.irt import fit_two_pl
 from judgepanel.kernels.judges.redundancy import error_correlation, error_counts
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.judges import judges as module
-from judgepanel.studies.judges.judges import JUDGES, JudgesSpec, combine, merge, run_chunk
+from judgepanel.studies.judges.judges import JUDGES, JudgesSpec, merge, run_chunk
 from judgepanel.studies.judges.judges_result import Judges
+from judgepanel.studies.partials import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import VoteMatrix, load_votes

@@ -15,8 +15,8 @@ from judgepanel.studies.judges.variance_decomposition import (
     VARIANCE_DECOMPOSITION,
     VarianceDecomposition,
     VarianceDecompositionSpec,
-    combine,
 )
+from judgepanel.studies.partials import combine
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings

@@ -16,6 +16,7 @@ from judgepanel.studies.methods.calibrator_design import (
     run_chunk,
 )
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.partials import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
@@ -37,7 +38,7 @@ def parts(votes):
 
 @pytest.fixture(scope="module")
 def result(votes, parts):
-    return merge(votes, CalibratorDesignSpec(SETTINGS), CALIBRATOR_DESIGN.combine(*parts))
+    return merge(votes, CalibratorDesignSpec(SETTINGS), combine(*parts))
 
 
 def test_figures_are_those_of_the_panel_curve(votes, result):
@@ -86,7 +87,7 @@ def test_shapes_rise_and_the_raw_score_is_its_own(result):
 def test_chunks_in_any_order_and_json_keep_every_bit(votes, parts, result):
     spec = CalibratorDesignSpec(SETTINGS)
     assert len(parts) == 2
-    backward = CALIBRATOR_DESIGN.combine(parts[1], parts[0])
+    backward = combine(parts[1], parts[0])
     assert to_plain(merge(votes, spec, backward)) == to_plain(result)
     assert to_plain(from_plain(CalibratorDesign, to_plain(result))) == to_plain(result)
 

@@ -17,6 +17,7 @@ from judgepanel.studies.methods.method_grid import (
     merge,
     run_chunk,
 )
+from judgepanel.studies.partials import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
@@ -104,9 +105,9 @@ def test_chunks_in_any_order_give_the_same_bits():
     parts = [run_chunk(votes, spec, chunk) for chunk in METHOD_GRID.plan(spec)]
     forward, backward = parts[0], parts[-1]
     for tally in parts[1:]:
-        forward = METHOD_GRID.combine(forward, tally)
+        forward = combine(forward, tally)
     for tally in parts[-2::-1]:
-        backward = METHOD_GRID.combine(backward, tally)
+        backward = combine(backward, tally)
     first, other = (to_plain(merge(votes, spec, part)) for part in (forward, backward))
     assert first == other
 

@@ -20,6 +20,7 @@ from judgepanel.studies.methods.pipeline_ablation import (
     PipelineAblationSpec,
     features_of,
 )
+from judgepanel.studies.partials import combine
 from judgepanel.studies.runner import run, steps
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError, load_votes
@@ -157,7 +158,7 @@ class TestSeeds:
             PIPELINE_ABLATION.run_chunk(votes, spec, chunk)
             for chunk in PIPELINE_ABLATION.plan(spec)
         )
-        join = PIPELINE_ABLATION.combine
+        join = combine
         merged = [
             bits(PIPELINE_ABLATION.merge(votes, spec, partial))
             for partial in (join(join(a, b), c), join(a, join(b, c)), join(join(c, a), b))

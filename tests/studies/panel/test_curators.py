@@ -22,12 +22,12 @@ from judgepanel.studies.panel.curators import (
     CURATORS_STUDY,
     Curators,
     CuratorsSpec,
-    combine_tallies,
     merge,
     run_chunk,
     stability,
 )
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.partials import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
@@ -251,10 +251,8 @@ def test_the_oracle_is_marked_and_never_looks_best():
 def test_results_are_the_same_in_any_order_and_part_of_the_splits_is_marked():
     wanted = spec(4, curators=("accuracy", "backward", SELECTOR, "random"))
     parts = [run_chunk(votes(), wanted, Chunk(n, n, 1)) for n in range(4)]
-    forth = combine_tallies(
-        combine_tallies(parts[0], parts[1]), combine_tallies(parts[2], parts[3])
-    )
-    back = combine_tallies(combine_tallies(parts[3], parts[1]), combine_tallies(parts[0], parts[2]))
+    forth = combine(combine(parts[0], parts[1]), combine(parts[2], parts[3]))
+    back = combine(combine(parts[3], parts[1]), combine(parts[0], parts[2]))
     assert to_plain(merge(votes(), wanted, forth)) == to_plain(merge(votes(), wanted, back))
     some = merge(votes(), wanted, parts[0])
     assert some.partial

@@ -17,6 +17,7 @@ from judgepanel.studies.panel.panel_curve import (
     PanelCurve,
     PanelCurveSpec,
 )
+from judgepanel.studies.partials import absorb, combine
 from judgepanel.studies.runner import steps
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
@@ -46,14 +47,14 @@ class TestSeeds:
     def test_chunks_add_up_to_the_same_bits_in_any_order_and_grouping(self, votes):
         spec = spec_of(splits=20)
         a, b, c, d = [PANEL_CURVE.run_chunk(votes, spec, chunk) for chunk in PANEL_CURVE.plan(spec)]
-        join = PANEL_CURVE.combine
+        join = combine
         merged = [
             bits(PANEL_CURVE.merge(votes, spec, partial))
             for partial in (
                 join(join(join(a, b), c), d),
                 join(a, join(b, join(c, d))),
                 join(join(d, b), join(c, a)),
-                PANEL_CURVE.absorb(PANEL_CURVE.absorb(join(d, c), a), b),
+                absorb(absorb(join(d, c), a), b),
             )
         ]
         assert len(set(merged)) == 1
@@ -101,7 +102,7 @@ class TestSeeds:
     def tally(votes, spec):
         for progress in steps(PANEL_CURVE, votes, spec, jobs=1):
             partial = progress.partial
-        return partial.in_order()
+        return partial
 
 
 class Paused(Gate):

@@ -18,12 +18,12 @@ from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contest.recommended import average_on
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.partials import combine
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.corruption import (
     CORRUPTION,
     DRAWS,
     CorruptionSpec,
-    combine_tallies,
     merge,
     run_chunk,
 )
@@ -233,8 +233,8 @@ def test_swapping_the_responses_of_one_class_items_changes_nothing_and_nothing_f
 def test_chunks_add_up_in_any_order_and_a_result_survives_its_file():
     wanted = spec(settings=Settings(splits=11))
     parts = [run_chunk(votes(), wanted, chunk) for chunk in CORRUPTION.plan(wanted)]
-    forth = merge(votes(), wanted, combine_tallies(combine_tallies(*parts[:2]), parts[2]))
-    back = merge(votes(), wanted, combine_tallies(parts[2], combine_tallies(*parts[1::-1])))
+    forth = merge(votes(), wanted, combine(combine(*parts[:2]), parts[2]))
+    back = merge(votes(), wanted, combine(parts[2], combine(*parts[1::-1])))
     assert to_plain(forth) == to_plain(back)
     assert to_plain(from_plain(Corruption, json.loads(json.dumps(to_plain(forth))))) == to_plain(
         forth

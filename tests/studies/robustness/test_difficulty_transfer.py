@@ -16,11 +16,11 @@ from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contest.recommended import average_on
+from judgepanel.studies.partials import combine
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
     DifficultyTransferSpec,
-    combine_tallies,
     merge,
     run_chunk,
     source_rows,
@@ -222,9 +222,7 @@ def test_one_class_votes_get_the_null_of_swapped_items_and_no_flattery():
 def test_chunks_in_any_order_give_the_same_bits_and_one_split_has_no_bounds():
     wanted = spec(settings=Settings(splits=10))
     parts = [run_chunk(votes(), wanted, chunk) for chunk in DIFFICULTY_TRANSFER.plan(wanted)]
-    first, other = (
-        merge(votes(), wanted, reduce(combine_tallies, some)) for some in (parts, parts[::-1])
-    )
+    first, other = (merge(votes(), wanted, reduce(combine, some)) for some in (parts, parts[::-1]))
     assert to_plain(first) == to_plain(other)
     single = replace(DIFFICULTY_TRANSFER.plan(wanted)[0], count=1)
     early = merge(votes(), wanted, run_chunk(votes(), wanted, single))

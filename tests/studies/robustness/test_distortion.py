@@ -10,12 +10,12 @@ import pytest
 
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.partials import combine
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.distortion import (
     DISTORTION,
     Distortion,
     DistortionSpec,
-    combine,
     merge,
     run_chunk,
 )

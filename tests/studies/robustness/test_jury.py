@@ -13,12 +13,12 @@ from scipy.stats import norm
 from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.partials import combine
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.jury import (
     JURY,
     Jury,
     JurySpec,
-    combine_values,
     merge,
     run_chunk,
 )
@@ -131,8 +131,8 @@ def test_panels_are_fitted_on_what_is_not_left_for_evaluation_thinned_or_not(mon
 def test_chunks_add_up_in_any_order_and_a_result_survives_its_file():
     votes, wanted = make_votes(1, 80, 6), JurySpec(SETTINGS)
     parts = [run_chunk(votes, wanted, chunk) for chunk in JURY.plan(wanted)]
-    forth = merge(votes, wanted, combine_values(*parts))
-    assert to_plain(forth) == to_plain(merge(votes, wanted, combine_values(*parts[::-1])))
+    forth = merge(votes, wanted, combine(*parts))
+    assert to_plain(forth) == to_plain(merge(votes, wanted, combine(*parts[::-1])))
     alone = merge(votes, wanted, parts[1])
     assert alone.partial
     assert np.isnan(alone.gap.lo).all()

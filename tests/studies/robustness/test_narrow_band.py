@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.partials import combine
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.narrow_band import (
     NARROW_BAND,
     NarrowBandSpec,
-    combine,
     merge,
     run_chunk,
     shape_of,

@@ -14,11 +14,11 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.partials import combine
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.permutation import (
     PERMUTATION,
     PermutationSpec,
-    combine,
     merge,
     movable,
     permuted,

@@ -14,12 +14,12 @@ from judgepanel.scoring.equivalence import equivalence
 from judgepanel.scoring.inference import estimate
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.partials import combine
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.reliability_weighting import (
     RELIABILITY_WEIGHTING,
     ReliabilityWeighting,
     ReliabilityWeightingSpec,
-    combine,
     merge,
     run_chunk,
 )

@@ -15,11 +15,11 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contest.recommended import average_on
 from judgepanel.studies.contract import Chunk
+from judgepanel.studies.partials import combine
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.slice_transfer import (
     SLICE_TRANSFER,
     SliceTransferSpec,
-    combine_tallies,
     merge,
     panels,
     run_chunk,
@@ -195,7 +195,7 @@ def test_one_class_votes_get_the_null_of_swapped_items():
 def test_chunks_in_any_order_give_the_same_bits():
     wanted = spec(settings=Settings(splits=7))
     parts = [run_chunk(votes(), wanted, chunk) for chunk in SLICE_TRANSFER.plan(wanted)]
-    first, other = (merge(votes(), wanted, combine_tallies(*p)) for p in (parts, parts[::-1]))
+    first, other = (merge(votes(), wanted, combine(*p)) for p in (parts, parts[::-1]))
     assert to_plain(first) == to_plain(other)
     single = replace(SLICE_TRANSFER.plan(wanted)[0], count=1)
     early = merge(votes(), wanted, run_chunk(votes(), wanted, single))

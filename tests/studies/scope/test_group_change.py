@@ -10,6 +10,7 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.partials import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.group_change import (
     GROUP_CHANGE,
@@ -140,8 +141,8 @@ def test_a_result_survives_json_and_the_order_of_the_chunks():
     votes = make_votes(5, 60, 5)
     spec = GroupChangeSpec(Settings(splits=7), "judges", ("judge002",), ("one_coin", "majority"))
     first, two = (run_chunk(votes, spec, chunk) for chunk in GROUP_CHANGE.plan(spec))
-    forth = GROUP_CHANGE.merge(votes, spec, GROUP_CHANGE.combine(first, two))
-    back = GROUP_CHANGE.merge(votes, spec, GROUP_CHANGE.combine(two, first))
+    forth = GROUP_CHANGE.merge(votes, spec, combine(first, two))
+    back = GROUP_CHANGE.merge(votes, spec, combine(two, first))
     text = json.dumps(to_plain(forth), allow_nan=False)
     assert text == json.dumps(to_plain(back), allow_nan=False)
     assert json.dumps(to_plain(from_plain(GroupChange, json.loads(text)))) == text

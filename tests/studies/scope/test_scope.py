@@ -12,6 +12,7 @@ from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contest.recommended import recommended_on
+from judgepanel.studies.partials import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec, compared_splits, run_chunk
 from judgepanel.studies.scope.scope_result import Scope
@@ -114,8 +115,8 @@ def test_chunks_in_any_order_give_the_same_bits():
     spec = ScopeSpec(Settings(splits=12), others=("majority",))
     parts = [run_chunk(votes, spec, chunk) for chunk in SCOPE.plan(spec)]
     first, two, three = parts
-    forth = SCOPE.combine(SCOPE.combine(first, two), three)
-    back = SCOPE.combine(three, SCOPE.combine(two, first))
+    forth = combine(combine(first, two), three)
+    back = combine(three, combine(two, first))
     assert text(SCOPE.merge(votes, spec, forth)) == text(SCOPE.merge(votes, spec, back))
     partial = SCOPE.merge(votes, spec, first)
     assert partial.partial

@@ -13,6 +13,7 @@ import pytest
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Chunk
+from judgepanel.studies.partials import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.studies.value.one_split import (
@@ -23,7 +24,7 @@ from judgepanel.studies.value.one_split import (
     values_of,
 )
 from judgepanel.studies.value.plan import plan_of
-from judgepanel.studies.value.value import VALUE, Value, ValueSpec, combine, merge, run_chunk
+from judgepanel.studies.value.value import VALUE, Value, ValueSpec, merge, run_chunk
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
 from tests.helpers import make_votes
