@@ -12,8 +12,7 @@ from benchmarks.report import Report, Table, cores, say
 from judgepanel.present.robustness.reliability_weighting import signal_name
 from judgepanel.scoring.equivalence import equivalence
 from judgepanel.scoring.inference import estimate
-from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec
-from judgepanel.studies.robustness.corruption_result import Corruption
+from judgepanel.studies.robustness.corruption import CORRUPTION, Corruption, CorruptionSpec
 from judgepanel.studies.robustness.jury import JURY, Jury, JurySpec
 from judgepanel.studies.robustness.reliability_weighting import (
     RELIABILITY_WEIGHTING,

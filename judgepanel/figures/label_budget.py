@@ -102,7 +102,7 @@ def add_line(
     figure.add_scatter(
         x=x,
         y=nll.value,
-        **look.line(),
+        **look.drawn(),
         name=name,
         hovertemplate=f"{name}, {what}: %{{y:.3f}}<extra></extra>",
     )
@@ -119,7 +119,7 @@ def budget_difference(result: LabelBudget, calibrator: str, panel: str) -> go.Fi
     figure.add_scatter(
         x=result.labels,
         y=delta.value,
-        **look.line(),
+        **look.drawn(),
         error_y=error_bars(delta, look.colour),
         name=f"{panel}, with 95 % at each budget",
         hovertemplate=f"{panel}, %{{x:.0f}} labels: %{{y:+.3f}}<extra></extra>",

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.style import (
+    ALL_JUDGES,
     BAND_OPACITY,
     CURATE_LINE,
     INCLUDE,
     METRIC_NAMES,
     NEUTRAL,
     RECOMMENDED,
+    Look,
     add_base_rate,
+    add_series,
     error_bars,
     escaped,
     laid_out,
@@ -61,23 +66,18 @@ def panel_curve(
             name="95 % interval" if metric != "ece" else "central 95 % of splits",
         )
     if raw is not None:
-        figure.add_scatter(
-            x=k,
-            y=raw,
-            mode="lines",
-            line={"color": NEUTRAL, "width": 1.5, "dash": "dash"},
-            name="uncalibrated" if ceiling is None else f"uncalibrated (up to {raw.max():.2f})",
-            hovertemplate="top-%{x} uncalibrated: %{y:.3f}<extra></extra>",
-        )
-    figure.add_scatter(
-        x=k,
-        y=score.value,
+        name = "uncalibrated" if ceiling is None else f"uncalibrated (up to {raw.max():.2f})"
+        look = Look(NEUTRAL, NEUTRAL, "", "dash", 1.5)
+        add_series(figure, k, raw, look, name, "top-%{x} uncalibrated: %{y:.3f}")
+    add_series(
+        figure,
+        k,
+        score.value,
+        replace(ALL_JUDGES, size=7),
+        "uncalibrated" if calibrator == "none" else f"calibrated ({calibrator})",
+        "top-%{x}: %{y:.3f}<br>%{customdata}",
         mode=_mode(k),
-        line={"color": INCLUDE, "width": 3},
-        marker={"color": INCLUDE, "size": 7},
-        name="uncalibrated" if calibrator == "none" else f"calibrated ({calibrator})",
         customdata=[f"{ordinal(n)} judge added: {escaped(curve.ranking[n - 1])}" for n in k],
-        hovertemplate="top-%{x}: %{y:.3f}<br>%{customdata}<extra></extra>",
     )
     if metric == "nll":
         add_base_rate(figure, [k[0], k[-1]], [curve.null_nll, curve.null_nll])
@@ -101,27 +101,18 @@ def _add_recommended(
     pipeline = (main.aggregator, main.calibrator)
     rows = recommendation.panels(*pipeline)
     if drawn != pipeline and len(rows) > 1:
-        figure.add_scatter(
-            x=[row.k for row in rows],
-            y=[float(row.nll.value) for row in rows],
-            mode="lines+markers",
-            line={"color": CURATE_LINE, "width": 1.5, "dash": "dashdot"},
-            marker={"color": CURATE_LINE, "symbol": "triangle-up-open", "size": 8},
-            name=name,
-            text=[row.panel for row in rows],
-            hovertemplate="%{text}: %{y:.3f}<extra></extra>",
+        nll = [float(row.nll.value) for row in rows]
+        names = [row.panel for row in rows]
+        look = Look(CURATE_LINE, CURATE_LINE, "triangle-up-open", "dashdot", 1.5, 8)
+        add_series(
+            figure, [row.k for row in rows], nll, look, name, "%{text}: %{y:.3f}", text=names
         )
-    size, nll = len(recommendation.model.judges), recommendation.nll
-    known = bool(np.isfinite([nll.lo, nll.hi]).all())
-    figure.add_scatter(
-        x=[size],
-        y=[float(nll.value)],
-        mode="markers",
-        marker=RECOMMENDED.marker(15),
-        error_y=error_bars(Interval.stacked([nll]), RECOMMENDED.fill) if known else None,
-        name="recommended panel",
-        hovertemplate=f"recommended, {size:,} judges: %{{y:.3f}}<extra></extra>",
-    )
+    size, level = len(recommendation.model.judges), Interval.stacked([recommendation.nll])
+    known = bool(np.isfinite([level.lo, level.hi]).all())
+    look = replace(RECOMMENDED, dash="", size=15)
+    hover = f"recommended, {size:,} judges: %{{y:.3f}}"
+    error = error_bars(level, RECOMMENDED.fill) if known else None
+    add_series(figure, [size], level.value, look, "recommended panel", hover, error_y=error)
 
 
 def ordinal(k: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,25 +37,32 @@ METRIC_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Colours, marker and dash that tell panels apart."""
+    """Colours, marker and dash that tell panels apart; without a symbol or a dash only the other.
+
+    ``width`` is that of the line and ``size`` that of the marker, in pixels.
+    """
 
     fill: str
     colour: str
-    symbol: str
+    symbol: str = ""
     dash: str = "solid"
+    width: float = 3.0
+    size: int = 9
+
+    def drawn(self) -> dict[str, Any]:
+        """Return the mode, line and marker of a trace."""
+        line = {"color": self.colour, "width": self.width, "dash": self.dash}
+        marks = {"mode": "+".join(["lines"] * bool(self.dash) + ["markers"] * bool(self.symbol))}
+        return (
+            marks
+            | ({"line": line} if self.dash else {})
+            | ({"marker": self.marker(self.size)} if self.symbol else {})
+        )
 
     def marker(self, size: int = 9) -> dict[str, Any]:
         """The marker of a point, filled and outlined."""
         line = {"color": self.colour, "width": 1}
         return {"color": self.fill, "symbol": self.symbol, "size": size, "line": line}
-
-    def line(self) -> dict[str, Any]:
-        """A line with markers."""
-        return {
-            "mode": "lines+markers",
-            "line": {"color": self.colour, "width": 3, "dash": self.dash},
-            "marker": self.marker(),
-        }
 
 
 ALL_JUDGES = Look(INCLUDE, INCLUDE, "circle")
@@ -161,18 +168,33 @@ def laid_out(figure: go.Figure, *, x: str, y: str, height: int = 420) -> go.Figu
     return figure
 
 
+def add_series(
+    figure: go.Figure,
+    x: Interval | ArrayLike,
+    y: Interval | ArrayLike,
+    look: Look,
+    name: str,
+    hover: str,
+    **more: object,
+) -> None:
+    """Add a line, points or both; an interval along an axis has error bars.
+
+    ``more`` are further options of a scatter trace, such as its row, column and legend.
+    """
+    drawn: dict[str, Any] = look.drawn()
+    for axis, values in (("x", x), ("y", y)):
+        if isinstance(values, Interval):
+            drawn |= {axis: values.value, f"error_{axis}": error_bars(values, look.colour)}
+        else:
+            drawn[axis] = values
+    figure.add_scatter(name=name, hovertemplate=f"{hover}<extra></extra>", **{**drawn, **more})
+
+
 def add_base_rate(
     figure: go.Figure, x: ArrayLike, y: ArrayLike, hover: str = "base rate: %{y:.3f}"
 ) -> None:
     """Add the base rate's NLL, against which every panel is compared."""
-    figure.add_scatter(
-        x=x,
-        y=y,
-        mode="lines",
-        line=DOTTED,
-        name="base rate",
-        hovertemplate=f"{hover}<extra></extra>",
-    )
+    add_series(figure, x, y, Look(NEUTRAL, NEUTRAL, "", "dot", 1.5), "base rate", hover)
 
 
 def mark_all_judges(figure: go.Figure, x: float, y: float, name: str, hover: str) -> None:
@@ -191,15 +213,7 @@ def mark(
     figure: go.Figure, look: Look, x: float, y: float, name: str, hover: str, **place: object
 ) -> None:
     """Mark a point with this look; ``place`` is its row, column and legend."""
-    figure.add_scatter(
-        x=[x],
-        y=[y],
-        mode="markers",
-        marker=look.marker(_MARK),
-        name=name,
-        hovertemplate=f"{hover}<extra></extra>",
-        **place,
-    )
+    add_series(figure, [x], [y], replace(look, dash="", size=_MARK), name, hover, **place)
 
 
 def error_bars(estimates: Interval, colour: str) -> dict[str, object]:

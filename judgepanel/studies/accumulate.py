@@ -9,28 +9,30 @@ it overflows.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import column_blocks
-from judgepanel.kernels.evaluate.calibrated import Calibrated, baselines
+from judgepanel.kernels.calibrate.calibration import Calibrator, column_blocks
+from judgepanel.kernels.evaluate.calibrated import Calibrated, SplitScores, baselines
 from judgepanel.kernels.evaluate.evaluation import SplitFit
 from judgepanel.scoring.descriptive import sign_flip
 from judgepanel.scoring.metrics import ECE_BINS, ItemScores, blank_scores, gap_of, score_items
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.partials import absorb, by_split, combine, frozen, joined, summed
 
+T = TypeVar("T")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Halves = NDArray[np.uint16]
 Bits = NDArray[np.uint8]
 __all__ = ["Arms", "FittedArms", "ItemMeans", "Scored", "Tally", "absorb", "combine", "tally"]
 
+_SCORES = ("nll", "brier", "hit")
 METRICS = ("nll", "brier", "accuracy", "ece")
 ITEM_METRICS = ("nll", "brier", "accuracy")
 _HIT = ITEM_METRICS.index("accuracy")
@@ -87,6 +89,30 @@ class Arms:
     constant_nll: Floats
     replaced: Ints
     taken: Ints | None = None
+
+    @classmethod
+    def of(cls, scores: Sequence[SplitScores], **others: Any) -> Arms:
+        """Return panels side by side, each under its one calibrator, without a choice among them.
+
+        ``others`` are fields that are not those of the first, or a choice.
+        """
+        panels = [only(part.evaluation) for part in scores]
+        stacked = {
+            name: np.concatenate([getattr(panel, name) for panel in panels])[None]
+            for name in (*_SCORES, "ece")
+        }
+        common = {
+            "chosen_on": np.zeros(stacked["ece"].shape),
+            "null_nll": scores[0].null_nll,
+            "constant_nll": np.array([only(scores[0].constant_nll)]),
+            "replaced": np.array([sum(only(part.replaced) for part in scores)]),
+        }
+        return cls(**stacked, **{**common, **others})
+
+    def in_order(self, places: Ints) -> Arms:
+        """Return the arms at these positions, in that order."""
+        names = (*_SCORES, "ece", "chosen_on")
+        return replace(self, **{name: np.asarray(getattr(self, name))[:, places] for name in names})
 
     def parts(self, items: slice) -> Iterator[tuple[int, slice, Sequence[Floats]]]:
         """Yield parts of the arrays, as in :class:`Scored`."""
@@ -220,6 +246,12 @@ class ItemMeans:
         for row in np.ndindex(*wanted.shape[:-1]):
             np.divide(wanted[row][self.seen], often, out=means[row])
         return means
+
+
+def only(by_calibrator: Mapping[Calibrator, T]) -> T:
+    """Return the value of a single calibrator: the average has another than panels beside it."""
+    (value,) = by_calibrator.values()
+    return value
 
 
 def packed(rows: Ints, n_items: int) -> Bits:

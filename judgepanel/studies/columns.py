@@ -91,8 +91,13 @@ _SETS = {
 
 def own_columns(study: Study[Any, Any, Any]) -> Mapping[str, str]:
     """Return the column descriptions specific to this study."""
-    declared = frame_columns(study.result)
-    own = {name: declared[name].text for name in declared if declared[name].text}
+    own = {}
+    for column in frame_columns(study.result).values():
+        if column.text:
+            own[column.name] = column.text
+        for end, word in _ENDS.items() if column.ends else ():
+            text = f"{word} end of the 95 % interval of {column.name}{column.ends}."
+            own[column.name + end] = text
     return own | dict(getattr(study.result, "COLUMNS", {}))
 
 

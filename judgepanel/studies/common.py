@@ -51,6 +51,9 @@ class SplitCounts(Protocol):
     def numbers(self) -> NDArray[np.int64]: ...
 
     @property
+    def n_calibration(self) -> NDArray[np.int64]: ...
+
+    @property
     def n_evaluation(self) -> NDArray[np.int64]: ...
 
 

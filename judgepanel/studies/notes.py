@@ -9,6 +9,7 @@ import numpy as np
 from judgepanel.kernels.aggregate.prefixes import counts
 from judgepanel.scoring.rare_errors import FEW_ERRORS
 from judgepanel.scoring.splits import unit_codes
+from judgepanel.studies.common import SplitCounts
 from judgepanel.studies.settings import Prepared
 
 _CELLS = 1_000_000
@@ -34,6 +35,12 @@ def few_labels(prepared: Prepared, n_calibration: float, *, allowed: bool = Fals
             "them as rough."
         )
     return result + few_errors(prepared, allowed=allowed)
+
+
+def run_warnings(prepared: Prepared, splits: SplitCounts, *more: str) -> tuple[str, ...]:
+    """Return what must accompany every figure: notices about votes, few labels, and ``more``."""
+    few = few_labels(prepared, float(splits.n_calibration.mean()))
+    return (*prepared.notices, *few, *filter(None, more))
 
 
 def n_errors(prepared: Prepared) -> int:

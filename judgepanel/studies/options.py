@@ -33,12 +33,14 @@ HELP = {
 """Help of options that mean the same in all studies."""
 
 
-def option(default: Any, help: str = "", *, check: Callable[[Any], None] | None = None) -> Any:
-    """Declare an option of a spec: its default, a short phrase about it, and a check of values.
+def option(default: Any, help: str = "", **more: Any) -> Any:
+    """Declare an option of a spec: its default and a short phrase about it.
 
-    ``help`` may be omitted for the names of :data:`HELP`; ``check`` raises InputError.
+    ``help`` may be omitted for the names of :data:`HELP`. ``check`` is called with a value and
+    raises InputError, ``once`` refuses an empty list and a name given twice, ``flag`` is another
+    name of the option, and ``words`` are words for values, such as ``every`` for the empty tuple.
     """
-    return field(default=default, metadata={"help": help, "check": check})
+    return field(default=default, metadata={"help": help, **more})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,20 @@ class StudySpec:
     def __post_init__(self) -> None:
         for declared in spec_options_of(type(self)):
             value = getattr(self, declared.field)
+            if value is None:
+                continue
             for name in value if declared.several else (value,):
                 if declared.choices and name not in declared.choices:
                     what = declared.field.removesuffix("s") if declared.several else declared.field
                     allowed = ", ".join(declared.choices)
                     raise InputError(f"unknown {what}", value=name, allowed=allowed)
-            if declared.check is not None and value is not None:
+            if declared.once and (not value or len(set(value)) < len(value)):
+                raise InputError(
+                    f"the study needs one {declared.field.removesuffix('s')} or more, each once",
+                    value=", ".join(value),
+                    allowed=", ".join(declared.choices),
+                )
+            if declared.check is not None:
                 declared.check(value)
 
 
@@ -78,6 +88,7 @@ class SpecOption:
     help: str
     words: Mapping[str, Any]
     check: Callable[[Any], None] | None = None
+    once: bool = False
 
     def read(self, text: str) -> Any:
         """Return the value of an option's text.
@@ -224,10 +235,10 @@ def _option(field: Any, hint: Any) -> SpecOption:
     kind = str if choices else hint
     if kind not in (int, float, bool, str):
         raise TypeError(f"the option {field.name} is a {kind}, which has no text")
-    flag = "--" + field.metadata.get("option", field.name).replace("_", "-")
+    name = field.metadata.get("flag") or field.metadata.get("option", field.name)
     return SpecOption(
         field=field.name,
-        flag=flag,
+        flag="--" + name.replace("_", "-"),
         kind=kind,
         several=several,
         default=field.default,
@@ -235,4 +246,5 @@ def _option(field: Any, hint: Any) -> SpecOption:
         help=field.metadata.get("help") or HELP.get(field.name, ""),
         words=field.metadata.get("words", {}),
         check=field.metadata.get("check"),
+        once=field.metadata.get("once", False),
     )

@@ -26,18 +26,21 @@ class FrameColumn:
 
     ``text`` describes it; empty for a name that means the same in all studies. ``heading`` and
     ``form`` (:mod:`judgepanel.words.tables`) are those of tables for people; a column without a
-    heading is in the frame only. ``axis`` is the axis of the frame along which an array (n,) runs.
+    heading is in the frame only. ``name`` is its name if not that of the field, ``axis`` the axis
+    of the frame along which an array (n,) runs, ``ends`` what holds for the ends of its interval.
     """
 
     text: str = ""
     heading: str = ""
     form: str = ""
+    name: str = ""
     axis: int = -1
+    ends: str = ""
 
 
-def column(text: str = "", heading: str = "", form: str = "", *, axis: int = -1) -> Any:
+def column(text: str = "", heading: str = "", form: str = "", **more: Any) -> Any:
     """Declare a field as a column of the frame; parameters as in :class:`FrameColumn`."""
-    return field(metadata={COLUMN: FrameColumn(text, heading, form, axis)})
+    return field(metadata={COLUMN: FrameColumn(text, heading, form, **more)})
 
 
 def by_split(axis: int = 0) -> Any:

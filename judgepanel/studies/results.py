@@ -8,7 +8,7 @@ descriptions of its columns and the table of a page follow from that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -34,19 +34,20 @@ class Derived(Generic[T]):
 
 
 def derived(
-    text: str = "", heading: str = "", form: str = "", *, axis: int = -1
+    text: str = "", heading: str = "", form: str = "", **more: Any
 ) -> Callable[[Callable[[Any], T]], Derived[T]]:
     """Declare a method as a column of the frame; parameters as in :class:`FrameColumn`."""
-    return lambda method: Derived(method, FrameColumn(text, heading, form, axis))
+    return lambda method: Derived(method, FrameColumn(text, heading, form, **more))
 
 
 def frame_columns(kind: type) -> Mapping[str, FrameColumn]:
-    """Return the declared columns of a result's class by name, those of the run last."""
+    """Return the declared columns of a result's class by field or method, those of the run last."""
     declared = {f.name: f.metadata[COLUMN] for f in fields(kind) if COLUMN in f.metadata}
     for base in reversed(kind.__mro__):
         declared |= {n: value.info for n, value in vars(base).items() if isinstance(value, Derived)}
-    run = [name for name in vars(RunResult)["__dataclass_fields__"] if name in declared]
-    return MappingProxyType(declared | {name: declared.pop(name) for name in run})
+    run = {name: declared.pop(name) for name in ("n_splits", "seed") if name in declared}
+    named = {n: c if c.name else replace(c, name=n) for n, c in (declared | run).items()}
+    return MappingProxyType(named)
 
 
 @frozen
@@ -74,25 +75,17 @@ class RunResult:
 
     def frame(self) -> pd.DataFrame:
         """Return the declared columns: one row per position of the largest, last axis fastest."""
-        columns = frame_columns(type(self))
-        return long_frame(None, {name: self._along(name, columns[name].axis) for name in columns})
+        columns = {}
+        for name, info in frame_columns(type(self)).items():
+            values = getattr(self, name)
+            if info.axis < -1 and np.ndim(values) == 1:
+                values = _array(values).reshape(-1, *[1] * (-1 - info.axis))
+            columns[info.name] = values
+        return long_frame(None, columns)
 
-    def _along(self, name: str, axis: int) -> Any:
-        """Return the values of a column with axes of length 1 after its own."""
-        values = getattr(self, name)
-        if axis == -1 or np.ndim(values) != 1:
-            return values
-        return _array(values).reshape(-1, *[1] * (-1 - axis))
-
-    def last(self, **names: str) -> dict[str, Any]:
-        """Return the last row of columns under other names; an interval keeps its ends."""
-        row = self.frame().iloc[-1]
-        return {
-            name + end: row[of + end]
-            for name, of in names.items()
-            for end in ("", "_lo", "_hi")
-            if of + end in row
-        }
+    def last(self, *names: str) -> dict[str, Any]:
+        """Return the last row of some columns, as JSON values; an interval keeps its ends."""
+        return json_values({name: getattr(self, name)[-1] for name in names})
 
     def decisions(self) -> dict[str, Any]:
         """Return the decisions that follow from the figures, by name; JSON values."""
@@ -116,13 +109,10 @@ class SplitResult(RunResult):
 
 @frozen
 class NllResult(SplitResult):
-    """A split result with the NLL of panels, in nats, and that of the base rate."""
+    """A split result with fields ``nll``, in nats, and ``null_nll``, that of the base rate."""
 
-    nll: Interval = column(heading="NLL")
-    null_nll: float = column(heading="base rate")
-
-    @derived(heading="skill", form="share")
-    def skill(self) -> Any:
+    @derived()
+    def skill(self: Any) -> Any:
         """Share of the base rate's NLL that a panel removes."""
         return 1.0 - self.nll.value / self.null_nll
 

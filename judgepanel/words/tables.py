@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.partials import FrameColumn
+from judgepanel.studies.results import frame_columns
 from judgepanel.votes.cells import csv_quoted, csv_safe
 from judgepanel.words.numbers import (
     compared,
@@ -160,6 +162,31 @@ def ends(
         if not np.isnan(lo)
     }
     return Column(lower, "number", texts | dict(words or {}), of)
+
+
+def result_table(result: Any) -> dict[str, Column]:
+    """Return the declared columns of a result that have a heading; its frame has one axis."""
+    declared = frame_columns(type(result))
+    columns = {
+        info.heading: _declared(getattr(result, name), info)
+        for name, info in declared.items()
+        if info.heading
+    }
+    n = max(map(len, columns.values()))
+    for name, column in columns.items():
+        if len(column) < n:
+            columns[name] = replace(column, values=np.repeat(np.asarray(column.values), n))
+    return columns
+
+
+def _declared(values: Any, info: FrameColumn) -> Column:
+    """Return a column in its declared format, or in that of its type; single values as one row."""
+    if isinstance(values, Interval):
+        default = "share level" if values.unit == "share" else "level"
+    else:
+        values = np.atleast_1d(np.asarray(values))
+        default = {"U": "text", "O": "text", "i": "whole"}.get(values.dtype.kind, "number")
+    return Column(values, cast(Form, info.form or default), of=info.name)
 
 
 def as_columns(frame: pd.DataFrame, shares: Collection[str] = SHARES) -> dict[str, Column]:

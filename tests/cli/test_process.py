@@ -31,7 +31,7 @@ def test_the_module_runs_a_curve(clean, tmp_path):
     ran = call("curve", clean, "--splits", 3, "--out", tmp_path / "c.csv")
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert b"; 3 splits; " in ran.stdout
-    assert (tmp_path / "c.csv").read_text().startswith("k,aggregator,calibrator,n_splits,nll,")
+    assert (tmp_path / "c.csv").read_text().startswith("k,aggregator,calibrator,nll,")
 
 
 def test_the_module_refuses_with_status_2_and_one_line(tmp_path):

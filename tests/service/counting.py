@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from judgepanel.studies.contract import Study
+from judgepanel.studies.partials import frozen, summed
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded
 from judgepanel.votes.reading import Reading
@@ -17,6 +18,11 @@ LONG = 30
 @dataclass(frozen=True, slots=True)
 class CountSpec:
     settings: Settings = Settings(splits=20)
+
+
+@frozen
+class Total:
+    splits: int = summed()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +52,9 @@ class Counter:
             question="How many?",
             spec=CountSpec,
             result=Count,
-            partial=int,
+            partial=Total,
             run_chunk=self.run_chunk,
-            combine=lambda entry, other: entry + other,
-            merge=lambda votes, spec, total: Count(total, spec.settings.splits),
+            merge=lambda votes, spec, partial: Count(partial.splits, spec.settings.splits),
         )
 
     def hold(self, number):
@@ -63,7 +68,7 @@ class Counter:
             assert self.gates[chunk.number].wait(LONG)
         if self.error is not None:
             raise self.error
-        return chunk.count
+        return Total(chunk.count)
 
 
 def loaded(votes, file="votes.csv", **roles):

@@ -108,7 +108,7 @@ def test_work_that_kills_every_worker_ends_with_a_sentence(monkeypatch):
 
 
 def cells_of(votes, spec, chunk):
-    return votes.votes.size
+    return (votes.votes.size,)
 
 
 def last_of(votes, spec, partial):
@@ -120,10 +120,8 @@ def test_large_votes_reach_workers_where_shared_memory_is_full(tmp_path, monkeyp
     full.touch()  # No folder can be made below a file.
     monkeypatch.setenv("JOBLIB_TEMP_FOLDER", str(full))
     votes, spec = make_votes(1, 40_000, 30), PanelCurveSpec(settings=Settings(splits=30))
-    study = replace(
-        PANEL_CURVE, run_chunk=cells_of, combine=max, absorb=None, extend=None, merge=last_of
-    )
-    assert runner.run(study, votes, spec, jobs=2, backend="loky") == 1_200_000
+    study = replace(PANEL_CURVE, run_chunk=cells_of, extend=None, merge=last_of)
+    assert runner.run(study, votes, spec, jobs=2, backend="loky") == (1_200_000,)
 
 
 def test_a_study_takes_the_workers_that_were_started_ahead(monkeypatch):

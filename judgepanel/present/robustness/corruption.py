@@ -11,7 +11,7 @@ from judgepanel.figures.style import (
     ALL_JUDGES,
     CHOSEN,
     add_base_rate,
-    error_bars,
+    add_series,
     laid_out,
 )
 from judgepanel.present.blocks import (
@@ -28,8 +28,7 @@ from judgepanel.present.entry import Entry
 from judgepanel.present.pipeline import Pipeline, affordable_splits
 from judgepanel.studies.contest.compared import COMPARED
 from judgepanel.studies.contest.recommended import AVERAGE
-from judgepanel.studies.robustness.corruption import CORRUPTION, DRAWS, CorruptionSpec
-from judgepanel.studies.robustness.corruption_result import Corruption
+from judgepanel.studies.robustness.corruption import CORRUPTION, DRAWS, Corruption, CorruptionSpec
 from judgepanel.studies.robustness.damage import ABSENT, CLEAN
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
@@ -122,33 +121,26 @@ def corruption_table(result: Corruption, scenario: str) -> dict[str, Column]:
     """Return all judges and every panel at every level of a scenario."""
     places = result.of(scenario)
     damaged = np.array(result.scenarios)[places] != CLEAN
+    everyone = len(result.panels) - 1
     columns = {
         "damage": numbers(result.levels[places], "share", of="level"),
         "votes changed": numbers(result.changed[places], "share", of="changed"),
     }
-    order = [len(result.panels) - 1, *range(len(result.panels) - 1)]
-    for p in order:
-        lost = result.drop[p, places].scaled(100.0, "points").where(damaged)
+    for p in (everyone, *range(everyone)):
+        arm = result.arms[p]
+        rise, drop = (figure[p, places].where(damaged) for figure in (result.rise, result.drop))
         columns |= {
-            f"NLL, {result.arms[p]}": levels(result.nll[p, places], of="nll"),
-            f"rise, {result.arms[p]}": differences(
-                result.rise[p, places].where(damaged), of="rise"
-            ),
-            f"accuracy, {result.arms[p]}": levels(result.accuracy[p, places], of="accuracy"),
-            f"accuracy points lost, {result.arms[p]}": differences(lost, of="drop"),
+            f"NLL, {arm}": levels(result.nll[p, places], of="nll"),
+            f"rise, {arm}": differences(rise, of="rise"),
+            f"accuracy, {arm}": levels(result.accuracy[p, places], of="accuracy"),
+            f"accuracy points lost, {arm}": differences(drop.scaled(100.0, "points"), of="drop"),
         }
-    for p in order[1:]:
-        slower = [
-            result.slower(p, i) if hurt else "" for i, hurt in zip(places, damaged, strict=True)
-        ]
+    for p in range(everyone):
+        arm, gap = result.arms[p], result.gap[p, places].where(damaged)
         columns |= {
-            f"{result.arms[p]} loses more": differences(
-                result.gap[p, places].where(damaged), of="gap"
-            ),
-            f"slower than {result.arms[p]}": text(slower, of="degrades_slower"),
-            f"{result.arms[p]} - {result.arms[-1]}": differences(
-                result.delta[p, places], of="delta"
-            ),
+            f"{arm} loses more": differences(gap, of="gap"),
+            f"slower than {arm}": text(result.outcomes[p, places].tolist(), of="degrades_slower"),
+            f"{arm} - {result.arms[-1]}": differences(result.delta[p, places], of="delta"),
         }
     return columns | {"base rate": numbers(np.full(len(places), result.null_nll), of="null_nll")}
 
@@ -166,17 +158,10 @@ def corruption_figure(result: Corruption, scenario: str) -> go.Figure:
     for p, name in enumerate(result.arms):
         everyone = p == len(result.arms) - 1
         look = ALL_JUDGES if everyone else CHOSEN
-        nll = result.nll[p, places]
-        figure.add_scatter(
-            # Offset slightly, so that error bars do not overlap.
-            x=share + 0.06 * width * (1 if everyone else -1),
-            y=nll.value,
-            **look.line(),
-            error_y=error_bars(nll, look.colour),
-            name=name,
-            customdata=share,
-            hovertemplate=f"{name}, %{{customdata:.0f}} %: %{{y:.3f}}<extra></extra>",
-        )
+        # Offset slightly, so that error bars do not overlap.
+        x = share + 0.06 * width * (1 if everyone else -1)
+        hover = f"{name}, %{{customdata:.0f}} %: %{{y:.3f}}"
+        add_series(figure, x, result.nll[p, places], look, name, hover, customdata=share)
     ends = [share.min() - 0.06 * width, share.max() + 0.06 * width]
     add_base_rate(figure, ends, [result.null_nll, result.null_nll])
     laid_out(figure, x=hit_words(scenario), y="NLL (nats per item)")

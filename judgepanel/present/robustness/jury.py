@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from judgepanel.figures.style import (
-    CURATE_FILL,
-    CURATE_LINE,
+    ALL_JUDGES,
+    CHOSEN,
     DOTTED,
-    INCLUDE,
     NEUTRAL,
     Look,
-    error_bars,
+    add_series,
     laid_out,
     rank_axis,
 )
@@ -23,10 +25,11 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.jury import JURY, PRIOR_VOTES, Jury, JurySpec
 from judgepanel.words.numbers import interval, percent, sig, with_interval
 from judgepanel.words.sentences import CODING
-from judgepanel.words.tables import Column, numbers
+from judgepanel.words.tables import Column, result_table
 
 FLOOR = 1e-4
 """Errors below this are written and drawn as this value."""
+_HOVER = "{}, %{{x:.0f}} judges: %{{y:.2%}}"
 _TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5)
 
 
@@ -77,30 +80,14 @@ def _share(share: Interval) -> str:
     return f"{number} % {rest}"
 
 
-def _errors(shares: Interval, of: str) -> Column:
-    """Return a column of shares of the items; very small ones in words."""
-    tiny = np.flatnonzero((shares.value >= 0.0) & shares.below(FLOOR))
-    return Column(shares, "share level", dict.fromkeys(tiny.tolist(), "under 0.01 %"), of)
-
-
 def jury_table(result: Jury) -> dict[str, Column]:
-    """Return errors, bounds and effective numbers by panel size."""
-    return {
-        "judges": numbers(result.k, "whole"),
-        "judges' accuracy": numbers(result.accuracy, "share", of="accuracy"),
-        "majority errs": _errors(result.majority, "majority"),
-        "one-coin errs": _errors(result.one_coin, "one_coin"),
-        "independent judges would": _errors(result.independent, "independent"),
-        "dependence costs": _errors(result.gap.where(result.k > 1), "gap"),
-        "worth": Column(result.effective, "estimate", of="effective"),
-        "jury bound": numbers(result.jury_bound, "share"),
-        "Hoeffding, weighted": numbers(result.hoeffding_weighted, "share", of="hoeffding_weighted"),
-        "Hoeffding, majority": numbers(result.hoeffding_majority, "share", of="hoeffding_majority"),
-        "sum of C_k": numbers(result.jury_exponent, of="jury_exponent"),
-        "E, weighted": numbers(result.weighted_exponent, of="weighted_exponent"),
-        "E, majority": numbers(result.majority_exponent, of="majority_exponent"),
-        "no votes": numbers(np.full(len(result.k), result.null_error), "share", of="null_error"),
-    }
+    """Return errors, bounds and effective numbers by panel size; very small errors in words."""
+    table = result_table(replace(result, gap=result.gap.where(result.k > 1)))
+    for name in ("majority errs", "one-coin errs", "independent judges would", "dependence costs"):
+        errors: Any = table[name].values
+        tiny = np.flatnonzero((errors.value >= 0.0) & errors.below(FLOOR))
+        table[name] = replace(table[name], words=dict.fromkeys(tiny.tolist(), "under 0.01 %"))
+    return table
 
 
 def jury_figure(result: Jury) -> go.Figure:
@@ -111,34 +98,20 @@ def jury_figure(result: Jury) -> go.Figure:
 
     figure = go.Figure()
     figure.add_hline(y=result.null_error, line=DOTTED)
-    for name, errors, look in (
-        ("majority", result.majority, Look(CURATE_FILL, CURATE_LINE, "diamond")),
-        ("one-coin", result.one_coin, Look(INCLUDE, INCLUDE, "circle")),
+    for name, errors, of_panel in (
+        ("majority", result.majority, CHOSEN),
+        ("one-coin", result.one_coin, ALL_JUDGES),
     ):
         visible = Interval(above_floor(errors.value), np.maximum(errors.lo, FLOOR), errors.hi)
-        figure.add_scatter(
-            x=result.k,
-            y=visible.value,
-            mode="lines+markers",
-            line={"color": look.colour, "width": 2.5},
-            marker=look.marker(8),
-            error_y=error_bars(visible, look.colour),
-            name=f"{name}, observed",
-            hovertemplate=f"{name}, %{{x:.0f}} judges: %{{y:.2%}}<extra></extra>",
-        )
+        look = replace(of_panel, dash="solid", width=2.5, size=8)
+        add_series(figure, result.k, visible, look, f"{name}, observed", _HOVER.format(name))
     for name, bound, dash, width in (
         ("majority, if independent", result.independent.value, "solid", 2.0),
         ("jury bound", result.jury_bound, "dash", 1.5),
         ("Hoeffding, majority", result.hoeffding_majority, "dashdot", 1.5),
     ):
-        figure.add_scatter(
-            x=result.k,
-            y=above_floor(bound),
-            mode="lines",
-            line={"color": NEUTRAL, "width": width, "dash": dash},
-            name=name,
-            hovertemplate=f"{name}, %{{x:.0f}} judges: %{{y:.2%}}<extra></extra>",
-        )
+        look = Look(NEUTRAL, NEUTRAL, "", dash, width)
+        add_series(figure, result.k, above_floor(bound), look, name, _HOVER.format(name))
     laid_out(figure, x="judges, best first", y="share of wrong decisions")
     rank_axis(figure, int(result.k[-1]))
     figure.update_yaxes(

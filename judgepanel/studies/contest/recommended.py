@@ -11,7 +11,7 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
@@ -40,6 +40,7 @@ Value = TypeVar("Value")
 AVERAGE: Literal["average"] = "average"
 """Name of the average, as a panel and where a study asks for an aggregator."""
 PanelAggregator = Literal[Aggregator, "average"]
+AVERAGE_HELP = "how votes are summed; average: the recommended panel"
 PANEL_AGGREGATORS: tuple[PanelAggregator, ...] = (AVERAGE, *AGGREGATORS)
 """Aggregators of a panel: the recommended average, or one aggregator."""
 FOLDS = 5
@@ -108,12 +109,6 @@ def as_scores(ballots: Ballots, split: Split, average: Averaged) -> SplitScores:
     )
     scores = evaluate(ballots, split, fitted, np.arange(ballots.n_judges), np.zeros((0, 1)))
     return replace(scores, constant_nll={"none": scores.null_nll})
-
-
-def only(by_calibrator: Mapping[Calibrator, Value]) -> Value:
-    """The value of a single calibrator: the average has another than panels beside it."""
-    (value,) = by_calibrator.values()
-    return value
 
 
 def check_panel_aggregators(names: Sequence[str], settings: Settings) -> None:

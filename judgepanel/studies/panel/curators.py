@@ -196,17 +196,7 @@ def curator_arms(
     for result in made:
         fitted = calibrate(ballots, split, result.scores, (calibrator,))
         held.append(evaluate(ballots, split, fitted, result.scores.order, np.zeros((0, 1))))
-    scores = [part.evaluation[calibrator] for part in held]
-    return Arms(
-        nll=np.stack([part.nll[0] for part in scores])[None],
-        brier=np.stack([part.brier[0] for part in scores])[None],
-        hit=np.stack([part.hit[0] for part in scores])[None],
-        ece=np.stack([part.ece[0] for part in scores])[None],
-        chosen_on=np.array([[output.chosen.nll for output in made]]),
-        null_nll=held[0].null_nll,
-        constant_nll=np.array([held[0].constant_nll[calibrator]]),
-        replaced=np.array([sum(part.replaced[calibrator] for part in held)]),
-    )
+    return Arms.of(held, chosen_on=np.array([[output.chosen.nll for output in made]]))
 
 
 def _look(

@@ -7,26 +7,23 @@ items), whatever the number of splits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.aggregation import (
-    ANY_AGGREGATORS,
     AnyAggregator,
     cross_fits,
 )
 from judgepanel.kernels.aggregate.prefixes import (
-    RANKINGS,
     Ranking,
     counts,
     posterior_mean,
     ranking_key,
 )
-from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, fit_split
 from judgepanel.kernels.threads import threads
 from judgepanel.scoring.inference import Verdict
@@ -34,8 +31,6 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import FittedArms, Tally, tally
 from judgepanel.studies.common import (
-    check_each_once,
-    check_known,
     check_panels,
     run_fields,
     splits_of,
@@ -50,9 +45,11 @@ from judgepanel.studies.compare import (
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.one_thread import ahead
+from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.partials import column, frozen
 from judgepanel.studies.position import ConstantPosition, against_position
-from judgepanel.studies.results import SplitResult, long_frame
-from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.studies.results import NllResult
+from judgepanel.studies.settings import prepare
 from judgepanel.votes import VoteMatrix
 
 Floats = NDArray[np.float64]
@@ -69,7 +66,7 @@ _COMPARED = (3, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
-class PanelCurveSpec:
+class PanelCurveSpec(StudySpec):
     """Options of the panel curve.
 
     ``ks`` None uses every k up to 200 judges and a grid beyond, () uses every k for any number of
@@ -81,55 +78,32 @@ class PanelCurveSpec:
         An unknown aggregator, calibrator or ranking; no calibrator, or one given twice.
     """
 
-    settings: Settings = Settings()
-    aggregator: AnyAggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
-    calibrators: tuple[Calibrator, ...] = field(
-        default=("none", "temperature", "beta"), metadata={"help": "calibrators of every panel"}
+    aggregator: AnyAggregator = option("one_coin")
+    calibrators: tuple[Calibrator, ...] = option(("none", "temperature", "beta"), once=True)
+    ranking: Ranking = option("accuracy")
+    ks: tuple[int, ...] | None = option(
+        None,
+        "panel sizes, or `every` (a grid beyond 200 judges; 12 where each needs a fit)",
+        flag="k",
+        words={"every": ()},
+        check=check_panels,
     )
-    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
-    ks: tuple[int, ...] | None = field(
-        default=None,
-        metadata={
-            "option": "k",
-            "words": {"every": ()},
-            "help": "panel sizes, or `every` (a grid beyond 200 judges; 12 where each needs a fit)",
-        },
+    compare: tuple[int, ...] = option(
+        _COMPARED, "panel sizes to compare with all judges", flag="top", check=check_panels
     )
-    compare: tuple[int, ...] = field(
-        default=_COMPARED,
-        metadata={"help": "panel sizes to compare with all judges", "option": "top"},
-    )
-
-    def __post_init__(self) -> None:
-        check_each_once("a panel curve", "calibrator", CALIBRATORS, self.calibrators)
-        check_known("aggregator", ANY_AGGREGATORS, (self.aggregator,))
-        check_known("calibrator", CALIBRATORS, self.calibrators)
-        check_known("ranking", RANKINGS, (self.ranking,))
 
     @property
     def recipe(self) -> Recipe:
         """The recipe for every split."""
-        return Recipe(
-            self.aggregator,
-            self.calibrators,
-            self.ranking,
-            in_sample=self.settings.protocol == "paper",
-            seed=self.settings.seed,
-        )
+        return self.settings.recipe(self.aggregator, self.calibrators, self.ranking)
 
     def panel_sizes(self, n_judges: int) -> Ints:
         """Return sorted panel sizes to evaluate, with 1, all judges and the sizes compared.
 
         If ``ks`` is None, a cross-fitted aggregator, which needs a fit for every size and fold,
         gets ``CHOICE_SIZES`` sizes on a logarithmic scale.
-
-        Raises
-        ------
-        InputError
-            A size below 1.
         """
         ks = self.ks
-        check_panels((*(ks or ()), *self.compare))
         if ks is None and cross_fits(self.aggregator):
             ks = tuple(np.geomspace(1, n_judges, CHOICE_SIZES).round().astype(int).tolist())
         if ks == () or (ks is None and n_judges <= DENSE_JUDGES):
@@ -142,28 +116,26 @@ class PanelCurveSpec:
         return np.array(sorted(wanted), dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PanelCurve(SplitResult):
+@frozen
+class PanelCurve(NllResult):
     """Result of :data:`PANEL_CURVE`.
 
-    Arrays over calibrators and panel sizes are (n_calibrators, n_k), in the order of
-    ``calibrators`` and ``k``. NLL is in nats per item; Brier, ECE and accuracy are in [0, 1].
-    Intervals are 95 % intervals for new items (docs/inference.md); those of ECE, which is not a
-    mean over items, are the central 95 % over splits. ``constant_nll`` (n_calibrators,) is that of
-    a constant score through the same calibrator. ``positions`` (n_calibrators,) compare all judges
-    with a constant position, empty if that is not applicable. ``ranking`` names the judges by rank
-    on all labelled items, ``ranking_accuracy`` their posterior mean accuracy.
+    Scores over calibrators and panel sizes are (n_calibrators, n_k). Intervals are 95 % intervals
+    for new items (docs/inference.md); those of ECE, which is not a mean over items, are the central
+    95 % over splits. ``positions`` (n_calibrators,) compare all judges with a constant position,
+    empty if that is not applicable. ``ranking`` names the judges by rank on all labelled items,
+    ``ranking_accuracy`` their posterior mean accuracy.
     """
 
-    k: Ints
-    calibrators: tuple[str, ...]
-    aggregator: str
-    nll: Interval
-    brier: Interval
-    accuracy: Interval
-    ece: Interval
-    null_nll: float
-    constant_nll: Floats
+    k: Ints = column()
+    aggregator: str = column()
+    calibrators: tuple[str, ...] = column(name="calibrator", axis=-2)
+    nll: Interval = column()
+    brier: Interval = column()
+    accuracy: Interval = column()
+    ece: Interval = column()
+    null_nll: float = column()
+    constant_nll: Floats = column(axis=-2)
     comparisons: tuple[Comparison, ...]
     positions: tuple[ConstantPosition, ...]
     ranking: tuple[str, ...]
@@ -178,25 +150,6 @@ class PanelCurve(SplitResult):
     def row(self, calibrator: str) -> int:
         """Return the position of a calibrator in the arrays."""
         return self.calibrators.index(calibrator)
-
-    def frame(self) -> pd.DataFrame:
-        """Return one row per panel size and calibrator."""
-        return long_frame(
-            self.nll.shape,
-            {
-                "k": self.k,
-                "aggregator": self.aggregator,
-                "calibrator": np.array(self.calibrators)[:, None],
-                "n_splits": self.n_splits,
-                "nll": self.nll,
-                "brier": self.brier,
-                "ece": self.ece,
-                "accuracy": self.accuracy,
-                "null_nll": self.null_nll,
-                "skill": 1.0 - self.nll.value / self.null_nll,
-                "constant_nll": self.constant_nll[:, None],
-            },
-        )
 
     def decisions(self) -> dict[str, Any]:
         """Return the comparisons with all judges, and with a constant position."""
@@ -274,6 +227,12 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
     correct, voted = counts(prepared.ballots, np.arange(prepared.ballots.n_items))
     mean = posterior_mean(correct, voted)
     order = np.argsort(-ranking_key(correct, voted, spec.ranking), kind="stable")
+    n_judges = prepared.ballots.n_judges
+    beyond = sorted({k for k in (*(spec.ks or ()), *spec.compare) if k > n_judges})
+    beyond = beyond if spec.ks or spec.compare != _COMPARED else []
+    sizes = ", ".join(map(str, beyond))
+    missing = f"There are {n_judges} judges: no panel of {sizes} is shown." if beyond else ""
+    fits = len(totals.numbers) * totals.n_arms
     return PanelCurve(
         k=ks,
         calibrators=spec.calibrators,
@@ -297,21 +256,13 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
         ranking_accuracy=mean[order],
         n_calibration=float(totals.n_calibration.mean()),
         **run_fields(prepared, spec.settings, totals),
-        warnings=_warnings(prepared, spec, totals),
+        warnings=(
+            *prepared.notices,
+            *filter(None, [missing]),
+            *few_labels(prepared, float(totals.n_calibration.mean()), allowed=True),
+            *stand_ins(spec.calibrators, totals.replaced.tolist(), fits),
+        ),
     )
-
-
-def _warnings(prepared: Prepared, spec: PanelCurveSpec, totals: Tally) -> tuple[str, ...]:
-    warnings = list(prepared.notices)
-    n_judges = prepared.ballots.n_judges
-    beyond = sorted({k for k in (*(spec.ks or ()), *spec.compare) if k > n_judges})
-    if beyond and (spec.ks or spec.compare != _COMPARED):
-        sizes = ", ".join(str(k) for k in beyond)
-        warnings.append(f"There are {n_judges} judges: no panel of {sizes} is shown.")
-    warnings += few_labels(prepared, float(totals.n_calibration.mean()), allowed=True)
-    fits = len(totals.numbers) * totals.n_arms
-    warnings += stand_ins(spec.calibrators, totals.replaced.tolist(), fits)
-    return tuple(warnings)
 
 
 def is_settled(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> bool:

@@ -55,7 +55,6 @@ from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.panel.curator import known_judges
 from judgepanel.studies.recent import Recent
 from judgepanel.studies.results import SplitResult, flat_row, long_frame
-from judgepanel.studies.scope.arms import joined_arms
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import cached
@@ -219,7 +218,7 @@ def run_chunk(votes: VoteMatrix, spec: WhatIfSpec, chunk: Chunk) -> Tally:
     def scored() -> Iterator[tuple[Split, Arms]]:
         for split in splits_of(panels.prepared, spec.settings, chunk):
             both = [_scores(votes, spec, ballots, split, mask) for mask in panels.masks]
-            yield split, joined_arms(both)
+            yield split, Arms.of(both)
 
     return tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
 

@@ -17,68 +17,149 @@ for each level of damage on both sides.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
+from judgepanel.kernels.aggregate.prefixes import Ranking
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import Recipe
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, tally
-from judgepanel.studies.common import (
-    check_known,
-    check_panels,
-    run_fields,
-    splits_of,
-)
+from judgepanel.studies.accumulate import Arms, Tally, only, tally
+from judgepanel.studies.common import check_panels, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, Estimator, band, contrasts
-from judgepanel.studies.contest.compared import COMPARED
+from judgepanel.studies.contest.compared import (
+    COMPARED,
+    RECOMMENDED,
+    panel_names,
+    pipeline_columns,
+)
 from judgepanel.studies.contest.recommended import (
     AVERAGE,
+    AVERAGE_HELP,
     PanelAggregator,
     check_panel_aggregators,
 )
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.notes import few_labels, stand_ins
-from judgepanel.studies.partials import frozen, summed
-from judgepanel.studies.robustness.corruption_result import Corruption
+from judgepanel.studies.notes import run_warnings, stand_ins
+from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.partials import column, frozen, summed
+from judgepanel.studies.results import NllResult, derived
 from judgepanel.studies.robustness.damage import (
     ABSENT,
-    SCENARIOS,
+    CLEAN,
     Condition,
-    Damage,
-    Hurt,
-    as_arms,
+    Damaged,
     conditions,
     damaged_average,
     damaged_scores,
     draw_damage,
 )
-from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.studies.settings import prepare
 from judgepanel.votes import InputError, VoteMatrix
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+Slower = Literal["all judges", "the recommended panel", "the top k", "not told apart"]
 
 FLIPS = (0.05, 0.1, 0.2, 0.3, 0.4)
 ABSENCES = (0.1, 0.2, 0.3, 0.4, 0.5)
 DRAWS = 2
 
 
+@frozen
+class Corruption(NllResult):
+    """Result of :data:`CORRUPTION`: all judges and the top k as votes get worse.
+
+    Conditions (n,) begin with the clean panel; ``panels`` (n_panels,) are sizes, the last is all
+    judges. Figures (n_panels, n) have 95 % intervals for new items; ``gap`` and ``delta`` are NaN
+    for all judges. If ``aggregator`` is ``average``, all judges are the recommended panel, and the
+    other panels have the pipeline ``COMPARED``.
+    """
+
+    aggregator: str
+    calibrator: str
+    concentrated: float
+    scenarios: tuple[str, ...] = column("Kind of damage to the votes.", name="scenario")
+    levels: Floats = column("Amount of damage.", name="level")
+    changed: Floats = column("Share of the evaluation votes that were flipped or removed.")
+    panels: Ints = column(name="k", axis=-2)
+    nll: Interval = column()
+    accuracy: Interval = column()
+    rise: Interval = column("NLL minus that of the same panel on clean votes, in nats.")
+    drop: Interval = column("Accuracy lost relative to clean votes.")
+    gap: Interval = column(
+        "Rise of the top k minus that of all judges; above 0 all judges lose less.",
+        ends=" at all levels of the scenario",
+    )
+    delta: Interval = column(
+        "NLL of the top k minus that of all judges under the condition, in nats."
+    )
+    null_nll: float = column()
+    n_judges: int
+
+    @derived(name="panel", axis=-2)
+    def arms(self) -> tuple[str, ...]:
+        """Names of the panels: ``top-5``, ..., ``all 65``."""
+        return panel_names(self.panels, self.aggregator)
+
+    @derived(name="aggregator")
+    def aggregators(self) -> Any:
+        """Aggregator of every panel."""
+        return pipeline_columns(self.aggregator, (), len(self.panels))[0]
+
+    @derived(name="calibrator")
+    def calibrators(self) -> Any:
+        """Calibrator of every panel."""
+        return pipeline_columns(self.aggregator, (self.calibrator,), len(self.panels))[1][0]
+
+    @derived("Which of the two is shown to lose less.", name="degrades_slower")
+    def outcomes(self) -> Any:
+        """Outcome of every panel but all judges under damage; else empty."""
+        n_panels, n = self.gap.shape
+        outcomes = np.full((n_panels, n), "", dtype=object)
+        for p, i in np.ndindex(n_panels - 1, n):
+            outcomes[p, i] = self.slower(p, i) if self.scenarios[i] != CLEAN else ""
+        return outcomes
+
+    def of(self, scenario: str) -> Ints:
+        """Return positions of the clean panel and a scenario's conditions by increasing level."""
+        return np.flatnonzero(np.isin(self.scenarios, (scenario, CLEAN)))
+
+    def slower(self, panel: int, condition: int) -> Slower:
+        """Return which panel loses less, by the band of ``gap``."""
+        gap = self.gap[panel, condition]
+        if gap.above():
+            return RECOMMENDED if self.aggregator == AVERAGE else "all judges"
+        return "the top k" if gap.below() else "not told apart"
+
+    def decisions(self) -> dict[str, Any]:
+        """Return which panel degrades more slowly under every condition."""
+        table = self.frame()[["panel", "scenario", "level", "degrades_slower"]]
+        table = table[table["degrades_slower"] != ""].rename(columns={"degrades_slower": "outcome"})
+        return {"degrades_slower": table.to_dict("records")}
+
+
+def check_levels(levels: tuple[float, ...]) -> None:
+    """Refuse levels of damage that do not rise between 0 and 1."""
+    if not levels or not (np.diff([0.0, *levels, 1.0]) > 0.0).all():
+        raise InputError(
+            "the levels of damage must rise",
+            value=", ".join(map(str, levels)),
+            allowed="shares between 0 and 1, smallest first",
+        )
+
+
 @dataclass(frozen=True, slots=True)
-class CorruptionSpec:
+class CorruptionSpec(StudySpec):
     """The amount of damage, and which judges it affects.
 
-    ``flips`` are shares of all votes; concentrated flips affect a share ``concentrated`` of the
-    judges only. ``absent`` are shares of the judges that do not vote at scoring time. Beside the
-    average, the top k have the pipeline ``COMPARED``.
+    Beside the average, the top k have the pipeline ``COMPARED``.
 
     Raises
     ------
@@ -88,41 +169,21 @@ class CorruptionSpec:
         the paper's protocol.
     """
 
-    settings: Settings = Settings()
-    aggregator: PanelAggregator = field(
-        default="one_coin",
-        metadata={"help": "how votes are summed; average: the recommended panel"},
+    aggregator: PanelAggregator = option("one_coin", AVERAGE_HELP)
+    calibrator: Calibrator = option("beta", "calibrator of all panels (none for average)")
+    panels: tuple[int, ...] = option((5,), check=check_panels)
+    ranking: Ranking = option("accuracy")
+    flips: tuple[float, ...] = option(
+        FLIPS, "shares of the votes that are flipped", check=check_levels
     )
-    calibrator: Calibrator = field(
-        default="beta", metadata={"help": "calibrator of all panels (none for average)"}
+    absent: tuple[float, ...] = option(
+        ABSENCES, "shares of the judges that are absent", check=check_levels
     )
-    panels: tuple[int, ...] = field(
-        default=(5,), metadata={"help": "panel sizes to compare with all judges"}
-    )
-    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
-    flips: tuple[float, ...] = field(
-        default=FLIPS, metadata={"help": "shares of the votes that are flipped"}
-    )
-    absent: tuple[float, ...] = field(
-        default=ABSENCES, metadata={"help": "shares of the judges that are absent"}
-    )
-    concentrated: float = field(
-        default=0.5, metadata={"help": "share of the judges that concentrated flips affect"}
-    )
+    concentrated: float = option(0.5, "share of the judges that concentrated flips affect")
 
     def __post_init__(self) -> None:
+        StudySpec.__post_init__(self)
         check_panel_aggregators((self.aggregator,), self.settings)
-        check_known("calibrator", CALIBRATORS, (self.calibrator,))
-        check_known("ranking", RANKINGS, (self.ranking,))
-        check_panels(self.panels)
-        for what, levels in (("flips", self.flips), ("absent", self.absent)):
-            rising = all(a < b for a, b in zip((0.0, *levels), (*levels, 1.0), strict=True))
-            if not levels or not rising:
-                raise InputError(
-                    f"the levels of {what} must rise",
-                    value=", ".join(map(str, levels)),
-                    allowed="shares between 0 and 1, smallest first",
-                )
         if not max(self.flips) <= self.concentrated <= 1.0:
             raise InputError(
                 "too few judges to carry that many flips",
@@ -138,20 +199,12 @@ class CorruptionSpec:
         aggregator, calibrator = self.aggregator, self.calibrator
         if aggregator == AVERAGE:
             aggregator, calibrator = COMPARED
-        return Recipe(
-            aggregator,
-            (calibrator,),
-            self.ranking,
-            in_sample=self.settings.protocol == "paper",
-            seed=self.settings.seed,
-        )
+        return self.settings.recipe(aggregator, (calibrator,), self.ranking)
 
     def conditions(self, n_judges: int) -> tuple[Condition, ...]:
         """Return the clean panel, then every scenario and level; a sole judge cannot be absent."""
         every = conditions(self.flips, self.absent)
-        return tuple(
-            condition for condition in every if n_judges > 1 or condition.scenario != ABSENT
-        )
+        return tuple(c for c in every if n_judges > 1 or c.scenario != ABSENT)
 
     def sizes(self, n_judges: int) -> Ints:
         """Return panel sizes (n_panels,), all judges last."""
@@ -174,7 +227,8 @@ def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> Corrupti
     """Evaluate every condition on the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
-    plan = spec.conditions(ballots.n_judges)
+    plan, n_panels = spec.conditions(ballots.n_judges), len(spec.sizes(ballots.n_judges))
+    order = np.arange(DRAWS * len(plan) * n_panels).reshape(DRAWS, len(plan), n_panels)
     n_rows = ballots.n_items + (0 if ballots.unlabelled is None else len(ballots.unlabelled))
     changed, cast = np.zeros(len(plan), dtype=np.int64), 0
 
@@ -182,7 +236,7 @@ def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> Corrupti
         nonlocal cast
         for split in splits_of(prepared, spec.settings, chunk):
             before = ballots.votes[split.evaluation]
-            result = []
+            scores: list[SplitScores] = []
             for draw in range(DRAWS):
                 damage = draw_damage(
                     n_rows,
@@ -192,33 +246,34 @@ def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> Corrupti
                     concentrated=spec.concentrated,
                     draw=draw,
                 )
-                votes_by_condition = [
-                    Hurt(condition, damage(ballots.votes, condition)) for condition in plan
-                ]
-                result.append(_panels(ballots, split, spec, votes_by_condition, damage))
+                versions = [Damaged.of(ballots, damage, condition) for condition in plan]
+                scores += _panels(ballots, split, spec, versions)
                 cast += int(np.count_nonzero(before))
                 changed[:] += [
-                    np.count_nonzero(after.votes[split.evaluation] != before)
-                    for after in votes_by_condition
+                    np.count_nonzero(version.ballots.votes[split.evaluation] != before)
+                    for version in versions
                 ]
-            yield split, as_arms(result)
+            reference = scores[len(scores) // (DRAWS * len(plan)) - 1]
+            null_nll, constant_nll = reference.null_nll, [only(reference.constant_nll)]
+            arms = Arms.of(scores, null_nll=null_nll, constant_nll=np.array(constant_nll))
+            yield split, arms.in_order(order.swapaxes(1, 2).ravel())
 
     totals = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
     return CorruptionTally(totals, changed, cast)
 
 
 def _panels(
-    ballots: Ballots, split: Split, spec: CorruptionSpec, hurt: list[Hurt], damage: Damage
-) -> list[list[SplitScores]]:
+    ballots: Ballots, split: Split, spec: CorruptionSpec, versions: list[Damaged]
+) -> list[SplitScores]:
     """Scores of all panels under every condition: the top k, then the average apart from them."""
     ks = spec.sizes(ballots.n_judges)
     if spec.aggregator != AVERAGE:
-        parts = [damaged_scores(ballots, split, ks, spec.recipe, hurt, damage)]
-    else:
-        parts = [damaged_average(ballots, split, spec.settings.seed, hurt, damage)]
-        if len(ks) > 1:
-            parts.insert(0, damaged_scores(ballots, split, ks[:-1], spec.recipe, hurt, damage))
-    return [list(scores) for scores in zip(*parts, strict=True)]
+        return damaged_scores(ballots, split, ks, spec.recipe, versions)
+    average = damaged_average(ballots, split, spec.settings.seed, versions)
+    if len(ks) == 1:
+        return average
+    top = damaged_scores(ballots, split, ks[:-1], spec.recipe, versions)
+    return [scores for pair in zip(top, average, strict=True) for scores in pair]
 
 
 def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> Corruption:
@@ -226,89 +281,56 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
     prepared = prepare(votes, spec.settings)
     ballots, totals = prepared.ballots, partial.scores
     plan, sizes = spec.conditions(ballots.n_judges), spec.sizes(ballots.n_judges)
-    shape = (len(sizes), len(plan))
-    names = tuple(condition.scenario for condition in plan)
+    scenarios = np.array([condition.scenario for condition in plan])
+    estimated = Estimator.of(totals, ballots.units)
+    n_p, n = len(sizes), len(plan)
+    arms = np.eye(n_p * n).reshape(n_p, n, n_p * n)
+    rise = arms - arms[:, :1]
+    gaps = rise[:-1] - rise[-1:]
+
+    def measured(weights: Floats, metric: str, unit: Unit = "nats") -> Interval:
+        rows = weights.reshape(-1, n_p * n)
+        estimates = contrasts(totals, estimated, rows, metric=metric, draws=DRAWS)
+        return Interval.of(estimates, unit).reshape(len(weights), n)
+
+    def together(rows: Floats) -> Interval:
+        estimates = contrasts(totals, estimated, rows, draws=DRAWS)
+        return Interval(estimates.value, *band(estimates, spec.settings.seed))
+
+    gap, delta = (Interval.full((n_p, n), np.nan) for _ in range(2))
+    for p in range(n_p - 1):
+        gap.put((p, 0), (0.0, 0.0, 0.0))
+        for scenario in dict.fromkeys(scenarios[1:]):
+            places = np.flatnonzero(scenarios == scenario)
+            gap.put((p, places), together(gaps[p, places]))
+    if n_p > 1:
+        delta.put(slice(-1), measured(arms[:-1] - arms[-1:], "nll"))
+    fits = len(totals.numbers) * DRAWS * n_p * n
+    alone = "There is only one judge: no other can be absent or take its place."
     return Corruption(
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
         concentrated=spec.concentrated,
-        scenarios=names,
+        scenarios=tuple(scenarios.tolist()),
         levels=np.array([condition.level for condition in plan]),
         changed=partial.changed / max(partial.cast, 1),
         panels=sizes,
-        **_estimates(
-            totals,
-            Estimator.of(totals, ballots.units),
-            names,
-            shape,
-            seed=spec.settings.seed,
-        ),
+        nll=measured(arms, "nll").clip(*RANGES["nll"]),
+        accuracy=measured(arms, "accuracy", "share").clip(*RANGES["accuracy"]),
+        rise=measured(rise, "nll"),
+        drop=measured(-rise, "accuracy", "share"),
+        gap=gap,
+        delta=delta,
         null_nll=float(totals.null_nll.mean()),
         n_judges=ballots.n_judges,
         **run_fields(prepared, spec.settings, totals),
-        warnings=_warnings(prepared, spec, totals, shape),
-    )
-
-
-def _warnings(
-    prepared: Prepared, spec: CorruptionSpec, totals: Tally, shape: tuple[int, int]
-) -> tuple[str, ...]:
-    warnings = list(prepared.notices)
-    warnings += few_labels(prepared, float(totals.n_calibration.mean()))
-    if prepared.ballots.n_judges == 1:
-        warnings.append("There is only one judge: no other can be absent or take its place.")
-    replaced = np.ravel(totals.replaced).tolist()
-    warnings += stand_ins(
-        (spec.calibrator,), replaced, len(totals.numbers) * DRAWS * shape[0] * shape[1]
-    )
-    return tuple(warnings)
-
-
-def _estimates(
-    tallies: Tally,
-    estimated: Estimator,
-    names: tuple[str, ...],
-    shape: tuple[int, int],
-    *,
-    seed: int,
-) -> dict[str, Any]:
-    """Fields ``nll``, ``accuracy``, ``rise``, ``drop``, ``delta`` and ``gap``."""
-    n_p, n = shape
-    arms = np.eye(n_p * n).reshape(n_p, n, n_p * n)
-    rise = arms - arms[:, :1]
-
-    def measured(weights: Floats, metric: str, unit: Unit) -> Interval:
-        rows = weights.reshape(-1, n_p * n)
-        estimates = contrasts(tallies, estimated, rows, metric=metric, draws=DRAWS)
-        return Interval.of(estimates, unit).reshape(len(weights), n)
-
-    gaps = rise[:-1] - rise[-1:]
-    bands = [
-        [Interval.full(1, 0.0)]
-        + [
-            _band(tallies, estimated, gaps[p, places], seed=seed)
-            for scenario in SCENARIOS
-            if len(places := np.flatnonzero(np.array(names) == scenario))
-        ]
-        for p in range(n_p - 1)
-    ]
-    return {
-        "nll": measured(arms, "nll", "nats").clip(*RANGES["nll"]),
-        "accuracy": measured(arms, "accuracy", "share").clip(*RANGES["accuracy"]),
-        "rise": measured(rise, "nll", "nats"),
-        "drop": measured(-rise, "accuracy", "share"),
-        "delta": measured(arms[:-1] - arms[-1:], "nll", "nats"),
-        "gap": (
-            Interval.stacked([Interval.joined(parts) for parts in bands])
-            if bands
-            else Interval.full((0, n), np.nan)
+        warnings=run_warnings(
+            prepared,
+            totals,
+            alone if ballots.n_judges == 1 else "",
+            *stand_ins((spec.calibrator,), totals.replaced.tolist(), fits),
         ),
-    }
-
-
-def _band(tallies: Tally, estimated: Estimator, weights: Floats, *, seed: int) -> Interval:
-    fitted = contrasts(tallies, estimated, weights, draws=DRAWS)
-    return Interval(fitted.value, *band(fitted, seed))
+    )
 
 
 CORRUPTION: Study[CorruptionSpec, CorruptionTally, Corruption] = Study(

@@ -18,8 +18,7 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.calibrated import SplitScores, calibrate, evaluate
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms
-from judgepanel.studies.contest.recommended import as_scores, average_on, only
+from judgepanel.studies.contest.recommended import as_scores, average_on
 
 Votes = NDArray[np.int8]
 Floats = NDArray[np.float64]
@@ -107,47 +106,33 @@ def draw_damage(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hurt:
-    """Signed votes int8 (n_items, n_judges) after damage under a condition."""
+class Damaged:
+    """Ballots with all votes damaged under a condition, those on unlabelled items too."""
 
     condition: Condition
-    votes: NDArray[np.int8]
+    ballots: Ballots
+
+    @classmethod
+    def of(cls, ballots: Ballots, damage: Damage, condition: Condition) -> Damaged:
+        """Return the ballots after the damage of a condition."""
+        votes, unlabelled = damage(ballots.votes, condition), ballots.unlabelled
+        if unlabelled is not None and len(unlabelled) and condition.both:
+            own = replace(damage, uniform=damage.uniform[ballots.n_items :])
+            unlabelled = own(unlabelled, condition)
+        return cls(condition, replace(ballots, votes=votes, unlabelled=unlabelled))
 
 
 def damaged_scores(
-    ballots: Ballots,
-    split: Split,
-    ks: Ints,
-    recipe: Recipe,
-    hurt: Sequence[Hurt],
-    damage: Damage,
+    ballots: Ballots, split: Split, ks: Ints, recipe: Recipe, versions: Sequence[Damaged]
 ) -> list[SplitScores]:
-    """Return scores (n_k, n_eval) of the ``ks`` best judges under every condition, in order."""
-    late = [i for i, after in enumerate(hurt) if not after.condition.both]
-    late_scores = dict(
-        zip(
-            late,
-            _at_scoring_time(ballots, split, ks, recipe, [hurt[i].votes for i in late]),
-            strict=True,
-        )
-    )
-    for i, after in enumerate(hurt):
-        if after.condition.both:
-            late_scores[i] = evaluate_split(everywhere(ballots, after, damage), split, ks, recipe)
-    return [late_scores[i] for i in range(len(hurt))]
+    """Return scores (n_k, n_eval) of the ``ks`` best judges under every condition, in order.
 
-
-def _at_scoring_time(
-    ballots: Ballots,
-    split: Split,
-    ks: Ints,
-    recipe: Recipe,
-    hurt: list[NDArray[np.int8]],
-) -> list[SplitScores]:
-    """Fit panels once, on clean votes, and score them on each version of the evaluation votes."""
+    Panels are fitted once on clean votes for all damage at scoring time.
+    """
+    late = [version.ballots.votes for version in versions if not version.condition.both]
     n = len(split.evaluation)
     scores = panel_scores(
-        *_stacked(ballots, split, hurt),
+        *_stacked(ballots, split, late),
         ks,
         aggregator=recipe.aggregator,
         ranking=recipe.ranking,
@@ -156,48 +141,48 @@ def _at_scoring_time(
         key=(split.number, 4),
     )
     whole = calibrate(ballots, split, scores, recipe.calibrators, in_sample=recipe.in_sample)
-    parts = [slice(i * n, (i + 1) * n) for i in range(len(hurt))]
+
+    def part(number: int) -> SplitScores:
+        rows = slice(number * n, (number + 1) * n)
+        logits = np.ascontiguousarray(whole.logits[:, rows])
+        empty = None if whole.empty is None else whole.empty[:, rows]
+        fitted = replace(whole, logits=logits, empty=empty)
+        return evaluate(ballots, split, fitted, scores.order, np.zeros((0, len(ks))))
+
+    parts = map(part, range(len(late)))
     return [
-        evaluate(
-            ballots,
-            split,
-            replace(
-                whole,
-                logits=np.ascontiguousarray(whole.logits[:, part]),
-                empty=None if whole.empty is None else whole.empty[:, part],
-            ),
-            scores.order,
-            np.zeros((0, len(ks))),
-        )
-        for part in parts
+        evaluate_split(version.ballots, split, ks, recipe)
+        if version.condition.both
+        else next(parts)
+        for version in versions
     ]
 
 
 def damaged_average(
-    ballots: Ballots, split: Split, seed: int, hurt: Sequence[Hurt], damage: Damage
+    ballots: Ballots, split: Split, seed: int, versions: Sequence[Damaged]
 ) -> list[SplitScores]:
     """Return scores (1, n_eval) of the recommended average under every condition, in order.
 
     Only votes are damaged, so grades are not read.
     """
     ballots = replace(ballots, margins=None)
-    late = [i for i, after in enumerate(hurt) if not after.condition.both]
-    stacked = average_on(*_stacked(ballots, split, [hurt[i].votes for i in late]), seed)
-    averages = {
-        i: replace(stacked, logits=logits)
-        for i, logits in zip(late, np.split(stacked.logits, len(late)), strict=True)
-    }
-    for i, after in enumerate(hurt):
-        if after.condition.both:
-            averages[i] = average_on(everywhere(ballots, after, damage), split, seed)
-    return [as_scores(ballots, split, averages[i]) for i in range(len(hurt))]
+    late = [version.ballots.votes for version in versions if not version.condition.both]
+    stacked = average_on(*_stacked(ballots, split, late), seed)
+    parts = iter(np.split(stacked.logits, len(late)))
+    averages = (
+        average_on(replace(version.ballots, margins=None), split, seed)
+        if version.condition.both
+        else replace(stacked, logits=next(parts))
+        for version in versions
+    )
+    return [as_scores(ballots, split, average) for average in averages]
 
 
-def _stacked(ballots: Ballots, split: Split, hurt: list[NDArray[np.int8]]) -> tuple[Ballots, Split]:
+def _stacked(ballots: Ballots, split: Split, versions: list[Votes]) -> tuple[Ballots, Split]:
     """Return ballots with each version of the evaluation votes below them, and where they are."""
     evaluation = split.evaluation
-    more = [after[evaluation] for after in hurt]
-    tiled = np.tile(evaluation, len(hurt))
+    more = [votes[evaluation] for votes in versions]
+    tiled = np.tile(evaluation, len(versions))
     stacked = replace(
         ballots,
         votes=np.concatenate([ballots.votes, *more]),
@@ -207,45 +192,3 @@ def _stacked(ballots: Ballots, split: Split, hurt: list[NDArray[np.int8]]) -> tu
     )
     rows = ballots.n_items + np.arange(len(tiled))
     return stacked, Split(split.number, split.calibration, rows)
-
-
-def everywhere(ballots: Ballots, hurt: Hurt, damage: Damage) -> Ballots:
-    """Return ballots with all votes damaged, including those on unlabelled items."""
-    unlabelled = ballots.unlabelled
-    if unlabelled is not None and len(unlabelled):
-        own = replace(damage, uniform=damage.uniform[ballots.n_items :])
-        unlabelled = own(unlabelled, hurt.condition)
-    return replace(ballots, votes=hurt.votes, unlabelled=unlabelled)
-
-
-def as_arms(scores: Sequence[Sequence[Sequence[SplitScores]]]) -> Arms:
-    """Return arms of draws by panels by conditions; conditions vary fastest.
-
-    ``scores`` are draws of conditions of pieces, which have a single calibrator each; the last
-    piece has the reference.
-    """
-    first = scores[0][0][-1]
-
-    def stacked(name: str) -> Floats:
-        draws = [
-            [
-                np.concatenate([getattr(only(piece.evaluation), name) for piece in pieces])
-                for pieces in conditions
-            ]
-            for conditions in scores
-        ]
-        values = np.concatenate([np.stack(conditions, axis=1) for conditions in draws])
-        return np.asarray(values.reshape(1, -1, *values.shape[2:]))
-
-    nll = stacked("nll")
-    every = [piece for draw in scores for pieces in draw for piece in pieces]
-    return Arms(
-        nll=nll,
-        brier=stacked("brier"),
-        hit=stacked("hit"),
-        ece=stacked("ece"),
-        chosen_on=np.zeros(nll.shape[:2]),
-        null_nll=first.null_nll,
-        constant_nll=np.array([only(first.constant_nll)]),
-        replaced=np.array([sum(only(piece.replaced) for piece in every)]),
-    )

@@ -27,7 +27,7 @@ from judgepanel.kernels.evaluate.transfer import (
 )
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split, nested_rows
-from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.accumulate import Arms, Tally, only, tally
 from judgepanel.studies.common import check_each_once, check_known, fields_of_run, splits_of
 from judgepanel.studies.contest.recommended import (
     AVERAGE,
@@ -35,7 +35,6 @@ from judgepanel.studies.contest.recommended import (
     as_scores,
     average_on,
     check_panel_aggregators,
-    only,
 )
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins

@@ -7,16 +7,14 @@ dependence between judges, not to their selection.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking, counts, prefix_scores
+from judgepanel.kernels.aggregate.prefixes import Ranking, counts, prefix_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.judges.jury import (
     equivalent_jury,
@@ -27,12 +25,14 @@ from judgepanel.kernels.judges.jury import (
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.common import check_known, check_panels, run_fields, splits_of
+from judgepanel.studies.common import check_panels, run_fields, splits_of
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.notes import few_labels
-from judgepanel.studies.results import SplitResult, long_frame
+from judgepanel.studies.notes import run_warnings
+from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.partials import column, frozen
+from judgepanel.studies.results import SplitResult
 from judgepanel.studies.robustness.value_tally import ValueTally, tally_values
-from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.studies.settings import prepare
 from judgepanel.votes import VoteMatrix
 
 Floats = NDArray[np.float64]
@@ -49,95 +49,58 @@ VALUES = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Jury(SplitResult):
     """Result of :data:`JURY`; arrays are (n_k,), panels of the ``k`` best judges.
 
-    Errors are shares of wrong decisions on evaluation items, with 95 % intervals for new items:
-    ``majority`` and ``one_coin`` are observed, ``independent`` is the exact error of a majority of
-    independent judges of these accuracies. ``gap`` = ``majority`` - ``independent`` is the cost of
-    dependence. ``jury_bound``, ``hoeffding_weighted`` and ``hoeffding_majority`` are upper bounds
-    for independent judges, means over items; ``jury_exponent`` (the sum of C_k),
-    ``weighted_exponent`` and ``majority_exponent`` (E) are the means of the exponents. ``accuracy``
-    is the mean over items of that of the judges who voted, one half without votes; ``effective`` is
-    the number of independent judges of that accuracy with the same majority error. ``null_error``
-    is the error of deciding without votes.
+    Errors are shares of wrong decisions on evaluation items, with 95 % intervals for new items.
+    Bounds and exponents, for independent judges, are means over items.
     """
 
-    k: Ints
-    accuracy: Floats
-    majority: Interval
-    one_coin: Interval
-    independent: Interval
-    gap: Interval
-    jury_bound: Floats
-    hoeffding_weighted: Floats
-    hoeffding_majority: Floats
-    jury_exponent: Floats
-    weighted_exponent: Floats
-    majority_exponent: Floats
-    effective: Interval
-    null_error: float
-    n_judges: int
-
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "accuracy": "Accuracy of the voters of an item, one half without any; mean over items.",
-            "majority": "Share of wrong decisions of the majority.",
-            "one_coin": "Share of wrong decisions of the one-coin score.",
-            "independent": "Share of wrong decisions of a majority of independent judges.",
-            "gap": (
-                "Error of the majority minus that of independent judges: the cost of dependence."
-            ),
-            "effective": "Number of independent judges with the same majority error.",
-            "jury_bound": "Upper bound on the error of independent judges with the best weights.",
-            "hoeffding_weighted": "Hoeffding's bound on the error of a weighted vote.",
-            "hoeffding_majority": "Hoeffding's bound on the error of a majority.",
-            "jury_exponent": "Exponent of jury_bound.",
-            "weighted_exponent": "Exponent of hoeffding_weighted.",
-            "majority_exponent": "Exponent of hoeffding_majority.",
-            "null_error": "Share of wrong decisions without votes.",
-        }
+    k: Ints = column(heading="judges", form="whole")
+    accuracy: Floats = column(
+        "Accuracy of the voters of an item, one half without any; mean over items.",
+        *("judges' accuracy", "share"),
     )
-
-    def frame(self) -> pd.DataFrame:
-        """One row per panel size."""
-        return long_frame(
-            self.k.shape,
-            {
-                "k": self.k,
-                "n_splits": self.n_splits,
-                "seed": self.seed,
-                "accuracy": self.accuracy,
-                "majority": self.majority,
-                "one_coin": self.one_coin,
-                "independent": self.independent,
-                "gap": self.gap,
-                "effective": self.effective,
-                "jury_bound": self.jury_bound,
-                "hoeffding_weighted": self.hoeffding_weighted,
-                "hoeffding_majority": self.hoeffding_majority,
-                "jury_exponent": self.jury_exponent,
-                "weighted_exponent": self.weighted_exponent,
-                "majority_exponent": self.majority_exponent,
-                "null_error": self.null_error,
-            },
-        )
+    majority: Interval = column("Share of wrong decisions of the majority.", "majority errs")
+    one_coin: Interval = column("Share of wrong decisions of the one-coin score.", "one-coin errs")
+    independent: Interval = column(
+        "Share of wrong decisions of a majority of independent judges of these accuracies.",
+        "independent judges would",
+    )
+    gap: Interval = column(
+        "Error of the majority minus that of independent judges: the cost of dependence.",
+        "dependence costs",
+    )
+    effective: Interval = column(
+        "Number of independent judges of the mean accuracy with the same majority error.",
+        *("worth", "estimate"),
+    )
+    jury_bound: Floats = column(
+        "Upper bound on the error of independent judges with the best weights.",
+        *("jury bound", "share"),
+    )
+    hoeffding_weighted: Floats = column(
+        "Hoeffding's bound on the error of a weighted vote.", "Hoeffding, weighted", "share"
+    )
+    hoeffding_majority: Floats = column(
+        "Hoeffding's bound on the error of a majority.", "Hoeffding, majority", "share"
+    )
+    jury_exponent: Floats = column("Exponent of jury_bound: the sum of C_k.", "sum of C_k")
+    weighted_exponent: Floats = column("Exponent of hoeffding_weighted.", "E, weighted")
+    majority_exponent: Floats = column("Exponent of hoeffding_majority.", "E, majority")
+    null_error: float = column("Share of wrong decisions without votes.", "no votes", "share")
+    n_judges: int
 
     def decisions(self) -> dict[str, Any]:
         """Return the error of all judges, that under independence, and the effective number."""
-        whole = self.frame().iloc[-1]
-        return {
-            "majority_error": whole["majority"],
-            "one_coin_error": whole["one_coin"],
-            "independent_error": whole["independent"],
-            **whole[["gap", "gap_lo", "gap_hi", "jury_bound"]],
-            **whole[["effective", "effective_lo", "effective_hi"]],
-        }
+        names = ("majority", "one_coin", "independent")
+        errors = {f"{name}_error": float(getattr(self, name).value[-1]) for name in names}
+        return errors | self.last("gap", "jury_bound", "effective")
 
 
 @dataclass(frozen=True, slots=True)
-class JurySpec:
+class JurySpec(StudySpec):
     """The panels to evaluate; ``panels`` None uses about 24 odd sizes up to all judges.
 
     Raises
@@ -146,15 +109,10 @@ class JurySpec:
         An unknown ranking, or a panel below 1.
     """
 
-    settings: Settings = Settings()
-    panels: tuple[int, ...] | None = field(
-        default=None, metadata={"help": "panel sizes, besides all judges"}
+    panels: tuple[int, ...] | None = option(
+        None, "panel sizes, besides all judges", check=check_panels
     )
-    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
-
-    def __post_init__(self) -> None:
-        check_known("ranking", RANKINGS, (self.ranking,))
-        check_panels(self.panels or ())
+    ranking: Ranking = option("accuracy")
 
     def sizes(self, n_judges: int) -> Ints:
         """Return panel sizes (n_k,), all judges last."""
@@ -239,33 +197,35 @@ def _accuracies(ballots: Ballots, split: Split) -> tuple[Floats, Floats]:
 def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
     """Return errors, bounds and the number of independent judges from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    ballots, tally = prepared.ballots, partial
-    ks = spec.sizes(ballots.n_judges)
-    units = ballots.units
+    ballots, ks = prepared.ballots, spec.sizes(prepared.ballots.n_judges)
     identity = np.eye(len(VALUES) * len(ks)).reshape(len(VALUES), len(ks), -1)
+    weights = dict(zip(VALUES, identity, strict=True))
 
-    def measured(weights: Floats) -> Interval:
-        return Interval.of(tally.contrasts(weights, units), "share")
+    def measured(rows: Floats) -> Interval:
+        return Interval.of(partial.contrasts(rows, ballots.units), "share")
 
-    by_name = {name: measured(weights) for name, weights in zip(VALUES, identity, strict=True)}
-    majority, alone = by_name["majority"], by_name["independent"].value
-    by_item = identity[VALUES.index("independent_by_item")]
-    accuracy = by_name["accuracy"].value
-    observed = majority.clip(0.0, 1.0)
-    theory: dict[str, Any] = {name: by_name[name].value for name in VALUES[4:-1]}
+    figures = {name: measured(rows) for name, rows in weights.items()}
+    theory: dict[str, Any] = {name: figures[name].value for name in VALUES[2:-1]}
+    alone, accuracy = theory.pop("independent"), theory["accuracy"]
+    majority, linear = figures["majority"], figures["independent_by_item"]
+    gap = measured(weights["majority"] - weights["independent_by_item"])
+    every = thinning(ballots, round(ballots.n_items * (1.0 - spec.settings.fraction)))
+    thinned = (
+        f"Exact distributions are slow for this many votes: one in {every} evaluation items is "
+        "used."
+    )
     return Jury(
         k=ks,
-        accuracy=accuracy,
-        majority=observed,
-        one_coin=by_name["one_coin"].clip(0.0, 1.0),
-        independent=_around(alone, by_name["independent_by_item"]).clip(0.0, 1.0),
-        gap=_around(majority.value - alone, measured(identity[0] - by_item)),
+        majority=majority.clip(0.0, 1.0),
+        one_coin=figures["one_coin"].clip(0.0, 1.0),
+        independent=_around(alone, linear).clip(0.0, 1.0),
+        gap=_around(majority.value - alone, gap),
         **theory,
-        effective=_equivalents(observed, accuracy, ks),
+        effective=_equivalents(majority.clip(0.0, 1.0), accuracy, ks),
         null_error=_null_error(ballots),
         n_judges=ballots.n_judges,
-        **run_fields(prepared, spec.settings, tally),
-        warnings=_warnings(prepared, spec, tally),
+        **run_fields(prepared, spec.settings, partial),
+        warnings=run_warnings(prepared, partial, thinned if every > 1 else ""),
     )
 
 
@@ -289,20 +249,6 @@ def _null_error(ballots: Ballots) -> float:
     """Error of always choosing the majority label; one half if the order is arbitrary."""
     share = float(np.mean(ballots.signs > 0))
     return 0.5 if ballots.symmetric else min(share, 1.0 - share)
-
-
-def _warnings(prepared: Prepared, spec: JurySpec, tally: ValueTally) -> tuple[str, ...]:
-    warnings = list(prepared.notices)
-    warnings += few_labels(prepared, float(tally.n_calibration.mean()))
-    ballots = prepared.ballots
-    n = round(ballots.n_items * (1.0 - spec.settings.fraction))
-    every = thinning(ballots, n)
-    if every > 1:
-        warnings.append(
-            f"Exact distributions are slow for this many votes: one in {every} evaluation items "
-            "is used."
-        )
-    return tuple(warnings)
 
 
 JURY: Study[JurySpec, ValueTally, Jury] = Study(

@@ -132,7 +132,7 @@ def run_chunk(votes: VoteMatrix, spec: PermutationSpec, chunk: Chunk) -> Permuta
         ]
         if number == 0:
             real = tally(
-                ((entry, _arms(result, spec.calibrator)) for entry, result in results),
+                ((entry, Arms.of([result])) for entry, result in results),
                 n_items=ballots.n_items,
                 seed=settings.seed,
             )
@@ -193,20 +193,6 @@ def _levels(
         times[one_split.evaluation] += 1
     seen = times > 0
     return np.asarray((total[:, seen] / times[seen]).mean(axis=1))
-
-
-def _arms(split_scores: SplitScores, calibrator: Calibrator) -> Arms:
-    scores = split_scores.evaluation[calibrator]
-    return Arms(
-        nll=scores.nll[None],
-        brier=scores.brier[None],
-        hit=scores.hit[None],
-        ece=scores.ece[None],
-        chosen_on=np.zeros((1, 1)),
-        null_nll=split_scores.null_nll,
-        constant_nll=np.array([split_scores.constant_nll[calibrator]]),
-        replaced=np.array([split_scores.replaced[calibrator]]),
-    )
 
 
 def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -> Permutation:

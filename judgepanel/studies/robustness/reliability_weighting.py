@@ -189,7 +189,7 @@ def run_chunk(votes: VoteMatrix, spec: ReliabilityWeightingSpec, chunk: Chunk) -
         (
             (
                 split,
-                _arms(
+                Arms.of(
                     [_panel(ballots, split, spec, None), *_weighted(ballots, split, spec, result)]
                 ),
             )
@@ -228,25 +228,6 @@ def _panel(
         ballots, split, scores, (spec.calibrator,), in_sample=in_sample, importance=importance
     )
     return evaluate(ballots, split, fitted, scores.order, np.zeros((0, 1)))
-
-
-def _arms(panels: Sequence[SplitScores]) -> Arms:
-    """One arm per panel."""
-    ((name, _),) = panels[0].evaluation.items()
-
-    def stacked(score: str) -> Floats:
-        return np.concatenate([getattr(panel.evaluation[name], score) for panel in panels])[None]
-
-    return Arms(
-        nll=stacked("nll"),
-        brier=stacked("brier"),
-        hit=stacked("hit"),
-        ece=stacked("ece"),
-        chosen_on=np.zeros((1, len(panels))),
-        null_nll=panels[0].null_nll,
-        constant_nll=np.array([panels[0].constant_nll[name]]),
-        replaced=np.array([sum(panel.replaced[name] for panel in panels)]),
-    )
 
 
 def merge(

@@ -19,7 +19,7 @@ from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.scoring.inference import bonferroni_reach, estimate, holm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, nested_rows, subsplit
-from judgepanel.studies.accumulate import METRICS, Arms, Tally, tally
+from judgepanel.studies.accumulate import METRICS, Arms, Tally, only, tally
 from judgepanel.studies.common import check_known, fields_of_run
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contest.recommended import (
@@ -125,26 +125,10 @@ def _scored(
             )
             for part in fitted_on
         ]
-        scores = [score.evaluation[spec.calibrator] for score in split_scores]
-        nll, brier, hit, ece = (
-            np.concatenate([getattr(score, name) for score in scores])[None]
-            for name in ("nll", "brier", "hit", "ece")
-        )
-        yield (
-            Split(number, fitted_on[0], scored),
-            Arms(
-                nll=nll,
-                brier=brier,
-                hit=hit,
-                ece=ece,
-                chosen_on=np.zeros((1, len(ARMS))),
-                null_nll=np.array([score.null_nll for score in split_scores]),
-                constant_nll=np.array(
-                    [[score.constant_nll[spec.calibrator] for score in split_scores]]
-                ),
-                replaced=np.array([sum(score.replaced[spec.calibrator] for score in split_scores)]),
-            ),
-        )
+        null_nll = np.array([score.null_nll for score in split_scores])
+        constant_nll = np.array([[only(score.constant_nll) for score in split_scores]])
+        arms = Arms.of(split_scores, null_nll=null_nll, constant_nll=constant_nll)
+        yield Split(number, fitted_on[0], scored), arms
 
 
 def panels(

@@ -44,7 +44,6 @@ from judgepanel.studies.contest.recommended import (
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.judges.judge_table import families_of
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
-from judgepanel.studies.scope.arms import joined_arms
 from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.parse import legible, to_drop
 from judgepanel.studies.settings import Prepared, Settings, prepare
@@ -229,7 +228,7 @@ def _arms(ballots: Ballots, members: Bools, spec: GroupChangeSpec, split: Split)
 
     whole = under_each(ballots)
     rest = under_each(ballots.of_judges(~members)) if members.any() else whole
-    return joined_arms([*whole, *rest])
+    return Arms.of([*whole, *rest])
 
 
 def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChange:

@@ -37,7 +37,6 @@ from judgepanel.studies.contest.recommended import (
 from judgepanel.studies.contract import CHUNK_SPLITS, Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.partials import frozen
-from judgepanel.studies.scope.arms import joined_arms
 from judgepanel.studies.scope.compatibility import (
     can_leave_out,
     check_compatibility,
@@ -126,7 +125,7 @@ def run_chunk(votes: VoteMatrix, spec: ScopeSpec, chunk: Chunk) -> ScopeTally:
     sizes = curve_sizes(ballots.n_judges)
     splits = list(splits_of(prepared, spec.settings, chunk))
     curve = tally(
-        ((split, joined_arms(_curve(ballots, split, sizes, spec))) for split in splits),
+        ((split, Arms.of(_curve(ballots, split, sizes, spec))) for split in splits),
         n_items=ballots.n_items,
         seed=seed,
     )
@@ -169,7 +168,7 @@ def _compared(
             for panel in panels
             for name in spec.compared
         ]
-        yield split, joined_arms(scores)
+        yield split, Arms.of(scores)
 
 
 def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:

@@ -23,12 +23,12 @@ from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.corruption import (
     CORRUPTION,
     DRAWS,
+    Corruption,
     CorruptionSpec,
     merge,
     run_chunk,
 )
-from judgepanel.studies.robustness.corruption_result import Corruption
-from judgepanel.studies.robustness.damage import Condition, Hurt, draw_damage, everywhere
+from judgepanel.studies.robustness.damage import Condition, Damaged, draw_damage
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
@@ -89,12 +89,11 @@ def test_unlabelled_items_are_damaged_by_draws_of_their_own():
     cast, some = np.ones((250, 10), dtype=np.int8), Condition("random_both", 0.3)
     alone, whole = (draw_damage(n, 10, seed=0, number=3, concentrated=0.5) for n in (200, 250))
     np.testing.assert_array_equal(alone(cast[:200], some), whole(cast[:200], some))
-    ballots = replace(
-        make_ballots(0, 200, 10), votes=whole(cast[:200], some), unlabelled=cast[200:]
-    )
-    damaged = everywhere(ballots, Hurt(some, ballots.votes), whole)
+    ballots = replace(make_ballots(0, 200, 10), votes=cast[:200], unlabelled=cast[200:])
+    damaged = Damaged.of(ballots, whole, some).ballots
+    np.testing.assert_array_equal(damaged.votes, whole(cast, some)[:200])
     np.testing.assert_array_equal(damaged.unlabelled, whole(cast, some)[200:])
-    assert (damaged.unlabelled != ballots.votes[:50]).mean() == pytest.approx(0.42, abs=0.07)
+    assert (damaged.unlabelled != damaged.votes[:50]).mean() == pytest.approx(0.42, abs=0.07)
 
 
 def test_the_clean_panels_are_those_of_the_panel_curve():
