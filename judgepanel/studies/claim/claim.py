@@ -33,6 +33,7 @@ from judgepanel.studies.claim.steps import LAST, STEPS, Codings, Step, codings, 
 from judgepanel.studies.common import check_panels, run_fields, splits_of
 from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import Deciding, steady
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
@@ -304,6 +305,11 @@ def _warnings(result: Codings, steps: Sequence[Step], totals: Tally) -> tuple[st
     return tuple(warnings + stand_ins(labels, totals.replaced.tolist(), fits))
 
 
+def _deciding(result: Claim) -> Deciding:
+    for reversal in result.reversals():
+        yield from ((reversal.raw_delta, 0.0), (reversal.delta, 0.0))
+
+
 CLAIM: Study[ClaimSpec, ClaimTally, Claim] = Study(
     name="claim",
     title="The paper's claim",
@@ -314,4 +320,5 @@ CLAIM: Study[ClaimSpec, ClaimTally, Claim] = Study(
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,
+    settled=steady(merge, _deciding),
 )

@@ -37,6 +37,7 @@ from judgepanel.studies.common import (
 )
 from judgepanel.studies.compare import Estimator, arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import always
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.results import SplitResult, long_frame
 from judgepanel.studies.settings import Prepared, Settings, prepare
@@ -299,4 +300,5 @@ CALIBRATOR_DESIGN: Study[CalibratorDesignSpec, DesignTally, CalibratorDesign] = 
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
+    settled=always,
 )

@@ -45,6 +45,7 @@ from judgepanel.studies.contest.recommended import (
     check_panel_aggregators,
 )
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import steady
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.robustness.corruption_result import Corruption
 from judgepanel.studies.robustness.damage import (
@@ -314,7 +315,7 @@ def _estimates(
 
 def _band(tallies: Tally, estimated: Estimator, weights: Floats, *, seed: int) -> Interval:
     fitted = contrasts(tallies, estimated, weights, draws=DRAWS)
-    return Interval(fitted.value, *band(fitted, seed))
+    return band(fitted, seed)
 
 
 CORRUPTION: Study[CorruptionSpec, CorruptionTally, Corruption] = Study(
@@ -328,4 +329,5 @@ CORRUPTION: Study[CorruptionSpec, CorruptionTally, Corruption] = Study(
     combine=combine_tallies,
     merge=merge,
     first=2,
+    settled=steady(merge, lambda result: [(result.gap, 0.0)]),
 )

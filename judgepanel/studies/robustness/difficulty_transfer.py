@@ -38,8 +38,10 @@ from judgepanel.studies.contest.recommended import (
     only,
 )
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import Deciding, at_level, steady
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.robustness.difficulty_transfer_result import (
+    ABROAD,
     SOURCES,
     TARGETS,
     DifficultyTransfer,
@@ -401,6 +403,13 @@ def _warnings(
     return tuple(warnings)
 
 
+def _deciding(result: DifficultyTransfer) -> Deciding:
+    """Effects of both transfers and of the methods; Holm tests the larger of two at 2.5 %."""
+    for s, t in ABROAD:
+        delta = result.delta[..., s, t]
+        yield from ((delta, 0.0), (at_level(delta, 0.975), 0.0), (result.gain[..., s, t], 0.0))
+
+
 DIFFICULTY_TRANSFER: Study[DifficultyTransferSpec, TransferTally, DifficultyTransfer] = Study(
     name="difficulty_transfer",
     title="Easy and hard items",
@@ -412,4 +421,5 @@ DIFFICULTY_TRANSFER: Study[DifficultyTransferSpec, TransferTally, DifficultyTran
     combine=combine_tallies,
     merge=merge,
     first=2,
+    settled=steady(merge, _deciding),
 )

@@ -29,6 +29,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.common import check_known, check_panels, run_fields, splits_of
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import steady
 from judgepanel.studies.notes import few_labels
 from judgepanel.studies.results import SplitResult, long_frame
 from judgepanel.studies.robustness.value_tally import ValueTally, combine_values, tally_values
@@ -315,4 +316,5 @@ JURY: Study[JurySpec, ValueTally, Jury] = Study(
     run_chunk=run_chunk,
     combine=combine_values,
     merge=merge,
+    settled=steady(merge, lambda jury: [(jury.gap[-1], 0.0)]),
 )
