@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ import pytest
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.mixture import mixture_of
 from judgepanel.models.panel import fit_panel
+from judgepanel.studies.shapes import stored_fields
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.orientation import turned_around
 
@@ -119,8 +120,8 @@ def same_values(left, right):
         if left.dtype.kind == "f":
             np.testing.assert_array_equal(np.signbit(left), np.signbit(right))
     elif is_dataclass(left):
-        for field in fields(left):
-            same_values(getattr(left, field.name), getattr(right, field.name))
+        for name in stored_fields(type(left)):
+            same_values(getattr(left, name), getattr(right, name))
     elif isinstance(left, dict):
         assert list(left) == list(right)
         for key, value in left.items():
@@ -150,8 +151,8 @@ def same_bits(left, right):
     elif isinstance(left, pd.DataFrame):
         pd.testing.assert_frame_equal(left, right, check_exact=True)
     elif is_dataclass(left):
-        for field in fields(left):
-            same_bits(getattr(left, field.name), getattr(right, field.name))
+        for name in stored_fields(type(left)):
+            same_bits(getattr(left, name), getattr(right, name))
     else:
         assert left == right
 

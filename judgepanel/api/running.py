@@ -13,7 +13,7 @@ from judgepanel.studies.options import read_spec, spec_options_of, unknown_optio
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.results import SplitResult
 from judgepanel.studies.runner import AUTO, BACKENDS, Progress, default_jobs, steps
-from judgepanel.studies.settings import MOST_SPLITS, Settings
+from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.build import check_labels
 
@@ -148,14 +148,12 @@ def _progress_text(progress: Progress[Any, Any, Any]) -> str:
 
 def _notes(spec: Spec, result: Result, latest: Progress[Any, Any, Any]) -> tuple[str, ...]:
     notes = []
-    n_splits = getattr(result, "n_splits", MOST_SPLITS)
-    if latest.study.is_open(spec):
-        if latest.over and n_splits < MOST_SPLITS:
-            notes.append(f"{n_splits} splits: more are unlikely to change the verdict.")
-    elif isinstance(result, SplitResult) and result.planned_splits < spec.settings.most_splits:
-        notes.append(
-            f"This study uses {result.planned_splits} of the {spec.settings.most_splits} splits."
-        )
+    most = latest.study.rounds(spec)
+    n_splits = getattr(result, "n_splits", most)
+    if latest.study.is_open(spec) and latest.over and n_splits < most:
+        notes.append(f"{n_splits} splits: more are unlikely to change the verdict.")
+    elif isinstance(result, SplitResult) and most < spec.settings.most_splits:
+        notes.append(f"This study uses {most} of the {spec.settings.most_splits} splits.")
     if latest.done < latest.total:
         notes.append(
             f"Interrupted: this rests on {latest.done} of {latest.total} parts of the work."

@@ -149,7 +149,7 @@ def with_absence(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation)
     if result.partial or result.absence is not None:
         return result
     with one_thread():
-        absence = _absence(votes, shared_run(spec), result.model)
+        absence = _absence(votes, shared_run(spec), result.model, result.n_splits)
     if absence is None:
         return result
     return replace(result, absence=absence, model=replace(result.model, fallback=absence.fallback))
@@ -253,9 +253,12 @@ def fitted_panel(
 
 
 @cached(4)
-def _absence(votes: VoteMatrix, spec: RecommendSpec, model: Mixture) -> Absence | None:
+def _absence(
+    votes: VoteMatrix, spec: RecommendSpec, model: Mixture, n_splits: int
+) -> Absence | None:
     contest = contest_of(votes, spec)
-    return measure_absence(contest.prepared, spec.settings, model, contest.terms.known.families)
+    settings = replace(spec.settings, splits=n_splits)
+    return measure_absence(contest.prepared, settings, model, contest.terms.known.families)
 
 
 def stand_ins(model: Mixture) -> tuple[str, ...]:

@@ -274,6 +274,7 @@ RECOMMEND: Study[RecommendSpec, Scores, Recommendation] = Study(
     large=large,
     extend=extend,
     settled=is_settled,
+    complete=with_absence,
 )
 
 __all__ = ["RECOMMEND", "REFERENCE", "RecommendSpec", "Scores", "merge", "run_chunk"]

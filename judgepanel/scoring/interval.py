@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
@@ -13,6 +13,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 OR_ONE_NUMBER = "or one number"
 """Marks a field that holds an array or a single number."""
+NOT_STORED = {"stored": False}
+"""Metadata of a field that is used while a result is made, and not stored with it."""
 Ends = Annotated[Floats, OR_ONE_NUMBER]
 Unit = Literal["nats", "share", "points", "cost", "count", ""]
 
@@ -32,6 +34,10 @@ class Bounded(Protocol):
     def hi(self) -> Floats:
         """Upper ends."""
 
+    @property
+    def monte_carlo(self) -> Floats | None:
+        """Monte Carlo errors of the estimates, if they are known."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interval:
@@ -46,6 +52,9 @@ class Interval:
         Coverage: share of samples whose interval holds the truth, in (0, 1).
     unit : {"nats", "share", "points", "cost", "count", ""}
         Unit of all three; a difference has the unit of its terms.
+    monte_carlo : float array, optional
+        The part of the standard error that more splits would remove; None or NaN if it is unknown.
+        It says when splits are enough (:mod:`judgepanel.studies.looks`) and is not stored.
     """
 
     value: Ends
@@ -53,15 +62,21 @@ class Interval:
     hi: Ends
     level: float = 0.95
     unit: Unit = "nats"
+    monte_carlo: Ends | None = field(default=None, metadata=NOT_STORED)
 
     def __post_init__(self) -> None:
         if not np.shape(self.value) == np.shape(self.lo) == np.shape(self.hi):
             raise ValueError("value, lo and hi of an interval must have one shape")
+        if self.monte_carlo is not None and np.shape(self.monte_carlo) != np.shape(self.value):
+            raise ValueError("the Monte Carlo errors of an interval must have its shape")
 
     @classmethod
-    def of(cls, estimate: Bounded, unit: Unit = "nats") -> Interval:
-        """Return the interval of an estimate."""
-        return cls(estimate.value, estimate.lo, estimate.hi, unit=unit)
+    def of(cls, estimate: Bounded, unit: Unit = "nats", *, reach: Floats | None = None) -> Interval:
+        """Return the interval of an estimate, or the one of this ``reach`` to either side."""
+        value, lo, hi = estimate.value, estimate.lo, estimate.hi
+        if reach is not None:
+            lo, hi = value - reach, value + reach
+        return cls(value, lo, hi, unit=unit, monte_carlo=estimate.monte_carlo)
 
     @classmethod
     def single(cls, value: float, lo: float, hi: float, unit: Unit = "nats") -> Interval:
@@ -72,7 +87,7 @@ class Interval:
     def full(cls, shape: int | tuple[int, ...], fill: float, unit: Unit = "nats") -> Interval:
         """Return value and ends filled with one number; NaN for no estimate."""
         value, lo, hi = (np.full(shape, fill) for _ in range(3))
-        return cls(value, lo, hi, unit=unit)
+        return cls(value, lo, hi, unit=unit, monte_carlo=np.full(shape, np.nan))
 
     @classmethod
     def alone(cls, value: Floats, unit: Unit = "nats") -> Interval:
@@ -84,15 +99,17 @@ class Interval:
     def joined(cls, parts: Iterable[Interval], axis: int = 0) -> Interval:
         """Concatenate intervals of one unit along an existing axis."""
         parts = tuple(parts)
-        value, lo, hi = (np.concatenate(end, axis=axis) for end in zip(*parts, strict=True))
-        return cls(value, lo, hi, parts[0].level, parts[0].unit)
+        ends = (np.concatenate(end, axis=axis) for end in zip(*map(_ends, parts), strict=True))
+        value, lo, hi, error = ends
+        return cls(value, lo, hi, parts[0].level, parts[0].unit, error)
 
     @classmethod
     def stacked(cls, parts: Iterable[Interval], axis: int = 0) -> Interval:
         """Stack intervals of one unit and shape along a new axis."""
         parts = tuple(parts)
-        value, lo, hi = (np.stack(end, axis=axis) for end in zip(*parts, strict=True))
-        return cls(value, lo, hi, parts[0].level, parts[0].unit)
+        ends = (np.stack(end, axis=axis) for end in zip(*map(_ends, parts), strict=True))
+        value, lo, hi, error = ends
+        return cls(value, lo, hi, parts[0].level, parts[0].unit, error)
 
     def __iter__(self) -> Iterator[Any]:
         """Yield value, lower and upper end."""
@@ -106,6 +123,8 @@ class Interval:
         """Fill in value, lower and upper end at some indices while a result is assembled."""
         for end, part in zip(self, parts, strict=True):
             end[key] = part
+        if isinstance(parts, Interval) and self.monte_carlo is not None:
+            self.monte_carlo[key] = _ends(parts)[-1]
 
     def __neg__(self) -> Interval:
         """Return the interval of the negated difference."""
@@ -146,4 +165,12 @@ class Interval:
         return np.asarray(self.hi < reference)
 
     def _each(self, change: Callable[[Floats], Floats]) -> Interval:
-        return replace(self, value=change(self.value), lo=change(self.lo), hi=change(self.hi))
+        error = None if self.monte_carlo is None else change(self.monte_carlo)
+        value, lo, hi = map(change, self)
+        return replace(self, value=value, lo=lo, hi=hi, monte_carlo=error)
+
+
+def _ends(part: Interval) -> tuple[Floats, Floats, Floats, Floats]:
+    """Value, ends and Monte Carlo error, which is NaN if it is unknown."""
+    error = part.monte_carlo
+    return (*part, np.full(part.shape, np.nan) if error is None else error)

@@ -23,14 +23,13 @@ from judgepanel.kernels.evaluate.evaluation import SplitFit
 from judgepanel.scoring.descriptive import sign_flip
 from judgepanel.scoring.metrics import ECE_BINS, ItemScores, blank_scores, gap_of, score_items
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.partials import absorb, by_split, combine, frozen, joined, summed
+from judgepanel.studies.partials import by_split, frozen, joined, summed
 
 T = TypeVar("T")
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Halves = NDArray[np.uint16]
 Bits = NDArray[np.uint8]
-__all__ = ["Arms", "FittedArms", "ItemMeans", "Scored", "Tally", "absorb", "combine", "tally"]
 
 _SCORES = ("nll", "brier", "hit")
 METRICS = ("nll", "brier", "accuracy", "ece")

@@ -14,14 +14,14 @@ import io
 import json
 import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from typing import Any, TypeVar
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import pandas as pd
 
-from judgepanel.studies.shapes import columns_of, shape_of
+from judgepanel.studies.shapes import columns_of, shape_of, stored_fields
 
 T = TypeVar("T")
 
@@ -126,7 +126,7 @@ def _apart(value: object, leaf: Callable[[np.ndarray | float], Any]) -> Any:
     if isinstance(value, list | tuple):
         return [_apart(item, leaf) for item in value]
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _apart(getattr(value, f.name), leaf) for f in fields(value) if f.init}
+        return {name: _apart(getattr(value, name), leaf) for name in stored_fields(type(value))}
     if isinstance(value, pd.DataFrame):
         value = columns_of(value)
     if isinstance(value, Mapping):

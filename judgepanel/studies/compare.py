@@ -299,9 +299,8 @@ def contrasts(
     return estimated(items, splits, redrawn=within, joint=True)
 
 
-def band(fitted: Estimate, seed: int) -> tuple[Floats, Floats]:
-    """Ends of a simultaneous 95 % band of all the estimates; NaN without spreads."""
-    if np.isnan(fitted.se).any():
-        return fitted.se, fitted.se
-    reach = simultaneous_reach(fitted, seed=seed) * fitted.se
-    return fitted.value - reach, fitted.value + reach
+def band(fitted: Estimate, seed: int) -> Interval:
+    """Return the estimates with a simultaneous 95 % band; its ends are NaN without spreads."""
+    known = not np.isnan(fitted.se).any()
+    factor = simultaneous_reach(fitted, seed=seed) if known else np.nan
+    return Interval.of(fitted, reach=factor * fitted.se)

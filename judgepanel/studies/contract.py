@@ -84,6 +84,11 @@ def _nothing(*_: Any) -> None:
     """Do nothing: the default ``recall`` and ``learn``."""
 
 
+def _as_it_is(_votes: VoteMatrix, _spec: Any, result: ResultT) -> ResultT:
+    """Return the result: the default ``complete``."""
+    return result
+
+
 def _never(*_: Any) -> bool:
     """The default ``large``."""
     return False
@@ -105,7 +110,8 @@ class Study(Generic[SpecT, PartialT, ResultT]):
 
     ``settled(votes, spec, partial)`` returns whether the splits of a partial are enough, if the
     settings leave their number to the answer (:mod:`judgepanel.studies.looks`). A study without it
-    runs all of them.
+    runs all of them. ``complete(votes, spec, result)`` adds what only a whole result has, once it
+    is known that no splits follow; ``merge`` cannot know it if their number is left to the answer.
 
     Where a study is ``large(votes, spec)``, partials of several workers would not fit in memory.
     Then ``extend(votes, spec, chunk, partial)`` adds one chunk after another to the memory of a
@@ -128,6 +134,7 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     recall: Callable[[VoteMatrix, SpecT, Chunk], PartialT | None] = _nothing
     learn: Callable[[VoteMatrix, SpecT, Chunk, PartialT], None] = _nothing
     settled: Callable[[VoteMatrix, SpecT, PartialT], bool] | None = None
+    complete: Callable[[VoteMatrix, SpecT, ResultT], ResultT] = _as_it_is
 
     def plan(self, spec: SpecT) -> tuple[Chunk, ...]:
         """Return all chunks that may be needed: ``chunk`` rounds each, after a first of ``first``.

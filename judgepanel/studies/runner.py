@@ -184,6 +184,7 @@ def _result(
     if len(study.stages(votes, spec)) > 1:
         last = study.plan(spec)[n_chunks - 1]
         result = replace(result, planned_splits=last.first + last.count)
+        result = study.complete(votes, spec, result)
     return cast(ResultT, result)
 
 

@@ -13,6 +13,7 @@ import threading
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from typing import Annotated, Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -258,13 +259,18 @@ def _record(kind: Any) -> Record:
     # Registered before its fields are described, because a class may refer to itself.
     record = _RECORDS[kind] = Record(kind, {})
     hints = get_type_hints(kind, include_extras=True)
-    for field in fields(kind):
-        if field.init:
-            try:
-                record.shapes[field.name] = _shape(hints[field.name])
-            except TypeError as error:
-                raise TypeError(f"{kind.__name__}.{field.name}: {error}") from None
+    for name in stored_fields(kind):
+        try:
+            record.shapes[name] = _shape(hints[name])
+        except TypeError as error:
+            raise TypeError(f"{kind.__name__}.{name}: {error}") from None
     return record
+
+
+@cache
+def stored_fields(kind: Any) -> tuple[str, ...]:
+    """Return the fields with which a dataclass is stored and built again."""
+    return tuple(f.name for f in fields(kind) if f.init and f.metadata.get("stored", True))
 
 
 def _shape(annotation: Any) -> Shape:

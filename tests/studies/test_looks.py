@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import reduce
 
 import numpy as np
@@ -11,20 +11,43 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.present.registry import STUDIES
 from judgepanel.scoring.inference import Estimate
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies import looks as looking
 from judgepanel.studies import runner
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import Estimator
 from judgepanel.studies.contract import split_chunks
-from judgepanel.studies.looks import FEWEST, FEWEST_OF_MANY, LOOKS, MANY, looks, same_verdicts
+from judgepanel.studies.looks import (
+    FEWEST,
+    FEWEST_OF_MANY,
+    LOOKS,
+    MANY,
+    at_level,
+    holds,
+    inside,
+    looks,
+    same_verdicts,
+)
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.partials import combine
 from judgepanel.studies.settings import MOST_SPLITS, Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
+from tests.present.results import spec_of
+from tests.present.results import votes as small_votes
 
 OPEN = Settings(splits=None)
 CURVE = PanelCurveSpec(OPEN, calibrators=("temperature",), compare=(3,))
+
+
+ALL_SPLITS = {
+    *("label_budget", "permutation", "judges", "value"),
+    *("narrow_band", "variance_decomposition"),
+}
+"""Studies that are not looked at: their splits, halves or replicates are what is measured, or the
+last one does work that none other does."""
 
 
 def settled_after(n_splits: int) -> object:
@@ -158,3 +181,68 @@ def test_the_monte_carlo_error_is_the_spread_of_other_splits_of_the_same_items(v
 def test_a_number_out_of_range_is_refused_with_the_word():
     with pytest.raises(InputError, match=r"allowed: auto, or 2\.\.10000"):
         Settings(splits=1)
+
+
+def opened(name: str) -> object:
+    """A quick spec of a study, whose number of splits is left to the answer."""
+    return replace(spec_of(name), settings=OPEN)
+
+
+def test_every_study_of_splits_is_looked_at_but_those_that_say_why_not():
+    assert {name for name, study in STUDIES.items() if study.settled is None} == ALL_SPLITS
+
+
+@pytest.mark.parametrize("name", sorted(set(STUDIES) - ALL_SPLITS))
+def test_every_study_gives_the_bits_of_as_many_splits(name, monkeypatch):
+    """Looked at after 4 splits, as with very many items; Scope has a fewest number of its own."""
+    monkeypatch.setattr(looking, "MANY", 0)
+    n_splits = 30 if name == "scope" else 4
+    study, spec = STUDIES[name], opened(name)
+    kept = {}
+
+    def settled(votes, spec, partial):
+        kept["partial"] = partial
+        return len(next(runs_of(partial))) >= n_splits
+
+    auto = runner.run(replace(study, settled=settled), small_votes(), spec, jobs=1)
+    assert (auto.n_splits, auto.planned_splits, auto.partial) == (n_splits, n_splits, False)
+    fixed = replace(spec, settings=Settings(splits=n_splits))
+    assert figures(auto) == figures(runner.run(study, small_votes(), fixed, jobs=1))
+    # Every deciding figure states its Monte Carlo error: without one, it would never be settled.
+    monkeypatch.setattr(looking, "REACH", 0.0)
+    monkeypatch.setattr(looking, "MOST_OF_REACH", np.inf)
+    assert study.settled(small_votes(), spec, kept["partial"])
+
+
+def runs_of(partial):
+    """The numbers of the splits in a partial, or in its parts."""
+    if hasattr(partial, "numbers"):
+        yield partial.numbers
+    elif isinstance(partial, tuple):
+        yield from runs_of(partial[0])
+    else:
+        for field in fields(partial):
+            yield from runs_of(getattr(partial, field.name))
+
+
+def interval(value, reach, error):
+    return Interval(
+        *(np.array([x]) for x in (value, value - reach, value + reach)), monte_carlo=error
+    )
+
+
+def test_a_figure_holds_if_its_verdict_is_far_and_its_interval_as_narrow_as_it_gets():
+    assert holds(interval(0.05, 0.02, np.array([0.002])), 0.01)
+    assert not holds(interval(0.05, 0.02, np.array([0.002])), 0.027), "the verdict may flip"
+    assert not holds(interval(0.5, 0.02, np.array([0.005])), 0.01), "the interval may narrow"
+    assert not holds(interval(0.05, 0.02, None), 0.01)
+    assert not holds(interval(0.05, 0.02, np.array([np.nan])), 0.01)
+    assert holds(interval(0.05, np.nan, np.array([np.nan])), 0.01), "nothing was estimated"
+
+
+def test_an_interval_near_either_margin_is_not_settled_inside_them():
+    for value in (0.0, 0.025, -0.025):
+        figure = interval(value, 0.024, np.array([0.002]))
+        near = abs(value) == 0.025
+        assert all(holds(*entry) for entry in inside(figure, 0.047)) is not near
+    assert at_level(interval(0.0, 1.96, np.zeros(1)), 0.9).hi == pytest.approx(1.645, abs=1e-3)

@@ -20,7 +20,7 @@ from judgepanel import distributions
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import evaluate_split
-from judgepanel.scoring.inference import Estimate, estimate, joint_draws
+from judgepanel.scoring.inference import MARGIN, Estimate, estimate, joint_draws
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.learning_curve import first_reached
 from judgepanel.scoring.splits import Split
@@ -41,6 +41,7 @@ from judgepanel.studies.compare import RANGES, Estimator, mean_sizes
 from judgepanel.studies.contest.compared import panel_names
 from judgepanel.studies.contest.recommended import AVERAGE, scored_average
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import Deciding, steady
 from judgepanel.studies.notes import few_labels, not_fitted
 from judgepanel.studies.settings import Prepared, prepare
 from judgepanel.votes import InputError, VoteMatrix
@@ -270,6 +271,11 @@ def _warnings(
     return tuple(warnings)
 
 
+def _deciding(result: FractionSweep) -> Deciding:
+    yield result.delta, MARGIN * result.nll.value[:, -1:]
+    yield -result.nll, result.null_nll
+
+
 FRACTION_SWEEP: Study[FractionSweepSpec, Tallies, FractionSweep] = Study(
     name="fraction_sweep",
     title="Calibration share",
@@ -279,4 +285,5 @@ FRACTION_SWEEP: Study[FractionSweepSpec, Tallies, FractionSweep] = Study(
     partial=Tallies,
     run_chunk=run_chunk,
     merge=merge,
+    settled=steady(merge, _deciding),
 )

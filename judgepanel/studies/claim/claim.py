@@ -33,6 +33,7 @@ from judgepanel.studies.claim.steps import LAST, STEPS, Codings, Step, codings, 
 from judgepanel.studies.common import check_panels, run_fields, splits_of
 from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import Deciding, steady
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.partials import frozen, summed
 from judgepanel.studies.settings import Settings
@@ -297,6 +298,11 @@ def _warnings(result: Codings, steps: Sequence[Step], totals: Tally) -> tuple[st
     return tuple(warnings + stand_ins(labels, totals.replaced.tolist(), fits))
 
 
+def _deciding(result: Claim) -> Deciding:
+    for reversal in result.reversals():
+        yield from ((reversal.raw_delta, 0.0), (reversal.delta, 0.0))
+
+
 CLAIM: Study[ClaimSpec, ClaimTally, Claim] = Study(
     name="claim",
     title="The paper's claim",
@@ -306,4 +312,5 @@ CLAIM: Study[ClaimSpec, ClaimTally, Claim] = Study(
     partial=ClaimTally,
     run_chunk=run_chunk,
     merge=merge,
+    settled=steady(merge, _deciding),
 )

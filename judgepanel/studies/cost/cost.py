@@ -26,6 +26,7 @@ from judgepanel.studies.compare import Estimator
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.cost.cost_result import Cost, CostPoint, NextPoint
 from judgepanel.studies.cost.plan import Plan, all_rows, cost_rules, priced_judges
+from judgepanel.studies.looks import Deciding, steady
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.panel.budget_search import UnderBudgets, budget_grid, compared_under
 from judgepanel.studies.panel.costs import (
@@ -364,6 +365,12 @@ def _warnings(
     return tuple(notes)
 
 
+def _deciding(result: Cost) -> Deciding:
+    for point in result.points:
+        figures = point.figures
+        yield from ((figures.delta, figures.margin), (-figures.band, figures.margin))
+
+
 COST: Study[CostSpec, CostTally, Cost] = Study(
     name="cost",
     title="Cost",
@@ -373,4 +380,5 @@ COST: Study[CostSpec, CostTally, Cost] = Study(
     partial=CostTally,
     run_chunk=run_chunk,
     merge=merge,
+    settled=steady(merge, _deciding),
 )

@@ -32,6 +32,7 @@ from judgepanel.studies.cost.escalation_result import (
     escalation_rows,
 )
 from judgepanel.studies.cost.plan import Plan, all_rows, cost_rules, priced_judges
+from judgepanel.studies.looks import steady
 from judgepanel.studies.notes import stand_ins
 from judgepanel.studies.panel.costs import JudgeCosts
 from judgepanel.studies.panel.curated import curated, evidence_in
@@ -322,4 +323,5 @@ ESCALATION: Study[EscalationSpec, Escalated, Escalation] = Study(
     partial=Escalated,
     run_chunk=run_chunk,
     merge=merge,
+    settled=steady(merge, lambda r: [(row.delta, row.margin) for row in (*r.rows, r.recommended)]),
 )

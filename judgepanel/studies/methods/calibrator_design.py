@@ -36,6 +36,7 @@ from judgepanel.studies.common import (
 )
 from judgepanel.studies.compare import Estimator, arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import always
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.partials import by_split, frozen
 from judgepanel.studies.results import SplitResult, long_frame
@@ -289,4 +290,5 @@ CALIBRATOR_DESIGN: Study[CalibratorDesignSpec, DesignTally, CalibratorDesign] = 
     partial=DesignTally,
     run_chunk=run_chunk,
     merge=merge,
+    settled=always,
 )

@@ -35,6 +35,7 @@ from judgepanel.studies.common import (
 )
 from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import Deciding, steady
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.results import SplitResult, json_values, long_frame
 from judgepanel.studies.settings import Prepared, Settings, prepare
@@ -253,7 +254,7 @@ def _against(totals: Tally, estimated: Estimator, best: int, spec: MethodGridSpe
     delta = nll - nll[best]
     interval = estimated(delta, split_nll - split_nll[:, [best]], joint=True)
     reach = simultaneous_reach(interval, seed=spec.settings.seed) * interval.se
-    return Interval(interval.value, interval.value - reach, interval.value + reach)
+    return Interval.of(interval, reach=reach)
 
 
 def _warnings(
@@ -272,6 +273,11 @@ def _warnings(
     return tuple(warnings)
 
 
+def _deciding(grid: MethodGrid) -> Deciding:
+    """Whether the lowest NLL beats the base rate; ties with it are hindsight and only narrow."""
+    return [(-grid.nll[grid.best], grid.null_nll), (grid.delta, np.inf)]
+
+
 METHOD_GRID: Study[MethodGridSpec, Tally, MethodGrid] = Study(
     name="method_grid",
     title="Method grid",
@@ -282,4 +288,5 @@ METHOD_GRID: Study[MethodGridSpec, Tally, MethodGrid] = Study(
     run_chunk=run_chunk,
     merge=merge,
     chunk=2,
+    settled=steady(merge, _deciding),
 )

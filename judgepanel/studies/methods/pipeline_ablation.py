@@ -38,6 +38,7 @@ from judgepanel.studies.common import (
 )
 from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import steady
 from judgepanel.studies.methods.ablation_result import (
     BEFORE,
     STEP_WORDS,
@@ -280,6 +281,9 @@ PIPELINE_ABLATION: Study[PipelineAblationSpec, AblationTally, PipelineAblation] 
     partial=AblationTally,
     run_chunk=run_chunk,
     merge=merge,
+    settled=steady(
+        merge, lambda result: [(result.delta[-1], 0.0), (result.residual_delta[-1], 0.0)]
+    ),
 )
 
 __all__ = [

@@ -7,7 +7,7 @@ the judges it chose, and is scored on the other half against all judges.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import steady
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.panel.costs import check_price
 from judgepanel.studies.panel.curated import Curated, TableLook, curated, evidence_in, table_look
@@ -323,7 +324,8 @@ def _gaps(
     reach = simultaneous_reach(gaps, seed=seed) * gaps.se
     ends = np.array([gaps.lo, gaps.hi, gaps.value - reach, gaps.value + reach, gaps.p])
     lo, hi, low, high, p = np.where(same, np.nan, ends)
-    return Interval(gaps.value, lo, hi), Interval(gaps.value, low, high), p, same
+    delta = Interval(gaps.value, lo, hi, monte_carlo=gaps.monte_carlo)
+    return delta, replace(delta, lo=low, hi=high), p, same
 
 
 def stability(picked: Ints, n_splits: int) -> float:
@@ -377,4 +379,5 @@ CURATORS_STUDY: Study[CuratorsSpec, CuratorTally, Curators] = Study(
     run_chunk=run_chunk,
     merge=merge,
     chunk=1,
+    settled=steady(merge, lambda result: [(row.delta, row.margin) for row in result.curators]),
 )

@@ -51,6 +51,7 @@ from judgepanel.studies.contest.recommended import (
     recommended,
 )
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import steady
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.panel.curator import known_judges
 from judgepanel.studies.recent import Recent
@@ -329,4 +330,5 @@ WHAT_IF: Study[WhatIfSpec, Tally, WhatIf] = Study(
     merge=merge,
     rounds=rounds,
     chunk=2,
+    settled=steady(merge, lambda result: [(result.delta, result.margin)]),
 )

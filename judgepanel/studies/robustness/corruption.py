@@ -46,6 +46,7 @@ from judgepanel.studies.contest.recommended import (
     check_panel_aggregators,
 )
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import steady
 from judgepanel.studies.notes import run_warnings, stand_ins
 from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.partials import column, frozen, summed
@@ -295,7 +296,7 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
 
     def together(rows: Floats) -> Interval:
         estimates = contrasts(totals, estimated, rows, draws=DRAWS)
-        return Interval(estimates.value, *band(estimates, spec.settings.seed))
+        return band(estimates, spec.settings.seed)
 
     gap, delta = (Interval.full((n_p, n), np.nan) for _ in range(2))
     for p in range(n_p - 1):
@@ -343,4 +344,5 @@ CORRUPTION: Study[CorruptionSpec, CorruptionTally, Corruption] = Study(
     run_chunk=run_chunk,
     merge=merge,
     first=2,
+    settled=steady(merge, lambda result: [(result.gap, 0.0)]),
 )

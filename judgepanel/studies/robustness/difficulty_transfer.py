@@ -37,9 +37,11 @@ from judgepanel.studies.contest.recommended import (
     check_panel_aggregators,
 )
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import Deciding, at_level, steady
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.partials import by_split, frozen, summed
 from judgepanel.studies.robustness.difficulty_transfer_result import (
+    ABROAD,
     SOURCES,
     TARGETS,
     DifficultyTransfer,
@@ -382,6 +384,13 @@ def _warnings(
     return tuple(warnings)
 
 
+def _deciding(result: DifficultyTransfer) -> Deciding:
+    """Effects of both transfers and of the methods; Holm tests the larger of two at 2.5 %."""
+    for s, t in ABROAD:
+        delta = result.delta[..., s, t]
+        yield from ((delta, 0.0), (at_level(delta, 0.975), 0.0), (result.gain[..., s, t], 0.0))
+
+
 DIFFICULTY_TRANSFER: Study[DifficultyTransferSpec, TransferTally, DifficultyTransfer] = Study(
     name="difficulty_transfer",
     title="Easy and hard items",
@@ -392,4 +401,5 @@ DIFFICULTY_TRANSFER: Study[DifficultyTransferSpec, TransferTally, DifficultyTran
     run_chunk=run_chunk,
     merge=merge,
     first=2,
+    settled=steady(merge, _deciding),
 )

@@ -34,6 +34,7 @@ from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, Estimator, contrasts
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import inside, steady
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.results import SplitResult, long_frame
 from judgepanel.studies.settings import Prepared, Settings, prepare
@@ -357,4 +358,5 @@ DISTORTION: Study[DistortionSpec, Tally, Distortion] = Study(
     partial=Tally,
     run_chunk=run_chunk,
     merge=merge,
+    settled=steady(merge, lambda result: inside(result.change, result.margin)),
 )

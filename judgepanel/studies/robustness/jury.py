@@ -27,6 +27,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.common import check_panels, run_fields, splits_of
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import steady
 from judgepanel.studies.notes import run_warnings
 from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.partials import column, frozen
@@ -260,4 +261,5 @@ JURY: Study[JurySpec, ValueTally, Jury] = Study(
     partial=ValueTally,
     run_chunk=run_chunk,
     merge=merge,
+    settled=steady(merge, lambda jury: [(jury.gap[-1], 0.0)]),
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -32,6 +32,7 @@ from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, Estimator, band, contrasts
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import inside, steady
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.results import SplitResult, long_frame
 from judgepanel.studies.robustness.signals import MOST_FEATURES, Signal, signals
@@ -251,7 +252,7 @@ def merge(
         features=tuple(signal.feature for signal in result),
         nll=level.value[1:],
         delta=Interval.of(effect),
-        band=Interval(effect.value, *band(effect, spec.settings.seed)),
+        band=band(effect, spec.settings.seed),
         p=effect.p,
         **_tests(effect, spec, base),
         p_plain=_plain(totals, identity[1:] - identity[:1], spec.margin),
@@ -273,7 +274,7 @@ def _tests(effect: Estimate, spec: ReliabilityWeightingSpec, base: float) -> dic
     absolute = equivalence(effect, spec.margin)
     relative = equivalence(effect, spec.relative * base)
     return {
-        "delta_90": Interval(effect.value, absolute.lo, absolute.hi, level=0.9),
+        "delta_90": replace(Interval.of(effect), lo=absolute.lo, hi=absolute.hi, level=0.9),
         "p_absolute": absolute.p,
         "absolute": absolute.outcomes,
         "p_relative": relative.p,
@@ -324,4 +325,12 @@ RELIABILITY_WEIGHTING: Study[ReliabilityWeightingSpec, Tally, ReliabilityWeighti
     partial=Tally,
     run_chunk=run_chunk,
     merge=merge,
+    settled=steady(
+        merge,
+        lambda result: [
+            *inside(result.delta_90, result.margin),
+            *inside(result.delta_90, result.relative_margin),
+            (result.band, 0.0),
+        ],
+    ),
 )

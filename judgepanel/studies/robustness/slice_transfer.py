@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
-from judgepanel.scoring.inference import bonferroni_reach, estimate, holm
+from judgepanel.scoring.inference import MARGIN, bonferroni_reach, estimate, holm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, nested_rows, subsplit
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, only, tally
@@ -29,6 +29,7 @@ from judgepanel.studies.contest.recommended import (
     check_panel_aggregators,
 )
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.looks import Deciding, steady
 from judgepanel.studies.notes import FEW_LABELS, stand_ins
 from judgepanel.studies.partials import frozen, summed
 from judgepanel.studies.robustness.slice_transfer_result import ARMS, SliceTransfer
@@ -215,9 +216,9 @@ def _estimates(
             joint=False,
         )
         reach = bonferroni_reach(loss, len(tallies))
-        nll.lo[g], nll.hi[g] = level.lo, level.hi
-        delta.lo[g], delta.hi[g] = loss.lo, loss.hi
-        band.lo[g], band.hi[g] = loss.value - reach, loss.value + reach
+        nll.put(g, Interval.of(level))
+        delta.put(g, Interval.of(loss))
+        band.put(g, Interval.of(loss, reach=reach))
         p[g, 1:] = loss.p[1:]
     return {
         "nll": nll.clip(*RANGES["nll"]),
@@ -249,6 +250,11 @@ def _warnings(
     return (*warnings, *stand_ins((spec.calibrator,), (replaced,), fits))
 
 
+def _deciding(result: SliceTransfer) -> Deciding:
+    band = result.band[:, 1:]
+    return [(band, 0.0), (-band, MARGIN * result.nll.value[:, :1])]
+
+
 SLICE_TRANSFER: Study[SliceTransferSpec, SliceTally, SliceTransfer] = Study(
     name="slice_transfer",
     title="Slices left out",
@@ -259,4 +265,5 @@ SLICE_TRANSFER: Study[SliceTransferSpec, SliceTally, SliceTransfer] = Study(
     run_chunk=run_chunk,
     merge=merge,
     first=2,
+    settled=steady(merge, _deciding),
 )

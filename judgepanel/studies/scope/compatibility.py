@@ -83,17 +83,18 @@ def switch_arms(
     if enough:
         levels = estimated(items[:n], splits[:, :n])
         nll = Interval.of(levels).clip(*RANGES["nll"])
-        switch = replace(switch, lo=np.zeros(n), hi=np.zeros(n))
+        lo, hi, error = np.zeros((3, n))
+        switch = replace(switch, lo=lo, hi=hi, monte_carlo=error)
     if enough and n > 1:
         gaps = estimated(items[1:n] - items[0], splits[:, 1:n] - splits[:, [0]], joint=True)
         reach = simultaneous_reach(gaps, seed=seed) * gaps.se
-        switch.lo[1:], switch.hi[1:] = gaps.value - reach, gaps.value + reach
+        lo[1:], hi[1:], error[1:] = gaps.value - reach, gaps.value + reach, gaps.monte_carlo
     if both:
         without = value[n:]
         partly = Interval(without - value[:n], unknown, unknown)
     if both and enough:
         gaps = estimated(items[n:] - items[:n], splits[:, n:] - splits[:, :n])
-        partly = replace(partly, lo=gaps.lo, hi=gaps.hi)
+        partly = replace(partly, lo=gaps.lo, hi=gaps.hi, monte_carlo=gaps.monte_carlo)
         decided = [
             verdict(lo, hi, MARGIN * level, identical=lo == hi == 0.0)
             for _, lo, hi, level in zip(*partly, nll.value, strict=True)

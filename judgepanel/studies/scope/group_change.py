@@ -43,6 +43,7 @@ from judgepanel.studies.contest.recommended import (
 )
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.judges.judge_table import families_of
+from judgepanel.studies.looks import steady
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.parse import legible, to_drop
@@ -273,7 +274,8 @@ def _estimates(totals: Tally, prepared: Prepared, n: int) -> dict[str, Any]:
             estimated(differences, splits[:, n:] - splits[:, :n]),
             between(extra[n:], extra[:n]),
         )
-        delta, p = replace(delta, lo=gaps.lo, hi=gaps.hi), gaps.p
+        delta = replace(delta, lo=gaps.lo, hi=gaps.hi, monte_carlo=gaps.monte_carlo)
+        p = gaps.p
     same = ~differences.any(axis=1) & np.isfinite(delta.lo)
     verdicts = tuple(
         verdict(lo, hi, MARGIN * level, identical=tie)
@@ -312,4 +314,5 @@ GROUP_CHANGE: Study[GroupChangeSpec, Tally, GroupChange] = Study(
     run_chunk=run_chunk,
     merge=merge,
     rounds=rounds,
+    settled=steady(merge, lambda change: [(change.delta, MARGIN * change.nll_with.value)]),
 )

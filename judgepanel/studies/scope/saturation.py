@@ -100,7 +100,7 @@ def saturation(tally: Tally, units: Ints, sizes: Ints) -> Saturation:
         levels = Interval.of(estimated(items, splits)).clip(*RANGES["nll"])
         gaps = estimated(items[-1] - items, splits[:, [-1]] - splits)
         tests = equivalence(gaps, margin)
-        delta = replace(delta, lo=tests.lo, hi=tests.hi)
+        delta = replace(delta, lo=tests.lo, hi=tests.hi, monte_carlo=gaps.monte_carlo)
         se, p, outcome = gaps.se, tests.p, tests.outcomes
     return Saturation(sizes, levels, delta, se, p, outcome, margin, last, half, fifth)
 

@@ -24,6 +24,7 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
@@ -35,6 +36,7 @@ from judgepanel.studies.contest.recommended import (
     scored_average,
 )
 from judgepanel.studies.contract import CHUNK_SPLITS, Chunk, Study
+from judgepanel.studies.looks import Deciding, inside, steady
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.partials import frozen
 from judgepanel.studies.scope.compatibility import (
@@ -234,6 +236,25 @@ def _warnings(
     return (*warnings, *stand_ins((spec.calibrator,), np.ravel(curve.replaced).tolist(), fits))
 
 
+def _deciding(result: Scope) -> Deciding:
+    line = result.saturation
+    if line is not None:
+        yield from inside(line.delta[line.last], line.margin)
+        yield from ((line.delta[line.half], line.margin), (line.delta[line.fifth], 0.0))
+    for arm in result.switch:
+        yield arm.switch, MARGIN * float(result.switch[0].nll.value)
+        yield arm.partly, MARGIN * float(arm.nll.value)
+
+
+_decided = steady(merge, _deciding)
+
+
+def _settled(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> bool:
+    """Whether no check could change; not before all splits that compare aggregators are in."""
+    compared = compared_splits(spec.settings.most_splits)
+    return len(partial.curve.numbers) >= compared.stop and _decided(votes, spec, partial)
+
+
 SCOPE: Study[ScopeSpec, ScopeTally, Scope] = Study(
     name="scope",
     title="Scope",
@@ -244,4 +265,5 @@ SCOPE: Study[ScopeSpec, ScopeTally, Scope] = Study(
     run_chunk=run_chunk,
     merge=merge,
     first=2,
+    settled=_settled,
 )
