@@ -85,6 +85,8 @@ def fails(cell: Cell) -> bool:
 
 def transfer_sentence(result: DifficultyTransfer, calibrator: str, method: str = "plain") -> str:
     """Say whether labels of easy or of hard items alone transfer to the others."""
+    if not math.isfinite(result.n_labels):
+        return result.warnings[-1]
     worst, other = abroad(result, calibrator, method)
     if not math.isfinite(worst.p_holm):
         return WAITING
@@ -289,6 +291,8 @@ def present(
     result: DifficultyTransfer, spec: DifficultyTransferSpec, view: TransferView = TransferView()
 ) -> list[Block]:
     """Present the matrix of one calibrator, then the others if none was chosen."""
+    if not math.isfinite(result.n_labels):
+        return [Answer(result.warnings[-1]), _method(result)]
 
     def matrix(calibrator: str) -> list[Block]:
         return _matrix(result, calibrator, view.method)
