@@ -34,7 +34,9 @@ def test_a_test_can_reach_its_own_machine() -> None:
 
 
 def test_tests_are_skipped_only_where_a_program_is_missing_as_both_guides_say() -> None:
-    rule = "skipped only where Chromium, PostgreSQL or Linux is missing, and a skip is a failure where"
+    rule = (
+        "skipped only where Chromium, PostgreSQL or Linux is missing, and a skip is a failure where"
+    )
     for guide in ("CONTRIBUTING.md", "run"):
         assert rule in " ".join((ROOT / guide).read_text(encoding="utf-8").split()), guide
     asked = re.compile(r"pytest\.(?:mark\.)?(?:skip|skipif|importorskip|exit)\b[^\n]*")
