@@ -13,7 +13,7 @@ from sqlalchemy.exc import ArgumentError
 
 from judgepanel.service import DatabaseProblem, default_home
 from judgepanel.service.database import FILE, VARIABLE, connect, transaction
-from judgepanel.service.migrations import is_current
+from judgepanel.service.migrations import check_schema, is_current
 from judgepanel.service.sqlite_file import GONE, check_connection, expected_identity
 
 SERVED = "/_stcore/health"
@@ -96,6 +96,7 @@ def database_state() -> tuple[bool, str]:
             with transaction(reading, write=False) as connection:
                 if file is not None:
                     check_connection(connection, expected)
+                    check_schema(connection)
                 current = is_current(connection, "head")
         finally:
             engine.dispose()

@@ -110,8 +110,9 @@ def _measured(content: dict[str, Any], nearest: NearestAbsence, n_items: int) ->
     figures, full_nll = nearest.figures, content["figures"]["nll"]
     lo, hi = on_items(figures, n_items)
     change = (
-        f"with {nearest.what}, the NLL changes by {figures['delta']:+.3f} [{lo:+.3f}, {hi:+.3f}] "
-        f"out of sample, to about {full_nll + figures['delta']:.3f} from {full_nll:.3f}."
+        f"with {nearest.what}, the NLL changes by {figures['delta']:+z.3f} "
+        f"[{lo:+z.3f}, {hi:+z.3f}] out of sample, to about {full_nll + figures['delta']:.3f} "
+        f"from {full_nll:.3f}."
     )
     if nearest.exact:
         return f"measured {change}"

@@ -168,10 +168,10 @@ def _cut(figure: go.Figure, result: Value, band: Interval) -> None:
         yanchor="top",
         xanchor="right",
         showarrow=False,
-        text=f"▲ {change:+.2f} without {last.m}",
+        text=f"▲ {change:+z.2f} without {last.m}",
         font={"color": CURATE_LINE},
     )
 
 
 def _span(_: float, lo: float, hi: float) -> str:
-    return f"[{lo:+.4f}, {hi:+.4f}]" if np.isfinite(lo) and np.isfinite(hi) else ""
+    return f"[{lo:+z.4f}, {hi:+z.4f}]" if np.isfinite(lo) and np.isfinite(hi) else ""

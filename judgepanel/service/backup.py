@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import URL
+from sqlalchemy import URL, func, inspect, select
 
 from judgepanel.service.database import DatabaseProblem, connect, transaction
-from judgepanel.service.migrations import is_current
+from judgepanel.service.migrations import check_schema
 from judgepanel.service.sqlite_file import note_identity
+from judgepanel.service.tables import ANALYSES, RESULTS
 
 IN_USE = "The database is in use: stop every server first, then restore."
 _WRONG = "This is not a judgepanel backup: it is not an SQLite database, or has other tables."
@@ -84,10 +85,9 @@ def _copied(source: Path, target: Path) -> Iterator[tuple[Path, Copied]]:
                 new.execute("PRAGMA journal_mode = DELETE").fetchone()
                 if new.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
                     raise DatabaseProblem(_BROKEN)
-                copied = Copied(_count(new, "analyses"), _count(new, "results"))
         except sqlite3.Error as error:
             raise DatabaseProblem(_FULL if "full" in str(error) else _WRONG) from None
-        _check_is_ours(copy)
+        copied = _counted(copy)
         with copy.open("rb") as written:
             os.fsync(written.fileno())
         yield copy, copied
@@ -116,18 +116,18 @@ def _readable(uri: str) -> sqlite3.Connection:
     return connection
 
 
-def _count(connection: sqlite3.Connection, table: str) -> int:
-    return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
-
-
-def _check_is_ours(file: Path) -> None:
-    """Raise DatabaseProblem if a newer judgepanel, or another program, made the file."""
+def _counted(file: Path) -> Copied:
+    """Return what the file holds; DatabaseProblem if it has not the schema that we made."""
     reading = {"mode": "ro", "uri": "true"}
     url = URL.create("sqlite", database=file.absolute().as_uri(), query=reading)
     engine = connect(url.render_as_string())
     try:
         with transaction(engine, write=False) as connection:
-            is_current(connection, "head")
+            if not inspect(connection).has_table("alembic_version"):
+                raise DatabaseProblem(_WRONG)
+            check_schema(connection)
+            rows = [select(func.count()).select_from(table) for table in (ANALYSES, RESULTS)]
+            return Copied(*(connection.scalars(count).one() for count in rows))
     finally:
         engine.dispose()
 

@@ -1,25 +1,15 @@
-"""Comparison of two analyses: how their data differ, and what their results allow us to say.
-
-NLLs of different items are not comparable; on the same items, labels and splits the difference is
-measured item by item (:data:`judgepanel.studies.panel.what_if.WHAT_IF`). The first is called
-'before' and the second 'after'.
-"""
+"""Words for two analyses: how their data differ, and what their results allow us to say."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contest.recommended import AVERAGE
-from judgepanel.studies.panel.what_if import WhatIf, WhatIfSpec
-from judgepanel.studies.settings import Settings, grouped_votes, prepare
-from judgepanel.votes import VoteMatrix
+from judgepanel.studies.panel.overlap import Relation, Side
+from judgepanel.studies.panel.what_if import WhatIf
 from judgepanel.words.numbers import (
     all_judges,
     counted,
@@ -34,7 +24,6 @@ from judgepanel.words.text import plain
 
 MARKED = "measures the coding, not the judges"
 _NAMES = 3
-Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
 _SETTINGS = {
     "orientation": "order",
     "protocol": "protocol",
@@ -43,110 +32,6 @@ _SETTINGS = {
     "seed": "seed",
     "group_duplicates": "grouping of duplicates",
 }
-"""Settings that two analyses must share for their splits to be the same."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Side:
-    """One of the two analyses: ``name`` and ``file`` are untrusted; ``created`` ISO 8601, UTC."""
-
-    name: str
-    file: str
-    created: str
-    votes: VoteMatrix
-    settings: Settings
-
-    @property
-    def judges(self) -> tuple[str, ...]:
-        """All judges of the analysis, including those set aside."""
-        return self.settings.judges or self.votes.judges
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """What two analyses have in common; items are those with a label, identified by their ids.
-
-    ``relabelled`` of the ``shared`` items have different labels; ``revoted`` are common judges with
-    different votes on them; ``settings`` the names of settings that differ. ``host`` is the
-    analysis whose votes contain the judges of both, so that their difference can be measured; else
-    None.
-    """
-
-    same_task: bool
-    shared: int
-    only_before: int
-    only_after: int
-    relabelled: int
-    regrouped: bool
-    judges_both: tuple[str, ...]
-    judges_before: tuple[str, ...]
-    judges_after: tuple[str, ...]
-    revoted: tuple[str, ...]
-    settings: tuple[str, ...]
-    host: Literal["before", "after"] | None
-
-    @property
-    def same_items(self) -> bool:
-        """Whether both have the same items and labels."""
-        different = self.only_before + self.only_after + self.relabelled
-        return self.same_task and not different and not self.regrouped
-
-
-def relation(before: Side, after: Side) -> Relation:
-    """Compare the data of two analyses; O(items x judges)."""
-    rows = _shared_rows(before.votes, after.votes)
-    left, right = before.votes, after.votes
-    sides = [set(side.judges) for side in (before, after)]
-    both = tuple(sorted(sides[0] & sides[1]))
-    overlap = Relation(
-        same_task=left.task == right.task,
-        shared=len(rows[0]),
-        only_before=int(left.labelled.sum()) - len(rows[0]),
-        only_after=int(right.labelled.sum()) - len(rows[1]),
-        relabelled=int((left.labels[rows[0]] != right.labels[rows[1]]).sum()),
-        regrouped=_groups(before, rows[0]) != _groups(after, rows[1]),
-        judges_both=both,
-        judges_before=tuple(sorted(sides[0] - sides[1])),
-        judges_after=tuple(sorted(sides[1] - sides[0])),
-        revoted=_revoted(left, right, rows, both),
-        settings=tuple(
-            name
-            for name in _SETTINGS
-            if getattr(before.settings, name) != getattr(after.settings, name)
-        ),
-        host=None,
-    )
-    same = overlap.same_items and not overlap.settings and before.settings.protocol == "honest"
-    if not same or not (overlap.judges_before or overlap.judges_after):
-        return overlap
-    if _holds(right, left, rows[::-1], before.judges):
-        return replace(overlap, host="after")
-    if _holds(left, right, rows, after.judges):
-        return replace(overlap, host="before")
-    return overlap
-
-
-def paired_spec(before: Side, after: Side, overlap: Relation) -> WhatIfSpec:
-    """Return the spec of what is recommended from the judges of after against those of before.
-
-    It runs on the votes of the host.
-
-    Raises
-    ------
-    ValueError
-        Neither analysis has the votes of both.
-    """
-    if overlap.host is None:
-        raise ValueError("no votes hold the judges of both")
-    host = after if overlap.host == "after" else before
-    everyone = tuple(sorted({*before.judges, *after.judges}))
-    whole = len(everyone) == host.votes.n_judges
-    return WhatIfSpec(
-        settings=replace(host.settings, judges=None if whole else everyone),
-        keep=tuple(sorted(after.judges)),
-        against=tuple(sorted(before.judges)),
-        aggregator=AVERAGE,
-    )
 
 
 def data_sentence(overlap: Relation) -> str:
@@ -211,7 +96,7 @@ def paired_sentence(result: WhatIf) -> str:
 def data_rows(before: Side, after: Side, overlap: Relation) -> list[tuple[str, str, str]]:
     """Return what is compared, before and after: bounded text, still to be escaped."""
     sides = (before, after)
-    ready = [prepare(side.votes, side.settings) for side in sides]
+    oriented = [side.oriented for side in sides]
     rows: list[tuple[str, Iterable[str]]] = [
         ("name", (plain(side.name) for side in sides)),
         ("file", (plain(side.file) for side in sides)),
@@ -223,8 +108,8 @@ def data_rows(before: Side, after: Side, overlap: Relation) -> list[tuple[str, s
         ("judges", (f"{len(side.judges):,}" for side in sides)),
         ("judges in both", (f"{len(overlap.judges_both):,}" for _ in sides)),
         ("judges here only", (_some(n) for n in (overlap.judges_before, overlap.judges_after))),
-        ("judges set aside", (_some(data.oriented.set_aside) for data in ready)),
-        ("order", (data.oriented.policy.replace("_", " ") for data in ready)),
+        ("judges set aside", (_some(votes.set_aside) for votes in oriented)),
+        ("order", (votes.policy.replace("_", " ") for votes in oriented)),
         ("protocol", (side.settings.protocol for side in sides)),
         ("splits", (side.settings.splits_text for side in sides)),
         ("calibration share", (percent(side.settings.fraction) for side in sides)),
@@ -260,36 +145,6 @@ def result_table(results: Sequence[tuple[str, Recommendation]]) -> dict[str, Col
         "skill": numbers(1.0 - nll.value / np.array(nulls), "share"),
     }
     return columns | ({"note": text(notes)} if any(notes) else {})
-
-
-def _shared_rows(before: VoteMatrix, after: VoteMatrix) -> Rows:
-    """Positions in both of the items with a label in both, in the order of before."""
-    place = {after.item_ids[i]: i for i in np.flatnonzero(after.labelled).tolist()}
-    left = [i for i in np.flatnonzero(before.labelled).tolist() if before.item_ids[i] in place]
-    right = [place[before.item_ids[i]] for i in left]
-    return np.array(left, dtype=np.int64), np.array(right, dtype=np.int64)
-
-
-def _groups(side: Side, rows: NDArray[np.int64]) -> tuple[str, ...] | None:
-    votes = grouped_votes(side.votes, side.settings)
-    return None if votes.groups is None else tuple(votes.groups[i] for i in rows)
-
-
-def _revoted(
-    left: VoteMatrix, right: VoteMatrix, rows: Rows, judges: Sequence[str]
-) -> tuple[str, ...]:
-    """Return judges whose votes differ on the same items."""
-    first, other = (
-        votes.votes[which][:, np.array([votes.judges.index(n) for n in judges], dtype=np.int64)]
-        for votes, which in zip((left, right), rows, strict=True)
-    )
-    different = (first != other).any(axis=0)
-    return tuple(name for name, differs in zip(judges, different, strict=True) if differs)
-
-
-def _holds(host: VoteMatrix, other: VoteMatrix, rows: Rows, judges: Sequence[str]) -> bool:
-    """Whether the host has the same votes of all these judges of the other; rows of host first."""
-    return set(judges) <= set(host.judges) and not _revoted(host, other, rows, judges)
 
 
 def _counts(overlap: Relation) -> str:

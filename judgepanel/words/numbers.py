@@ -29,9 +29,12 @@ def signed(value: float, digits: int = 2) -> str:
     return text if text.startswith("-") or text in ("0", "n/a") else f"+{text}"
 
 
-def fixed(value: float, places: int) -> str:
-    """Return a fixed number of decimals, n/a for NaN; never a negative zero."""
-    return f"{value:z,.{places}f}" if math.isfinite(value) else "n/a"
+def fixed(value: float, places: int, *, sign: bool = False) -> str:
+    """Return a fixed number of decimals, n/a for NaN; what rounds to 0 has no sign."""
+    if not math.isfinite(value):
+        return "n/a"
+    form = "+z" if sign and round(float(value), places) else "z"
+    return f"{value:{form},.{places}f}"
 
 
 def interval(lo: float, hi: float, digits: int = 2, *, sign: bool = False, most: int = 6) -> str:
@@ -39,22 +42,17 @@ def interval(lo: float, hi: float, digits: int = 2, *, sign: bool = False, most:
     if not (math.isfinite(lo) and math.isfinite(hi)):
         return "[n/a]"
     places = min(decimals(max(abs(lo), abs(hi)), digits), most)
-    form = "+" if sign else ""
-    return f"[{lo:{form},.{places}f}, {hi:{form},.{places}f}]"
+    return f"[{fixed(lo, places, sign=sign)}, {fixed(hi, places, sign=sign)}]"
 
 
 def with_interval(
     value: float, lo: float, hi: float, digits: int = 2, *, sign: bool = False
 ) -> str:
-    """``0.54 [0.27, 0.81]``: a difference with the decimals of its interval, at most 4.
-
-    A value that rounds to 0 is ``0.000``, without a sign.
-    """
+    """``0.54 [0.27, 0.81]``: a difference with the decimals of its interval, at most 4."""
     if not (math.isfinite(value) and math.isfinite(lo) and math.isfinite(hi)):
         return f"{signed(value, digits) if sign else sig(value, digits)} [n/a]"
     places = min(decimals(max(abs(lo), abs(hi)), digits), _MOST)
-    form = "+z" if sign and round(value, places) else "z"
-    return f"{value:{form},.{places}f} {interval(lo, hi, digits, sign=sign, most=_MOST)}"
+    return f"{fixed(value, places, sign=sign)} {interval(lo, hi, digits, sign=sign, most=_MOST)}"
 
 
 def compared(value: float, lo: float, hi: float) -> str:
@@ -76,7 +74,8 @@ def share_level(value: float, lo: float, hi: float, *, digits: int = 3) -> str:
     if not (math.isfinite(lo) and math.isfinite(hi)):
         return f"{percent(value, digits)} [n/a]"
     places = max(0, digits - 2)
-    return f"{100 * value:.{places}f} % [{100 * lo:.{places}f}, {100 * hi:.{places}f}]"
+    shown = (fixed(100 * end, places) for end in (value, lo, hi))
+    return "{} % [{}, {}]".format(*shown)
 
 
 def decimals(value: float, digits: int) -> int:

@@ -129,6 +129,15 @@ def test_an_older_schema_is_in_order_and_left_to_the_dashboard(cli, tmp_path, mo
     assert rows == [("0001",)]
 
 
+def test_a_trigger_of_another_program_is_not(cli, made):
+    with sqlite3.connect(made) as other:
+        other.execute("CREATE TRIGGER late AFTER INSERT ON results BEGIN DELETE FROM votes; END")
+    other.close()
+    ran = cli("health")
+    assert ran.status == 1
+    assert ran.out.startswith("The database has the trigger 'late', which judgepanel did not make")
+
+
 def test_a_newer_schema_is_not(cli, tmp_path, monkeypatch):
     url = f"sqlite:///{tmp_path / 'x.db'}"
     monkeypatch.setenv(VARIABLE, url)

@@ -28,8 +28,13 @@ from judgepanel.render.markdown import markdown_text
 from judgepanel.render.terminal import terminal_text
 from judgepanel.studies.claim.claim import CLAIM
 from judgepanel.studies.columns import describe
+from judgepanel.studies.contract import Chunk
+from judgepanel.studies.result_file import result_content, result_json
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import InputError
 from judgepanel.words.sentences import CODING
 from tests.present.results import result_of, spec_of
+from tests.present.results import votes as votes_of
 
 NAMES = tuple(ENTRIES)
 EVERY = pytest.mark.parametrize("name", NAMES)
@@ -100,6 +105,25 @@ def test_caveats_and_method_reach_page_report_and_terminal_in_the_same_words(nam
     for where, text in texts.items():
         for limit in limits:
             assert words(html.escape(limit)) in text, where
+
+
+@EVERY
+@pytest.mark.parametrize("fraction", [0.5, 0.01], ids=["half calibrates", "one label calibrates"])
+def test_the_partial_of_a_single_split_can_be_merged_presented_and_stored(name, fraction):
+    """A job shows, and keeps when it is cancelled, what the splits so far say."""
+    entry, votes = ENTRIES[name], votes_of()
+    spec = replace(spec_of(name), settings=Settings(splits=2, fraction=fraction))
+    try:
+        partial = entry.study.run_chunk(votes, spec, Chunk(0, 0, 1))
+    except InputError:  # Refused before there is anything to merge.
+        assert fraction < 0.5
+        return
+    result = entry.study.merge(votes, spec, partial)
+    blocks = study_blocks(entry, result, spec)
+    assert isinstance(blocks[0], Answer)
+    assert html_text(Document("t", tuple(blocks)))
+    assert terminal_text(blocks)
+    assert result_json(result_content(entry.study, votes, spec, result))
 
 
 @EVERY

@@ -60,7 +60,7 @@ def with_arm(curve, arm="top-5", **changes):
             0.05,
             -0.001,
             0.10,
-            "At most 2 % is lost by keeping all 12: top-5 costs +0.050 NLL [-0.00, +0.10] "
+            "At most 2 % is lost by keeping all 12: top-5 costs +0.050 NLL [0.00, +0.10] "
             "against all.",
         ),
         (
@@ -68,7 +68,7 @@ def with_arm(curve, arm="top-5", **changes):
             -0.05,
             -0.10,
             0.001,
-            "At most 2 % is lost by curating to 5: top-5 changes NLL by -0.050 [-0.10, +0.00] "
+            "At most 2 % is lost by curating to 5: top-5 changes NLL by -0.050 [-0.10, 0.00] "
             "against all 12.",
         ),
         (

@@ -12,6 +12,8 @@ import pytest
 from judgepanel.service import DatabaseProblem, SqlWorkspace
 from judgepanel.service import backup as backup_module
 from judgepanel.service.backup import back_up, restore
+from judgepanel.service.database import connect
+from judgepanel.service.migrations import migrate
 from judgepanel.service.sqlite_file import identity_file
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
@@ -206,6 +208,51 @@ def test_a_damaged_or_newer_backup_is_refused(file, tmp_path):
     with pytest.raises(DatabaseProblem):
         restore(target, file)
     assert names(file) == ["first"]
+
+
+CHANGES = {
+    "trigger": (
+        "CREATE TRIGGER ours AFTER INSERT ON analyses BEGIN DELETE FROM results; END",
+        "has the trigger 'ours', which judgepanel did not make: drop the trigger in a copy",
+    ),
+    "view": ("CREATE VIEW seen AS SELECT * FROM votes", "has the view 'seen', which judgepanel"),
+    "table": ("CREATE TABLE other (x)", "has the table 'other', which judgepanel did not make"),
+    "index": ("CREATE UNIQUE INDEX own ON analyses (owner)", "has the index 'own', which"),
+    "dropped": ("DROP INDEX ix_analyses_owner", "The index 'ix_analyses_owner' of the database"),
+    "column": (
+        "ALTER TABLE results ADD COLUMN x",
+        "The table 'results' of the database is missing",
+    ),
+    "away": ("DROP TABLE decisions", "The table 'decisions' of the database is missing or not as"),
+}
+
+
+@pytest.mark.parametrize(("statement", "says"), CHANGES.values(), ids=list(CHANGES))
+def test_a_backup_with_another_schema_is_refused_with_what_to_do(file, tmp_path, statement, says):
+    target = tmp_path / "backup.db"
+    back_up(file, target)
+    with closing(sqlite3.connect(target)) as changed:
+        changed.execute(statement)
+        changed.commit()
+    with pytest.raises(DatabaseProblem, match=says) as refused:
+        restore(target, file)
+    assert str(refused.value).count(". ") == 0
+    with pytest.raises(DatabaseProblem, match=says):
+        back_up(target, tmp_path / "copy.db")
+    assert not (tmp_path / "copy.db").exists()
+    assert names(file) == ["first"]
+
+
+@pytest.mark.parametrize("revision", ["0001", "0002"])
+def test_a_backup_with_the_schema_of_an_earlier_version_is_restored(file, tmp_path, revision):
+    """SQLite's own tables, such as those of ANALYZE, are nobody's."""
+    earlier = connect(f"sqlite:///{tmp_path / 'earlier.db'}")
+    migrate(earlier, revision)
+    with earlier.connect() as connection:
+        connection.exec_driver_sql("ANALYZE")
+    earlier.dispose()
+    assert restore(tmp_path / "earlier.db", file).analyses == 0
+    assert names(file) == []
 
 
 def test_a_restore_that_fails_half_way_leaves_what_was_there(file, tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -30,6 +31,24 @@ def test_a_test_can_reach_its_own_machine() -> None:
         socket.create_connection(("localhost", listening.getsockname()[1])) as connection,
     ):
         assert connection.getpeername()[0] == "127.0.0.1"
+
+
+def test_tests_are_skipped_only_where_a_program_is_missing_as_both_guides_say() -> None:
+    rule = (
+        "skipped only where Chromium, PostgreSQL or Linux is missing, and a skip is a failure where"
+    )
+    for guide in ("CONTRIBUTING.md", "run"):
+        assert rule in " ".join((ROOT / guide).read_text(encoding="utf-8").split()), guide
+    asked = re.compile(r"pytest\.(?:mark\.)?(?:skip|skipif|importorskip|exit)\b[^\n]*")
+    skips = [
+        found
+        for file in sorted((ROOT / "tests").rglob("*.py"))
+        if file != Path(__file__)
+        for found in asked.findall(file.read_text(encoding="utf-8"))
+    ]
+    assert skips
+    missing = ("no PostgreSQL", "no Chromium", 'sys.platform != "linux"')
+    assert [skip for skip in skips if not any(reason in skip for reason in missing)] == []
 
 
 SKIPPING = """

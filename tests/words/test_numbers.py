@@ -98,6 +98,9 @@ def test_both_ends_of_an_interval_have_the_same_decimals(lo, width):
         ((-0.052, 0.148), {"sign": True}, "[-0.05, +0.15]"),
         ((0.9, 0.996), {}, "[0.9, 1.0]"),
         ((0.0, 0.0), {}, "[0.00, 0.00]"),
+        ((-0.0001, 0.014), {}, "[0.000, 0.014]"),
+        ((-0.0001, 0.014), {"sign": True}, "[0.000, +0.014]"),
+        ((-0.25, 0.0), {"sign": True}, "[-0.25, 0.00]"),
         ((0.0, 1e-15), {}, "[0.000000, 0.000000]"),
         ((math.nan, 1.0), {}, "[n/a]"),
         ((0.0, math.inf), {}, "[n/a]"),
@@ -105,6 +108,14 @@ def test_both_ends_of_an_interval_have_the_same_decimals(lo, width):
 )
 def test_intervals(ends, options, text):
     assert interval(*ends, **options) == text
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1), st.floats(-1, 1), st.integers(1, 4))
+def test_what_rounds_to_zero_has_no_sign(value, lo, hi, digits):
+    texts = [interval(lo, hi, digits), interval(lo, hi, digits, sign=True), level(value, lo, hi)]
+    texts += [with_interval(value, lo, hi, sign=True), share_level(value, lo, hi)]
+    for number in re.findall(r"[-+][\d.]+", " ".join(texts)):
+        assert float(number) != 0.0
 
 
 @given(st.floats(0, 1))
@@ -134,6 +145,8 @@ def test_fixed_decimals_know_no_negative_zero():
     assert fixed(-0.0001, 3) == "0.000"
     assert fixed(-1234.5678, 2) == "-1,234.57"
     assert fixed(math.nan, 2) == "n/a"
+    assert fixed(0.0004, 3, sign=True) == fixed(-0.0004, 3, sign=True) == "0.000"
+    assert fixed(0.0006, 3, sign=True) == "+0.001"
 
 
 def test_shares_in_per_cent():
@@ -201,4 +214,5 @@ def test_shares_without_a_value_or_an_interval_say_so():
     assert share_level(float("nan"), 0.1, 0.2) == "n/a"
     assert share_level(0.891, float("nan"), 0.2, digits=2) == "89 % [n/a]"
     assert share_level(0.891, 0.856, 0.923, digits=2) == "89 % [86, 92]"
+    assert share_level(-0.0001, -0.0002, 0.01) == "0.0 % [0.0, 1.0]"
     assert share_level(0.8914, 0.8561, 0.9234) == "89.1 % [85.6, 92.3]"

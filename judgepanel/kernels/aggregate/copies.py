@@ -53,10 +53,10 @@ def copies(votes: Cells, signs: NDArray[np.int8]) -> Bools | None:
 
 def groups_among(alike: Bools | None, k: int) -> Index:
     """Group (k,) of each of the first k judges, from pairs that are near-copies: the first judge
-    that it is tied to, be it through others.
+    that it is tied to, be it through others. Each is its own where fewer than k were compared.
     """
     groups = np.arange(k)
-    if alike is None or not alike[:k, :k].any():
+    if alike is None or k > len(alike) or not alike[:k, :k].any():
         return groups
     tied = alike[:k, :k] | np.eye(k, dtype=bool)
     while True:

@@ -85,6 +85,8 @@ def fails(cell: Cell) -> bool:
 
 def transfer_sentence(result: DifficultyTransfer, calibrator: str, method: str = "plain") -> str:
     """Say whether labels of easy or of hard items alone transfer to the others."""
+    if not math.isfinite(result.n_labels):
+        return result.warnings[-1]
     worst, other = abroad(result, calibrator, method)
     if not math.isfinite(worst.p_holm):
         return WAITING
@@ -247,34 +249,37 @@ def _colour(cell: Cell) -> str:
 
 def _written(cell: Cell) -> str:
     """Return the text of a cell."""
-    lines = [f"<b>{cell.nll.value:.3f}</b>{_ends(cell.nll, _form(cell.nll))}"]
+    lines = [f"<b>{cell.nll.value:.3f}</b>{_ends(cell.nll, _places(cell.nll))}"]
     if cell.source != cell.target and math.isfinite(cell.delta.lo):
-        form = "+" + _form(cell.delta)
-        lines.append(f"{cell.delta.value:{form}}{_ends(cell.delta, form)}")
+        places = _places(cell.delta)
+        value = fixed(cell.delta.value, places, sign=True)
+        lines.append(f"{value}{_ends(cell.delta, places, sign=True)}")
     return "<br>".join([*lines, f"base rate {cell.null_nll:.3f}"])
 
 
-def _form(values: Interval) -> str:
-    """Return the format: two decimals, three for a narrow interval, which would look empty."""
-    return ".3f" if values.hi - values.lo < _NARROW else ".2f"
+def _places(values: Interval) -> int:
+    """Return the decimals: two, three for a narrow interval, which would look empty."""
+    return 3 if values.hi - values.lo < _NARROW else 2
 
 
-def _ends(values: Interval, form: str) -> str:
-    _, lo, hi = values
-    return f" [{lo:{form}}, {hi:{form}}]" if math.isfinite(lo) and math.isfinite(hi) else ""
+def _ends(values: Interval, places: int, *, sign: bool = False) -> str:
+    if not (math.isfinite(values.lo) and math.isfinite(values.hi)):
+        return ""
+    lo, hi = (fixed(end, places, sign=sign) for end in (values.lo, values.hi))
+    return f" [{lo}, {hi}]"
 
 
 def _hover_text(cell: Cell) -> str:
     """Return the hover text of a cell."""
     words = (
         f"{cell.source} items labelled, scored on {cell.target} items<br>"
-        f"NLL {cell.nll.value:.3f}{_ends(cell.nll, '.3f')}<br>"
+        f"NLL {cell.nll.value:.3f}{_ends(cell.nll, 3)}<br>"
         f"base rate of these labels: {cell.null_nll:.3f}<br>accuracy {cell.accuracy.value:.1%}"
     )
     if cell.source != cell.target:
         words += (
-            f"<br>against as many labels of {cell.target} items: {cell.delta.value:+.3f}"
-            f"{_ends(cell.delta, '+.3f')}"
+            f"<br>against as many labels of {cell.target} items: "
+            f"{fixed(cell.delta.value, 3, sign=True)}{_ends(cell.delta, 3, sign=True)}"
         )
     if cell.method == "weighted":
         words += f"<br>effective labels: {cell.effective:.0%}"
@@ -289,6 +294,8 @@ def present(
     result: DifficultyTransfer, spec: DifficultyTransferSpec, view: TransferView = TransferView()
 ) -> list[Block]:
     """Present the matrix of one calibrator, then the others if none was chosen."""
+    if not math.isfinite(result.n_labels):
+        return [Answer(result.warnings[-1]), _method(result)]
 
     def matrix(calibrator: str) -> list[Block]:
         return _matrix(result, calibrator, view.method)

@@ -45,6 +45,7 @@ from judgepanel.studies.robustness.difficulty_transfer_result import (
     SOURCES,
     TARGETS,
     DifficultyTransfer,
+    no_estimates,
     transfer_estimates,
 )
 from judgepanel.studies.robustness.slices import FEWEST_OF_A_CLASS, Strata, difficulty_strata
@@ -55,6 +56,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FEWEST = 20
+NO_SPLIT = (
+    "Nothing is scored, because every split has the easy or the hard items all on one side: that "
+    "takes more labelled items, or smaller groups."
+)
 _KEY = 31
 
 
@@ -333,12 +338,16 @@ def merge(
     """Return the transfer matrix from the splits so far."""
     prepared = prepare(votes, spec.settings)
     strata = _strata(prepared, spec)
-    if not partial.tallies:
-        raise InputError(
-            "in every split so far the easy or the hard items are all on one side",
-            allowed="more labelled items, or smaller groups",
-        )
-    tallies = tuple(totals for totals in partial.tallies)
+    tallies = partial.tallies
+    scores = no_estimates(len(spec.calibrators), len(spec.methods))
+    if tallies:
+        n_labels = float(tallies[0].n_calibration.mean())
+        scores = {
+            "n_labels": n_labels,
+            **transfer_estimates(tallies, prepared.ballots.units, strata),
+            "effective": partial.effective.mean(axis=0) / n_labels,
+            "clipped": partial.clipped.mean(axis=0),
+        }
     return DifficultyTransfer(
         calibrators=spec.calibrators,
         methods=spec.methods,
@@ -348,12 +357,9 @@ def merge(
         easy_to=strata.easy_to,
         hard_from=strata.hard_from,
         n_target=np.array([len(strata.easy), len(strata.hard)]),
-        n_labels=float(tallies[0].n_calibration.mean()),
-        **transfer_estimates(tallies, prepared.ballots.units, strata),
-        effective=partial.effective.mean(axis=0) / float(tallies[0].n_calibration.mean()),
-        clipped=partial.clipped.mean(axis=0),
+        **scores,
         n_judges=prepared.ballots.n_judges,
-        **fields_of_run(prepared, spec.settings, len(tallies[0].numbers) + partial.skipped),
+        **fields_of_run(prepared, spec.settings, len(partial.numbers) + partial.skipped),
         warnings=_warnings(prepared, spec, tallies, partial),
     )
 
@@ -364,6 +370,8 @@ def _warnings(
     tallies: tuple[Tally, ...],
     partial: TransferTally,
 ) -> tuple[str, ...]:
+    if not tallies:
+        return (*prepared.notices, NO_SPLIT)
     warnings = [
         *prepared.notices,
         *few_labels(prepared, float(tallies[0].n_calibration.mean())),

@@ -66,6 +66,8 @@ class DifficultyTransfer(RunResult):
     is the effective number of labels under importance weights as a share of ``n_labels``,
     ``clipped`` the share of clipped weights.
 
+    While no split has easy and hard items on both sides, all of these are NaN.
+
     Items up to ``easy_to`` are easy and those from ``hard_from`` on are hard, in units of ``by``;
     ``n_target`` (n_targets,) counts them.
     """
@@ -185,6 +187,20 @@ def transfer_estimates(tallies: tuple[Tally, ...], units: Ints, strata: Strata) 
         "gain": _matrix([[reader.gain() for reader in row] for row in readers]),
         "null_nll": np.stack([scores.null_nll.mean(axis=0) for scores in tallies], axis=-1),
         "constant_nll": np.stack([scores.constant_nll.mean(axis=0) for scores in tallies], axis=-1),
+    }
+
+
+def no_estimates(n_calibrators: int, n_methods: int) -> dict[str, Any]:
+    """Return the score-based fields of :class:`DifficultyTransfer` while no split has scores."""
+    matrix = (len(SOURCES), len(TARGETS))
+    cells = (n_calibrators, n_methods, *matrix)
+    return {
+        "n_labels": np.nan,
+        **{name: Interval.full(cells, np.nan) for name in ("nll", "delta", "gain")},
+        "accuracy": Interval.full(cells, np.nan, "share"),
+        **{name: np.full(cells, np.nan) for name in ("p", "p_holm")},
+        "constant_nll": np.full((n_calibrators, *matrix), np.nan),
+        **{name: np.full(matrix, np.nan) for name in ("null_nll", "effective", "clipped")},
     }
 
 

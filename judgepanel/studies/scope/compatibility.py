@@ -30,7 +30,7 @@ Bools = NDArray[np.bool_]
 PARTLY = 0.05
 FEWEST_COMPLETE = 2
 TITLE = "P3 Aggregator and missing votes"
-_CHANGE = "{:+.3f} NLL [{:+.3f}, {:+.3f}]"
+_CHANGE = "{:+z.3f} NLL [{:+z.3f}, {:+z.3f}]"
 
 
 @dataclass(frozen=True, slots=True)

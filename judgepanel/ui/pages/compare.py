@@ -14,6 +14,7 @@ from judgepanel.present.pages import CURVE_PAGE
 from judgepanel.present.pipeline import OFFERED
 from judgepanel.service import Analysis, NotFound
 from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.panel.overlap import Relation, Side, paired_spec, relation
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.what_if import WHAT_IF, WhatIf
 from judgepanel.ui.frame import (
@@ -29,16 +30,7 @@ from judgepanel.ui.pages.home import choose_two, outcome
 from judgepanel.ui.session import COMPARE, PARAMETER, workspace
 from judgepanel.ui.widgets import how_study, section_answer, table
 from judgepanel.ui.work import show_result, stored_result
-from judgepanel.words.compare import (
-    Relation,
-    Side,
-    data_rows,
-    data_sentence,
-    paired_sentence,
-    paired_spec,
-    relation,
-    result_table,
-)
+from judgepanel.words.compare import data_rows, data_sentence, paired_sentence, result_table
 from judgepanel.words.sentences import so_far
 from judgepanel.words.text import in_html
 

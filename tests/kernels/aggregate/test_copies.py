@@ -72,6 +72,24 @@ def test_copies_leave_a_joint_panel_where_it_was():
     assert np.mean(among) == pytest.approx(np.mean(alone), abs=0.006)
 
 
+def test_above_the_most_judges_nobody_is_compared_and_smaller_panels_stay_the_same(monkeypatch):
+    """Panels of all sizes of a fit share what is known of pairs of judges."""
+    for module in ("copies", "joint"):
+        monkeypatch.setattr(f"judgepanel.kernels.aggregate.{module}.MOST_JUDGES", 8)
+    ballots = ballots_of(4, [0.7] * 4, 120, copies=5)
+    one_split = split(ballots.units, 0)
+
+    def scores(*sizes):
+        panels = panel_scores(ballots, one_split, np.array(sizes), aggregator="joint")
+        return panels.evaluation
+
+    most, above = scores(8, 9)
+    np.testing.assert_allclose(most, scores(8)[0], atol=1e-9)
+    np.testing.assert_allclose(above, scores(9)[0], atol=1e-9)
+    assert len(set(groups_of(ballots.votes[:, :8], ballots.signs))) == 4
+    assert len(set(groups_of(ballots.votes, ballots.signs))) == 9
+
+
 def test_taking_one_copy_out_of_a_held_panel_changes_next_to_nothing():
     ballots = ballots_of(3, [0.7] * 6, copies=3)
     one_split = split(ballots.units, 0)

@@ -12,14 +12,18 @@ import pytest
 
 from judgepanel.kernels.evaluate.density_ratio import disagreement
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.present.robustness.difficulty_transfer import present
+from judgepanel.present.robustness.worst import worst_finding
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contest.recommended import average_on
+from judgepanel.studies.contract import Chunk
 from judgepanel.studies.partials import combine
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
+    NO_SPLIT,
     DifficultyTransferSpec,
     merge,
     run_chunk,
@@ -230,6 +234,27 @@ def test_chunks_in_any_order_give_the_same_bits_and_one_split_has_no_bounds():
     assert np.isfinite(early.nll.value).all()
     assert np.isnan(early.nll.lo).all()
     assert np.isnan(early.p_holm).all()
+
+
+def test_splits_with_easy_or_hard_items_on_one_side_give_a_result_without_figures():
+    """Few items calibrate, so that most splits have none of one kind."""
+    wanted = spec(settings=Settings(splits=8, fraction=0.015))
+    chunks = [Chunk(number, number, 1) for number in range(8)]
+    parts = [run_chunk(votes(), wanted, chunk) for chunk in chunks]
+    unusable = [part for part in parts if part.skipped]
+    assert 0 < len(unusable) < 8
+    empty = merge(votes(), wanted, reduce(combine, unusable))
+    assert empty.n_splits == len(unusable)
+    assert empty.warnings[-1] == NO_SPLIT
+    assert empty.frame()[["nll", "delta", "gain", "p_holm", "null_nll"]].isna().all(axis=None)
+    assert np.isnan(empty.effective).all()
+    whole = merge(votes(), wanted, reduce(combine, parts))
+    usable = merge(votes(), wanted, reduce(combine, [p for p in parts if not p.skipped]))
+    assert to_plain(whole.nll) == to_plain(usable.nll)
+    assert (whole.n_splits, usable.n_splits) == (8, 8 - len(unusable))
+    sentence, *_ = present(empty, wanted)
+    assert sentence.text == NO_SPLIT
+    assert worst_finding(empty, "beta").sentence == NO_SPLIT
 
 
 def test_the_result_survives_json_and_the_table_has_a_row_a_cell():
