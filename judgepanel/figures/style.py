@@ -6,13 +6,14 @@ import html
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
-from judgepanel.scoring.interval import Interval
+if TYPE_CHECKING:
+    from judgepanel.scoring.interval import Interval
 
 INCLUDE = "#4C78A8"
 CURATE_FILL = "#F28E2B"

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from sqlalchemy import URL
 
-from judgepanel.service.database import DatabaseProblem, connect, transaction
+from judgepanel.service.basics import DatabaseProblem
+from judgepanel.service.database import connect, transaction
 from judgepanel.service.migrations import is_current
 from judgepanel.service.sqlite_file import note_identity
 
