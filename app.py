@@ -19,13 +19,14 @@ if __name__ == "__main__":
         from judgepanel.ui.pages import compare
 
         compare.page(context)
+    elif context is not None:
+        from judgepanel.ui.pages import start_votes
+
+        start_votes.existing(context)
     else:
         from judgepanel.ui.pages import start
 
-        if context is None:
-            start.fresh()
-        else:
-            start.existing(context)
+        start.fresh()
 else:
     from judgepanel.ui.server import protection
 

@@ -12,7 +12,8 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from judgepanel.service import DatabaseProblem, default_home
-from judgepanel.service.database import FILE, VARIABLE, connect, transaction
+from judgepanel.service.basics import VARIABLE
+from judgepanel.service.database import FILE, connect, transaction
 from judgepanel.service.migrations import check_schema, is_current
 from judgepanel.service.sqlite_file import GONE, check_connection, expected_identity
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from judgepanel.service import DatabaseProblem, check_address
+from judgepanel.service.basics import DatabaseProblem, check_address
 from judgepanel.votes import InputError
 from judgepanel.votes.installed import APP_FOLDER, require
 

@@ -30,14 +30,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
+from judgepanel.service.basics import Lost, NotFound
 from judgepanel.service.database import transaction
-from judgepanel.service.jobs import Lost
 from judgepanel.service.ledger import Key, upsert
 from judgepanel.service.tables import ANALYSES, DECISIONS, JOBS, RESULTS, VOTES, DatabaseNow
 from judgepanel.service.workspace import (
     Analysis,
     Decision,
-    NotFound,
     Stored,
     checked_id,
     new_id,

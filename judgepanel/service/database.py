@@ -20,11 +20,10 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from judgepanel.service.workspace import ServerProblem
+from judgepanel.service.basics import VARIABLE, DatabaseAway, DatabaseProblem
 from judgepanel.votes import InputError
 from judgepanel.votes.installed import require
 
-VARIABLE = "JUDGEPANEL_DATABASE_URL"
 FILE = "judgepanel.db"
 WAIT_SECONDS = 15
 """Seconds that a write waits for others before the database counts as locked."""
@@ -86,14 +85,6 @@ _CONNECTING = (
 )
 
 
-class DatabaseProblem(ServerProblem):
-    """A problem with the database."""
-
-
-class DatabaseAway(DatabaseProblem):
-    """The database is temporarily unavailable; it may recover by itself."""
-
-
 def default_url(home: Path) -> str:
     """Return $JUDGEPANEL_DATABASE_URL, or SQLite in the data folder, which is created."""
     given = os.environ.get(VARIABLE, "").strip()
@@ -103,19 +94,6 @@ def default_url(home: Path) -> str:
         except OSError:
             raise DatabaseProblem(_CANNOT_OPEN) from None
     return given or URL.create("sqlite", database=str(home / FILE)).render_as_string()
-
-
-def check_address() -> None:
-    """Refuse $JUDGEPANEL_DATABASE_URL, without connecting to it.
-
-    Raises
-    ------
-    DatabaseProblem
-        It is not the address of a database, or the package for that database is not installed.
-    """
-    given = os.environ.get(VARIABLE, "").strip()
-    if given:
-        connect(given, make=False).dispose()
 
 
 def connect(address: str, *, make: bool = True) -> Engine:

@@ -23,9 +23,10 @@ from judgepanel.service.archive import (
     packed_json,
     votes_of,
 )
+from judgepanel.service.basics import LOCAL
 from judgepanel.service.database import transaction
 from judgepanel.service.ledger import Key, upsert
-from judgepanel.service.tables import LOCAL, RESULTS
+from judgepanel.service.tables import RESULTS
 from judgepanel.service.workspace import Analysis
 from judgepanel.studies.codec import from_plain
 from judgepanel.studies.settings import Settings

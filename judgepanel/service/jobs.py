@@ -17,9 +17,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
-from judgepanel.service.database import DatabaseAway, DatabaseProblem
+from judgepanel.service.basics import (
+    DatabaseAway,
+    DatabaseProblem,
+    Full,
+    Lost,
+    ServerProblem,
+)
 from judgepanel.service.turns import Turn, Turns
-from judgepanel.service.workspace import Full, Job, ServerProblem, Status
+from judgepanel.service.workspace import Job, Status
 from judgepanel.studies.cluster import DASK, is_address
 from judgepanel.studies.contract import Cancelled, Chunk, Spec, Study, WorkersEnded
 from judgepanel.studies.runner import Progress, merged, steps, warm
@@ -46,10 +52,6 @@ _EVERYBODYS = (
 BACKENDS = ("loky", "threading")
 """Backends that run on this machine."""
 _LOG = logging.getLogger(__name__)
-
-
-class Lost(Exception):
-    """The work no longer belongs to this server: another does it, or it was deleted."""
 
 
 class Record(Protocol):
@@ -101,8 +103,11 @@ class Jobs:
         self._records: dict[str, Record] = {}
         self._later: set[str] = set()
         self._ending: set[str] = set()
-        if backend == "loky":
-            self._start(warm, backend, "judgepanel.decision.recommend")
+
+    def start_workers(self) -> None:
+        """Start the worker processes, and import in each what they need."""
+        if self._backend == "loky":
+            self._start(warm, self._backend, "judgepanel.decision.recommend")
 
     def make_room(self, by: str, key: str = "") -> None:
         """Defer unwatched work until this user can request more; raise Full if all is watched.

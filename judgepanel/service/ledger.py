@@ -18,8 +18,8 @@ from sqlalchemy import ColumnElement, Connection, Engine, Table, and_, delete, n
 from sqlalchemy.dialects import postgresql, sqlite
 
 from judgepanel import ENGINE
-from judgepanel.service.database import DatabaseProblem, transaction
-from judgepanel.service.jobs import Lost
+from judgepanel.service.basics import DatabaseProblem, Lost
+from judgepanel.service.database import transaction
 from judgepanel.service.tables import INTERESTS, JOBS, PARTIALS, DatabaseNow
 from judgepanel.service.workspace import Status
 from judgepanel.studies.codec import pack, unpack

@@ -13,12 +13,12 @@ import secrets
 from sqlalchemy import ColumnElement, Connection, Engine, and_, insert, or_, select, update
 
 from judgepanel.service.archive import decided, opened, read, stamp
+from judgepanel.service.basics import TOKEN, NotFound, SignInFirst
 from judgepanel.service.database import transaction
 from judgepanel.service.tables import ANALYSES, SHARES, DatabaseNow
-from judgepanel.service.workspace import Analysis, Decision, NotFound, Share, SignInFirst
+from judgepanel.service.workspace import Analysis, Decision, Share
 
 TOKEN_BYTES = 32
-TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 _ID = re.compile(r"[0-9a-f]{64}")
 
 

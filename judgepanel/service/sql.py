@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from judgepanel.service.archive import Archive
+from judgepanel.service.basics import LOCAL, NotFound
 from judgepanel.service.database import connect, default_url
 from judgepanel.service.importing import import_folder
 from judgepanel.service.interests import Interests
@@ -23,13 +24,11 @@ from judgepanel.service.ledger import Ledger
 from judgepanel.service.migrations import migrate
 from judgepanel.service.sharing import Shares
 from judgepanel.service.sqlite_file import adopt_file, check_file
-from judgepanel.service.tables import LOCAL
 from judgepanel.service.work import Work
 from judgepanel.service.workspace import (
     Analysis,
     Decision,
     Job,
-    NotFound,
     Share,
     Stored,
     default_home,
@@ -247,6 +246,10 @@ class SqlWorkspace:
         if not open_to_all and not self._archive.owns(self._mine, votes_sha256):
             raise NotFound("no such votes")
         self._work.cancel(study, votes_sha256, spec, self._who())
+
+    def start_workers(self) -> None:
+        """Start the processes that work on this server, so that no work waits for them."""
+        self._jobs.start_workers()
 
     def release(self) -> None:
         """Release all work without waiting for unfinished chunks, which are lost."""

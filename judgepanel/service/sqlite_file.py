@@ -14,7 +14,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, event
 
-from judgepanel.service.database import DAMAGED, DatabaseProblem, transaction
+from judgepanel.service.basics import DatabaseProblem
+from judgepanel.service.database import DAMAGED, transaction
 
 SUFFIX = ".identity"
 _LARGEST = 2**31 - 1

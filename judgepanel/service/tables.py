@@ -29,9 +29,6 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-LOCAL = ""
-"""The owner of everything on a single-user installation."""
-
 
 class SafeText(TypeDecorator[str]):
     """Any Python string, including NUL and lone surrogates, as ASCII."""

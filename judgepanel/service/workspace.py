@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 
 from platformdirs import user_data_path
 
+from judgepanel.service.basics import NotFound
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded, VoteMatrix
@@ -19,22 +20,6 @@ from judgepanel.votes.reading import Reading
 
 Status = Literal["running", "done", "cancelled", "failed"]
 _ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
-
-
-class ServerProblem(Exception):
-    """A problem with this server or its settings, as a sentence for users."""
-
-
-class NotFound(LookupError):
-    """There is no such analysis or vote matrix."""
-
-
-class Full(RuntimeError):
-    """There is no room for more work now, as one sentence."""
-
-
-class SignInFirst(LookupError):
-    """Access requires signing in."""
 
 
 @dataclass(frozen=True, slots=True)

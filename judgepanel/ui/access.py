@@ -23,7 +23,7 @@ from streamlit.errors import StreamlitAPIException, StreamlitAuthError
 from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
-from judgepanel.service import LOCAL, ServerProblem
+from judgepanel.service.basics import LOCAL, ServerProblem
 from judgepanel.votes import InputError
 from judgepanel.votes.installed import require
 

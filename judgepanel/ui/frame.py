@@ -6,23 +6,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import streamlit as st
 
 from judgepanel.present.pages import COVERAGE_PAGE, PAGES, RECOMMENDED_PAGE, Page
-from judgepanel.service import Analysis, Full, NotFound, ServerProblem, SignInFirst
+from judgepanel.service.basics import Full, NotFound, ServerProblem, SignInFirst
 from judgepanel.ui.access import AccessProblem, sign_in, signed_in_as
 from judgepanel.ui.defaults import forget_defaults
 from judgepanel.ui.glossary import TERMS, with_terms
-from judgepanel.ui.reporting import report
+from judgepanel.ui.preload import QUIET
 from judgepanel.ui.session import current, is_reader, link_parameters
-from judgepanel.ui.sharing import share
-from judgepanel.votes import InputError, VoteMatrix
-from judgepanel.votes.errors import on_page
-from judgepanel.votes.orientation import resolve
+from judgepanel.votes.errors import InputError, on_page
 from judgepanel.words.numbers import counted
 from judgepanel.words.text import in_html
+
+if TYPE_CHECKING:
+    from judgepanel.service import Analysis
+    from judgepanel.votes import VoteMatrix
 
 START = "app.py"
 _STYLE = """
@@ -46,6 +47,9 @@ h3 { font-size: 1rem !important; font-weight: 650; padding: .4rem 0 .2rem 0 !imp
 .jp-note { font-size: .9rem; margin: 0; overflow-wrap: anywhere; }
 .jp-reading { font-size: .86rem; margin: 0; overflow-wrap: anywhere;
   color: color-mix(in srgb, currentColor 75%, transparent); }
+.jp-example { font-family: ui-monospace, Menlo, Consolas, 'Liberation Mono', monospace;
+  font-size: .82rem; margin: 0; padding: .8rem 1rem; white-space: pre-wrap;
+  background: rgba(107,114,128,.10); }
 .jp-text { margin: 0; overflow-wrap: anywhere; }
 .jp-cells { font-size: .8rem; margin: 0; line-height: 1.5; white-space: nowrap; overflow: hidden;
   text-overflow: ellipsis; color: color-mix(in srgb, currentColor 75%, transparent); }
@@ -93,7 +97,7 @@ section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
 .jp-grid td { text-align: center; padding: .4rem; }
 .jp-grid .jp-tied { box-shadow: inset 0 0 0 2px currentColor; }
 .jp-grid .jp-best { box-shadow: inset 0 0 0 4px currentColor; font-weight: 700; }
-:is(.st-key-grid_narrow, .st-key-figures_ahead) { display: none; }
+.st-key-grid_narrow { display: none; }
 @media (max-width: 640px) {
   .st-key-grid_wide { display: none; }
   .st-key-grid_narrow { display: flex; }
@@ -129,6 +133,7 @@ def frame(title: str, question: str) -> PageContext | None:
 
     If that analysis does not exist, the page ends with one sentence and a link.
     """
+    QUIET.page()
     st.set_page_config(page_title=f"{title} - judgepanel", layout="wide", page_icon=_ICON)
     st.html(_STYLE)
     try:
@@ -264,6 +269,10 @@ def _menu(analysis: Analysis | None) -> None:
 
 
 def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
+    from judgepanel.ui.reporting import report  # noqa: PLC0415
+    from judgepanel.ui.sharing import share  # noqa: PLC0415
+    from judgepanel.votes.orientation import resolve  # noqa: PLC0415
+
     labelled = int(votes.labelled.sum())
     known = "all labelled" if labelled == votes.n_items else f"{labelled:,} labelled"
     policy = resolve(votes, analysis.settings.orientation, analysis.settings.protocol)

@@ -26,8 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from judgepanel.service import LOCAL
-from judgepanel.service.sharing import TOKEN
+from judgepanel.service.basics import LOCAL, TOKEN
 from judgepanel.ui.quota import NoRoom, UploadQuota
 from judgepanel.votes.installed import documentation
 

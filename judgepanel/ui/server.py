@@ -14,11 +14,11 @@ from typing import Any
 from starlette.middleware import Middleware
 from streamlit import config
 
-from judgepanel.service import LOCAL, ServerProblem, check_address
+from judgepanel.service.basics import LOCAL, ServerProblem, check_address
 from judgepanel.ui.access import is_team, user_of_cookies
 from judgepanel.ui.address import host_of, public_origins
 from judgepanel.ui.guard import LOCAL_NAMES, Guard
-from judgepanel.ui.preload import import_first_pages
+from judgepanel.ui.preload import prepare
 from judgepanel.ui.quota import UploadQuota
 from judgepanel.ui.spaces import release_work
 
@@ -68,7 +68,7 @@ def _anybody(cookies: Mapping[str, str]) -> str:
 @asynccontextmanager
 async def _lifespan(_app: object) -> AsyncIterator[None]:
     _end_in_time()
-    import_first_pages()
+    prepare()
     yield
     release_work()
 

@@ -7,22 +7,19 @@ All calls of the workspace may raise ServerProblem; `frame.show_errors` shows it
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import streamlit as st
 
-from judgepanel.service import (
-    Analysis,
-    SignInFirst,
-    Workspace,
-    default_home,
-    default_url,
-)
-from judgepanel.studies.judges.judge_table import JudgeTable, judge_table
-from judgepanel.studies.settings import Settings
+from judgepanel.service.basics import SignInFirst
 from judgepanel.ui.access import owner, signed_in
-from judgepanel.ui.spaces import open_workspace
-from judgepanel.votes import VoteMatrix
+from judgepanel.ui.spaces import own_space
+
+if TYPE_CHECKING:
+    from judgepanel.service import Analysis, Workspace
+    from judgepanel.studies.judges.judge_table import JudgeTable
+    from judgepanel.studies.settings import Settings
+    from judgepanel.votes import VoteMatrix
 
 PARAMETER = "analysis"
 SHARE = "share"
@@ -34,14 +31,17 @@ def workspace() -> Workspace:
 
     Raises SignInFirst if a user has to sign in and has not.
     """
-    home = default_home()
-    space = open_workspace(default_url(home), str(home))
+    space = own_space()
     if is_reader():
         return space.for_readers(st.query_params[SHARE], signed_in=signed_in())
+    return space.owned_by(_owner())
+
+
+def _owner() -> str:
     who = owner()
     if who is None:
         raise SignInFirst("sign in to see your analyses")
-    return space.owned_by(who)
+    return who
 
 
 def is_reader() -> bool:
@@ -61,13 +61,13 @@ def current() -> tuple[Analysis, VoteMatrix] | None:
     the visitor has to sign in first.
     """
     token, wanted = st.query_params.get(SHARE), st.query_params.get(PARAMETER)
-    space = workspace()
-    if token is not None:
-        analysis = space.shared(token, signed_in=signed_in())
-    elif wanted is not None:
-        analysis = space.open(wanted)
-    else:
+    if token is None and wanted is None:
+        _owner()
         return None
+    space = workspace()
+    analysis = (
+        space.open(str(wanted)) if token is None else space.shared(token, signed_in=signed_in())
+    )
     return analysis, space.votes(analysis.votes_sha256)
 
 
@@ -96,4 +96,6 @@ def judges_of(votes: VoteMatrix) -> JudgeTable:
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def _judges(sha256: str, _votes: VoteMatrix) -> JudgeTable:
+    from judgepanel.studies.judges.judge_table import judge_table  # noqa: PLC0415
+
     return judge_table(_votes)

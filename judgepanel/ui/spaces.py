@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from judgepanel.intake.process import kill_readers
-from judgepanel.service import SqlWorkspace
-from judgepanel.service.workspace import ServerProblem
-from judgepanel.studies.cluster import DASK, SCHEDULER, backend_of
+from judgepanel.service.basics import ServerProblem
 from judgepanel.votes import InputError
+
+if TYPE_CHECKING:
+    from judgepanel.service.sql import SqlWorkspace
 
 _SPACES: dict[tuple[str, str], SqlWorkspace] = {}
 _LOCK = threading.Lock()
+
+
+def own_space() -> SqlWorkspace:
+    """The workspace of this server's database, for nobody yet."""
+    from judgepanel.service import default_home, default_url  # noqa: PLC0415
+
+    home = default_home()
+    return open_workspace(default_url(home), str(home))
 
 
 def open_workspace(url: str, home: str) -> SqlWorkspace:
@@ -23,6 +33,9 @@ def open_workspace(url: str, home: str) -> SqlWorkspace:
     """
     with _LOCK:
         if (url, home) not in _SPACES:
+            from judgepanel.service.sql import SqlWorkspace  # noqa: PLC0415
+            from judgepanel.studies.cluster import DASK  # noqa: PLC0415
+
             backend = os.environ.get("JUDGEPANEL_BACKEND", "loky")
             if backend == DASK:
                 backend = _scheduler()
@@ -31,6 +44,8 @@ def open_workspace(url: str, home: str) -> SqlWorkspace:
 
 
 def _scheduler() -> str:
+    from judgepanel.studies.cluster import DASK, SCHEDULER, backend_of  # noqa: PLC0415
+
     try:
         return backend_of(DASK, os.environ.get(SCHEDULER), ())
     except InputError as error:
@@ -47,6 +62,8 @@ def close_workspaces() -> None:
 
 def release_work() -> None:
     """Leave the work of this process to others at once, because the process is about to end."""
-    kill_readers()
+    process = sys.modules.get("judgepanel.intake.process")
+    if process is not None:  # Else no file was read.
+        process.kill_readers()
     for space in tuple(_SPACES.values()):
         space.release()

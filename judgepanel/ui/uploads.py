@@ -12,20 +12,22 @@ import sys
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from judgepanel.intake.answer import Answer, Ask, Refusal
-from judgepanel.intake.process import ReaderProcess
-from judgepanel.service.turns import Places
-from judgepanel.studies.codec import spec_sha
 from judgepanel.ui.access import owner
 from judgepanel.votes import InputError
-from judgepanel.votes.choices import NO_CHOICES, Choices
 from judgepanel.votes.limits import READERS
 from judgepanel.words.text import plain
+
+if TYPE_CHECKING:
+    from judgepanel.intake.answer import Answer, Ask
+    from judgepanel.service.turns import Places
+    from judgepanel.votes.choices import Choices
 
 _MOST_ANSWERS, _MOST_BYTES = 64, 400_000_000
 _OTHERS = 2_000_000
@@ -34,7 +36,6 @@ _POLL_SECONDS = 0.25
 _READING = "Reading the file …"
 _WAITING = "Waiting: other files are being read first."
 
-_PLACES = Places(READERS)
 _LOCK = threading.Lock()
 _Key = tuple[str, ...]
 _ANSWERS: OrderedDict[_Key, Answer] = OrderedDict()
@@ -102,7 +103,7 @@ def read_uploads(
     votes: Upload,
     labels: Upload | None = None,
     judges: Upload | None = None,
-    choices: Choices = NO_CHOICES,
+    choices: Choices | None = None,
     *,
     need_labels: bool = True,
 ) -> Answer:
@@ -110,6 +111,10 @@ def read_uploads(
 
     ``labels`` and ``judges`` are the tables beside the votes; the others are as in :class:`Ask`.
     """
+    from judgepanel.intake.answer import Ask  # noqa: PLC0415
+    from judgepanel.studies.codec import spec_sha  # noqa: PLC0415
+    from judgepanel.votes.choices import NO_CHOICES  # noqa: PLC0415
+
     beside = [upload for upload in (votes, labels, judges) if upload is not None]
     ask = Ask(
         votes=votes.name,
@@ -118,7 +123,7 @@ def read_uploads(
         labels_size=0 if labels is None else len(labels.data),
         judges=None if judges is None else judges.name,
         judges_size=0 if judges is None else len(judges.data),
-        choices=choices,
+        choices=choices or NO_CHOICES,
         need_labels=need_labels,
     )
     digests = (hashlib.sha256(upload.data).hexdigest() for upload in beside)
@@ -132,10 +137,13 @@ def read_uploads(
 
 def _read(key: _Key, ask: Ask, files: list[bytes]) -> Answer:
     """The answer about files, which is kept unless another try may have another outcome."""
-    line = st.empty()
-    ticket = _PLACES.queue(owner() or "")
+    from judgepanel.intake.answer import Answer, Refusal  # noqa: PLC0415
+    from judgepanel.intake.process import ReaderProcess  # noqa: PLC0415
+
+    line, places = st.empty(), _places()
+    ticket = places.queue(owner() or "")
     try:
-        while not _PLACES.enter(ticket, _POLL_SECONDS):
+        while not places.enter(ticket, _POLL_SECONDS):
             line.caption(_WAITING)
         with ReaderProcess(ask, *files) as reader:
             while not reader.wait(_POLL_SECONDS):
@@ -146,9 +154,17 @@ def _read(key: _Key, ask: Ask, files: list[bytes]) -> Answer:
     except InputError as error:
         answer = Answer(Refusal.of(error))
     finally:
-        _PLACES.leave(ticket)
+        places.leave(ticket)
     line.empty()
     return answer
+
+
+@cache
+def _places() -> Places:
+    """The places of files that are read at once."""
+    from judgepanel.service.turns import Places  # noqa: PLC0415
+
+    return Places(READERS)
 
 
 def _keep(key: _Key, answer: Answer) -> None:

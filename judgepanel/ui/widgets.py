@@ -74,12 +74,6 @@ def chart(figure: go.Figure, *, key: str, alt: str) -> None:
     st.plotly_chart(figure, key=key, alt=alt, config=config)
 
 
-def load_figures() -> None:
-    """Draw a figure out of sight, so that the browser has its scripts before the first real one."""
-    with st.container(key="figures_ahead"):
-        st.plotly_chart({"data": [{"type": "scatter"}]}, key="figure-ahead")
-
-
 ROW = 35
 """Height of a row of a table, in pixels."""
 _PADDING = 17

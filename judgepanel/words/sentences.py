@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from judgepanel.models.mixture import Member, Mixture
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import Check, check_repeats
@@ -14,6 +13,7 @@ from judgepanel.votes.orientation import BALANCED_SHARE
 from judgepanel.words.numbers import capital, counted, fixed, interval, percent, signed
 
 if TYPE_CHECKING:
+    from judgepanel.models.mixture import Member, Mixture
     from judgepanel.studies.position import ConstantPosition
 
 CALIBRATOR_NAMES = {

@@ -52,9 +52,24 @@ def modules_of(script, *arguments):
     return set(ran.stderr.splitlines())
 
 
+RECOMMENDING = """
+import sys
+import judgepanel.cli.studying, judgepanel.decision.recommend
+print(*sys.modules, sep="\\n", file=sys.stderr)
+"""
+SERVER = """
+import sys
+import judgepanel.ui.server, judgepanel.ui.frame, judgepanel.ui.pages.start
+print(*sys.modules, sep="\\n", file=sys.stderr)
+"""
 START_PAGE = """
 import sys
-import judgepanel.ui.frame, judgepanel.ui.pages.start
+import judgepanel.ui.frame, judgepanel.ui.pages.start, judgepanel.ui.pages.home
+import judgepanel.votes.samples, judgepanel.service.sql
+from judgepanel.service.database import connect
+from judgepanel.service.migrations import migrate
+for _ in range(2):
+    migrate(connect("sqlite:///" + sys.argv[1]))
 print(*sys.modules, sep="\\n", file=sys.stderr)
 """
 
@@ -89,7 +104,23 @@ def test_a_study_imports_no_estimators_and_no_study_of_another_page():
     assert not modules & {f"judgepanel.studies.{other}" for other in others}
 
 
-def test_the_start_page_imports_neither_studies_nor_what_they_compute_with():
-    modules = modules_of(START_PAGE)
+def test_recommending_imports_no_estimators_and_compiles_nothing_before_its_first_fit():
+    modules = modules_of(RECOMMENDING)
+    assert "judgepanel.decision.recommend" in modules
+    heavy = {name for name in HEAVY if name.startswith("scipy.")}
+    assert not modules & ({"sklearn", "numba", "streamlit", "sqlalchemy", *heavy} & needless())
+
+
+def test_a_server_is_up_and_shows_its_uploader_without_database_or_tables():
+    modules = modules_of(SERVER)
+    assert "streamlit" in modules
+    assert not modules & {"sqlalchemy", "numpy", "pandas", "joblib", "judgepanel.studies"}
+
+
+def test_the_start_page_imports_neither_studies_nor_what_they_compute_with(tmp_path):
+    modules = modules_of(START_PAGE, str(tmp_path / "new.db"))
+    assert "sqlalchemy" in modules
     assert not modules & ({"sklearn", "scipy.stats", "scipy.optimize"} & needless())
+    assert not modules & {"alembic", "numba", "judgepanel.models", "judgepanel.ui.widgets"}
     assert not modules & {"judgepanel.present.registry", "judgepanel.decision.recommend"}
+    assert not any(name.startswith("judgepanel.kernels.evaluate") for name in modules)

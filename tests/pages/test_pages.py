@@ -66,7 +66,8 @@ def form_button(app: AppTest):
 def test_start_shows_an_uploader_what_a_file_looks_like_and_every_sample() -> None:
     app = open_app()
     assert [uploader.proto.max_upload_size_mb for uploader in app.get("file_uploader")] == [200] * 3
-    assert "item_id,label" in app.code[0].value
+    (example,) = htmls(app, "jp-example")
+    assert "item_id,label" in example
     visible = [button.label for button in app.button if button.key.startswith("sample-")]
     assert visible == [sample.title for sample in SAMPLES]
 

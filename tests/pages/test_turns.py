@@ -35,7 +35,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     clock = Clock()
     spaces.close_workspaces()
     monkeypatch.setattr("judgepanel.studies.runner.default_jobs", lambda: 1)
-    monkeypatch.setattr(spaces, "SqlWorkspace", partial(SqlWorkspace, clock=clock))
+    monkeypatch.setattr("judgepanel.service.sql.SqlWorkspace", partial(SqlWorkspace, clock=clock))
     yield clock
     spaces.close_workspaces()
 

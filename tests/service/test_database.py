@@ -15,11 +15,13 @@ import numpy as np
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from numpy.typing import NDArray
 from sqlalchemy import event, text
 from sqlalchemy.exc import IntegrityError
 
 from judgepanel.service import database as database_module
+from judgepanel.service import migrations
 from judgepanel.service.database import DatabaseProblem, connect, default_url, transaction
 from judgepanel.service.migrations import migrate
 from judgepanel.service.sql import SqlWorkspace
@@ -57,11 +59,29 @@ def tables(engine):
 
 
 def test_the_migrations_make_the_tables_that_the_code_knows(engine):
+    migrate(engine, "0001")
     migrate(engine)
     with transaction(engine) as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, METADATA) == []
     migrate(engine)
+
+
+def test_a_new_database_gets_what_all_migrations_make(tmp_path):
+    schemas = []
+    for name, steps in (("new", ["head"]), ("old", ["0001", "head"])):
+        made = connect(f"sqlite:///{tmp_path / name}.db")
+        for step in steps:
+            migrate(made, step)
+        schemas.append(
+            {
+                table: " ".join(sql.split())
+                for table, sql in ask(made, "SELECT name, coalesce(sql, '') FROM sqlite_master")
+            }
+        )
+        assert tables(made)[1] == (ScriptDirectory(*migrations.__path__).get_current_head(),)
+        made.dispose()
+    assert schemas[0] == schemas[1]
 
 
 def test_an_older_schema_is_upgraded_with_what_is_in_it(engine, new_url, votes):

@@ -39,7 +39,7 @@ def test_a_file_is_read_once_whether_it_is_accepted_or_refused(monkeypatch: pyte
     first = read_uploads(Upload("votes.csv", DATA))
     refused = read_uploads(Upload("empty.csv", b" "))
     assert refused.refusal.problem == "the file is empty"
-    monkeypatch.setattr(uploads, "ReaderProcess", None)
+    monkeypatch.setattr("judgepanel.intake.process.ReaderProcess", None)
     assert read_uploads(Upload("votes.csv", DATA)) is first
     assert read_uploads(Upload("empty.csv", b" ")) is refused
 
@@ -91,7 +91,7 @@ def test_an_upload_that_has_to_wait_says_so():
             def caption(self, text: str) -> None:
                 seen.append(text)
                 if text.startswith("Waiting"):
-                    uploads._PLACES.leave(ticket)
+                    uploads._places().leave(ticket)
 
             def empty(self) -> None:
                 pass
@@ -99,8 +99,8 @@ def test_an_upload_that_has_to_wait_says_so():
         import streamlit as st
 
         seen: list[str] = []
-        ticket = uploads._PLACES.queue(LOCAL)
-        assert uploads._PLACES.enter(ticket, 0)
+        ticket = uploads._places().queue(LOCAL)
+        assert uploads._places().enter(ticket, 0)
         true_empty, st.empty = st.empty, Line
         try:
             upload = uploads.Upload("votes.csv", sample_bytes("one_class"))

@@ -1,21 +1,44 @@
-"""Migration of the database's schema when a server starts, and whether a file has that schema."""
+"""Migration of the database's schema when a server starts, and whether a file has that schema.
+
+A schema that is current, or a database without tables, needs no Alembic, whose import takes longer
+than all tables.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    create_engine,
+    insert,
+    inspect,
+    select,
+    text,
+)
 
-from judgepanel.service.database import NEWER, DatabaseProblem, transaction
+from judgepanel.service.basics import DatabaseProblem
+from judgepanel.service.database import NEWER, transaction
+from judgepanel.service.tables import METADATA
 from judgepanel.votes.errors import quote_value
 
+_FOLDER = Path(__file__).resolve().parent
 _LOCK = 0x6A756467
 """Advisory lock of PostgreSQL during migration. In SQLite the write lock does the same."""
+_VERSION = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+"""Alembic's own table, which holds the revision of the schema."""
 
 
 def migrate(engine: Engine, revision: str = "head") -> None:
@@ -32,18 +55,24 @@ def migrate(engine: Engine, revision: str = "head") -> None:
     with transaction(engine) as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-        if not is_current(connection, revision):
-            command.upgrade(_config(connection), revision)
+        if is_current(connection, revision):
+            return
+        if revision == "head" and not inspect(connection).get_table_names():
+            METADATA.create_all(connection)
+            _VERSION.create(connection)
+            connection.execute(insert(_VERSION).values(version_num=_revisions()[-1]))
+        else:
+            _upgrade(connection, revision)
 
 
 def is_current(connection: Connection, revision: str) -> bool:
     """Whether the schema is at this revision; DatabaseProblem if a newer judgepanel made it."""
-    scripts = ScriptDirectory.from_config(_config(connection))
-    known = {script.revision for script in scripts.walk_revisions()}
-    heads = MigrationContext.configure(connection).get_current_heads()
-    if not known.issuperset(heads):
+    known = _revisions()
+    exists = inspect(connection).has_table(_VERSION.name)
+    heads = connection.execute(select(_VERSION.c.version_num)).scalars().all() if exists else ()
+    if not set(known).issuperset(heads):
         raise DatabaseProblem(NEWER)
-    return heads == tuple(scripts.get_heads() if revision == "head" else [revision])
+    return list(heads) == [known[-1] if revision == "head" else revision]
 
 
 def check_schema(connection: Connection) -> None:
@@ -56,16 +85,10 @@ def check_schema(connection: Connection) -> None:
     DatabaseProblem
         A table, index, trigger or view is missing, changed or foreign, or the revision is newer.
     """
-    is_current(connection, "head")
     given = _schema(connection)
-    ours = create_engine("sqlite://")
-    try:
-        for revision in MigrationContext.configure(connection).get_current_heads():
-            migrate(ours, revision)
-        with transaction(ours, write=False) as blank:
-            expected = _schema(blank)
-    finally:
-        ours.dispose()
+    if is_current(connection, "head") and given == _made("head"):
+        return
+    expected = _made(connection.execute(select(_VERSION.c.version_num)).scalar_one())
     foreign = sorted(given.keys() - expected.keys())
     if foreign:
         kind, name = foreign[0]
@@ -82,6 +105,17 @@ def check_schema(connection: Connection) -> None:
         )
 
 
+def _made(revision: str) -> dict[tuple[str, str], str]:
+    """Return the schema of a database that is new, or was migrated to a revision."""
+    engine = create_engine("sqlite://")
+    try:
+        migrate(engine, revision)
+        with transaction(engine, write=False) as connection:
+            return _schema(connection)
+    finally:
+        engine.dispose()
+
+
 def _schema(connection: Connection) -> dict[tuple[str, str], str]:
     """Return the definitions of a SQLite database by kind and name, without spaces and quotes."""
     rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master")
@@ -92,9 +126,16 @@ def _schema(connection: Connection) -> dict[tuple[str, str], str]:
     }
 
 
-def _config(connection: Connection) -> Config:
+def _revisions() -> list[str]:
+    """All revisions by the names of their files, such as ``v0001_tables.py``; the newest last."""
+    return sorted(file.name[1:5] for file in (_FOLDER / "versions").glob("v????_*.py"))
+
+
+def _upgrade(connection: Connection, revision: str) -> None:
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
     config = Config()
-    folder = str(Path(__file__).resolve().parent)
-    config.set_main_option("script_location", folder.replace("%", "%%"))
+    config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
     config.attributes["connection"] = connection
-    return config
+    command.upgrade(config, revision)

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL
 from judgepanel.present.pages import CURVE_PAGE
-from judgepanel.service import Analysis, DatabaseProblem, NotFound, SignInFirst
+from judgepanel.service.basics import DatabaseProblem, NotFound, SignInFirst
 from judgepanel.ui.access import AccessProblem
 from judgepanel.ui.frame import problem
 from judgepanel.ui.session import COMPARE, PARAMETER, workspace
 from judgepanel.words.numbers import counted, minute
 from judgepanel.words.sentences import settings_words
 from judgepanel.words.text import distinct, in_html, markdown, plain
+
+if TYPE_CHECKING:
+    from judgepanel.service import Analysis
 
 FIRST_ROWS, MORE_ROWS = 5, 20
 LONGEST_NAME = 80
