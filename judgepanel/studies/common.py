@@ -8,6 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.kernels.aggregate.aggregation import AnyAggregator
+from judgepanel.kernels.aggregate.prefixes import Ranking
+from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.kernels.evaluate.evaluation import Recipe
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.settings import Prepared, Settings
@@ -36,6 +40,17 @@ def check_panels(sizes: Iterable[int]) -> None:
     for k in sizes:
         if k < 1:
             raise InputError("a panel needs at least one judge", value=k, allowed="1 or more")
+
+
+def recipe_of(
+    settings: Settings,
+    aggregator: AnyAggregator,
+    calibrators: tuple[Calibrator, ...],
+    ranking: Ranking,
+) -> Recipe:
+    """Return how panels are fitted in every split under the protocol and seed of the settings."""
+    in_sample = settings.protocol == "paper"
+    return Recipe(aggregator, calibrators, ranking, in_sample=in_sample, seed=settings.seed)
 
 
 def splits_of(prepared: Prepared, settings: Settings, chunk: Chunk) -> Iterator[Split]:

@@ -7,11 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import AnyAggregator
-from judgepanel.kernels.aggregate.prefixes import Ranking
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.kernels.evaluate.evaluation import Recipe
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import repeats_sentence
 from judgepanel.votes.matrix import cached
@@ -64,13 +60,6 @@ class Settings:
     def most_splits(self) -> int:
         """Number of splits, or the most that the answer may need."""
         return MOST_SPLITS if self.splits is None else self.splits
-
-    def recipe(
-        self, aggregator: AnyAggregator, calibrators: tuple[Calibrator, ...], ranking: Ranking
-    ) -> Recipe:
-        """Return how panels are fitted in every split under this protocol and seed."""
-        in_sample = self.protocol == "paper"
-        return Recipe(aggregator, calibrators, ranking, in_sample=in_sample, seed=self.seed)
 
     @property
     def splits_text(self) -> str:

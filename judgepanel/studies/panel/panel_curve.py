@@ -32,6 +32,7 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import FittedArms, Tally, tally
 from judgepanel.studies.common import (
     check_panels,
+    recipe_of,
     run_fields,
     splits_of,
 )
@@ -95,7 +96,7 @@ class PanelCurveSpec(StudySpec):
     @property
     def recipe(self) -> Recipe:
         """The recipe for every split."""
-        return self.settings.recipe(self.aggregator, self.calibrators, self.ranking)
+        return recipe_of(self.settings, self.aggregator, self.calibrators, self.ranking)
 
     def panel_sizes(self, n_judges: int) -> Ints:
         """Return sorted panel sizes to evaluate, with 1, all judges and the sizes compared.

@@ -31,7 +31,7 @@ from judgepanel.kernels.evaluate.evaluation import Recipe
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, only, tally
-from judgepanel.studies.common import check_panels, run_fields, splits_of
+from judgepanel.studies.common import check_panels, recipe_of, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, Estimator, band, contrasts
 from judgepanel.studies.contest.compared import (
     COMPARED,
@@ -200,7 +200,7 @@ class CorruptionSpec(StudySpec):
         aggregator, calibrator = self.aggregator, self.calibrator
         if aggregator == AVERAGE:
             aggregator, calibrator = COMPARED
-        return self.settings.recipe(aggregator, (calibrator,), self.ranking)
+        return recipe_of(self.settings, aggregator, (calibrator,), self.ranking)
 
     def conditions(self, n_judges: int) -> tuple[Condition, ...]:
         """Return the clean panel, then every scenario and level; a sole judge cannot be absent."""
