@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import judgepanel as jp
-from judgepanel.service.workspace import ServerProblem
+from judgepanel.service.basics import ServerProblem
 from judgepanel.studies import cluster
 from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.settings import Settings
