@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -86,3 +87,17 @@ def test_intervals_are_read_back_as_they_were_written(shape: tuple[int, ...]) ->
     assert back.shape == interval.shape
     assert to_plain(back) == plain
     assert back.unit == "share"
+
+
+def test_the_monte_carlo_error_goes_along_and_is_not_stored() -> None:
+    error = np.array([0.1, 0.2, 0.3])
+    known, unknown = replace(made(3), monte_carlo=error), made(3)
+    assert (-known.clip(0.0, 1.0).scaled(2.0, "share")[1:]).monte_carlo == pytest.approx([0.4, 0.6])
+    both = Interval.joined([known, unknown]).monte_carlo
+    np.testing.assert_array_equal(both, [*error, *[np.nan] * 3])
+    filled = Interval.full((2, 3), np.nan)
+    filled.put(1, known)
+    np.testing.assert_array_equal(filled.monte_carlo, [[np.nan] * 3, error])
+    assert from_plain(Interval, to_plain(known)).monte_carlo is None
+    with pytest.raises(ValueError, match="must have its shape"):
+        replace(known, monte_carlo=error[:2])

@@ -296,6 +296,7 @@ def _warnings(
     return tuple(warnings)
 
 
+# All splits are run: from 20 of them the labels needed are too few.
 LABEL_BUDGET: Study[LabelBudgetSpec, BudgetTally, LabelBudget] = Study(
     name="label_budget",
     title="Label budget",

@@ -367,6 +367,7 @@ def _warnings(prepared: Prepared, point: _Point) -> tuple[str, ...]:
     return tuple(warnings)
 
 
+# All halves are run: their spread is what is measured, and the last one brings the fits.
 JUDGES: Study[JudgesSpec, Halves, Judges] = Study(
     name="judges",
     title="Who errs together",

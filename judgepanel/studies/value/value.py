@@ -240,6 +240,7 @@ def rounds(spec: ValueSpec) -> int:
     return min(spec.settings.most_splits, VALUE_SPLITS)
 
 
+# All splits are run, since the last one ranks the judges.
 VALUE: Study[ValueSpec, ValuePartial, Value] = Study(
     name="value",
     title="What each judge is worth",
