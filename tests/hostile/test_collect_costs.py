@@ -31,6 +31,12 @@ def test_no_count_of_tokens_loosens_the_cap(
     capsys.readouterr()
 
 
+def test_a_count_of_tokens_is_a_whole_number_up_to_the_most() -> None:
+    most = calls.MOST_TOKENS
+    assert [calls.count_of(count) for count in (0, most, float(most))] == [0, most, most]
+    assert [calls.count_of(count) for count in (-1, most + 1, 0.5, True)] == [None] * 4
+
+
 def test_a_judge_that_reports_more_than_it_may_use_takes_nothing_from_others(
     tmp_path: Path, here: HostileEndpoint, capsys: pytest.CaptureFixture[str]
 ) -> None:

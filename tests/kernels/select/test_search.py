@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -35,6 +36,16 @@ def one_by_one(compared, n_judges):
 
 def judges(mask):
     return tuple(np.flatnonzero(mask).tolist())
+
+
+def test_twelve_groups_are_searched_and_thirteen_are_not():
+    def first(masks, _):
+        return SimpleNamespace(nll=np.where(masks[:, 0], 0.0, 1.0))
+
+    assert exhaustive(first, np.eye(12, dtype=bool)).nll == 0.0
+    for n in (0, 13):
+        with pytest.raises(ValueError, match="from 1 to 12 can be searched"):
+            exhaustive(first, np.eye(n, 13, dtype=bool))
 
 
 @pytest.mark.parametrize("seed", range(3))

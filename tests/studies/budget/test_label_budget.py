@@ -373,7 +373,7 @@ def test_flat_and_rising_levels_cost_nothing_to_extrapolate():
         ({"beside": "magic"}, "unknown aggregator"),
         ({"beside": "one_coin"}, "both aggregators are the same"),
         ({"have": 0}, "out of range"),
-        ({"have": 10**9}, "out of range"),
+        ({"have": 10**7 + 1}, "out of range"),
         ({"aggregator": "magic"}, "unknown aggregator"),
         ({"calibrators": ()}, "one calibrator or more"),
         ({"calibrators": ("beta", "beta")}, "each once"),

@@ -137,3 +137,13 @@ def test_numbers_with_many_values_are_cut_in_thirds_and_rare_values_put_together
     assert tagged.n == 8
     with pytest.raises(InputError, match="no such item feature"):
         by_feature(prepared, "colour")
+
+
+@pytest.mark.parametrize(("n", "words", "numbers"), [(8, 8, 8), (9, 8, 3)])
+def test_eight_values_are_strata_of_their_own_and_nine_are_not(n, words, numbers):
+    values = np.arange(120) % n
+    features = pd.DataFrame({"word": [f"w{value}" for value in values], "number": values})
+    prepared = prepare(replace(votes(), features=features), SETTINGS)
+    assert by_feature(prepared, "word").n == words
+    assert (OTHER in by_feature(prepared, "word").names) == (n > 8)
+    assert by_feature(prepared, "number").n == numbers

@@ -348,6 +348,7 @@ def test_long_searches_are_left_out_unless_they_are_asked_for(monkeypatch):
 def test_a_spec_refuses_what_it_cannot_do(wrong, sentence):
     with pytest.raises(InputError, match=sentence):
         CuratorsSpec(**wrong)
+    assert CuratorsSpec(groups=12).groups == 12
 
 
 @pytest.mark.parametrize(("cost", "fine"), [("-1", False), ("cheap", False), ("", True)])

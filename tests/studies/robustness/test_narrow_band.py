@@ -89,6 +89,8 @@ def test_sizes_follow_the_panel_and_are_bounded():
     assert NarrowBandSpec().panel_sizes(4).tolist() == [4]
     assert NarrowBandSpec().panel_sizes(1).tolist() == [2]
     assert NarrowBandSpec().panel_sizes(900).tolist() == [10, 30, 100]
+    assert NarrowBandSpec().panel_sizes(101).tolist() == [10, 30, 100]
+    assert NarrowBandSpec(replicates=10_000).replicates == 10_000
 
 
 @pytest.mark.parametrize(
@@ -100,6 +102,7 @@ def test_sizes_follow_the_panel_and_are_bounded():
         {"shares": (0.0,)},
         {"sizes": (0,)},
         {"replicates": 1},
+        {"replicates": 10_001},
     ],
 )
 def test_simulations_that_cannot_be_are_refused(options):

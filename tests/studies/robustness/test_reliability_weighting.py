@@ -74,6 +74,16 @@ def test_signals_are_label_free_and_the_same_for_swapped_items():
         np.testing.assert_array_equal(left.values, right.values)
 
 
+@pytest.mark.parametrize("n", [5, 6])
+def test_the_first_five_numeric_features_are_signals(n):
+    ballots = prepare(votes(), SETTINGS).ballots
+    values = np.arange(ballots.n_items, dtype=float)
+    features = pd.DataFrame({f"f{number}": values for number in range(n)})
+    found, left_out = signals(ballots, features, 0)
+    assert len({signal.name for signal in found if signal.name.startswith("f")}) == 5
+    assert left_out == ("f5",) * (n > 5)
+
+
 def test_numeric_features_that_vary_are_signals_both_ways_and_the_rest_is_named():
     reliability_weighting = result()
     named = list(zip(reliability_weighting.signals, reliability_weighting.favours, strict=True))

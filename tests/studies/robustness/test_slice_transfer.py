@@ -101,6 +101,15 @@ def test_categories_come_before_numbers_unless_a_feature_is_named():
         slices_of(prepared, "shade", 4)
 
 
+@pytest.mark.parametrize("n", [12, 13])
+def test_the_twelve_largest_slices_are_scored(n):
+    kind = np.array([f"kind {row % n}" for row in range(13 * 60)], dtype=object)
+    given = featured(make_votes(2, len(kind), 5), kind=kind)
+    slices = slices_of(prepare(given, SETTINGS), None, 4)
+    assert (len(slices.names), slices.n_slices) == (12, n)
+    assert any("has 13 slices; the 12 largest" in text for text in slices.left_out) == (n > 12)
+
+
 def test_what_cannot_be_a_slice_is_named_with_what_it_needs():
     plain = make_votes(2, 200, 5)
     kind = np.array(["big"] * 90 + ["large"] * 80 + ["tiny"] * 20 + [None] * 10, dtype=object)

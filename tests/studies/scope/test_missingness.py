@@ -142,6 +142,14 @@ def test_a_group_of_a_size_of_its_own_is_left_out_with_a_sentence():
     assert result.n_tests > 0
 
 
+@pytest.mark.parametrize("n", [25, 26])
+def test_a_feature_of_25_texts_makes_slices_and_one_of_26_does_not(n):
+    names = pd.Series([f"text {i % n}" for i in range(26 * 25)], dtype="str")
+    votes = make_votes(8, len(names), 4)
+    result = found_in(replace(votes, features=pd.DataFrame({"note": names})))
+    assert any("26 different texts" in sentence for sentence in result.left_out) == (n > 25)
+
+
 def test_a_feature_with_too_many_texts_is_left_out_with_a_sentence():
     votes = make_votes(8, 60, 4)
     names = pd.Series([f"text {i}" for i in range(60)], dtype="str")
