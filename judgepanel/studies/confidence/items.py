@@ -28,9 +28,7 @@ from judgepanel.studies.confidence.probabilities import (
     PanelSpec,
     combine,
     evaluations,
-    learn,
     panel_notes,
-    recall,
     run_chunk,
 )
 from judgepanel.studies.confidence.repeats import (
@@ -256,8 +254,6 @@ ITEMS: Study[ItemsSpec, OutOfSample, Items] = Study(
     result=Items,
     partial=OutOfSample,
     run_chunk=run_chunk,
-    recall=recall,
-    learn=learn,
     combine=combine,
     settled=always,
     merge=merge,

@@ -39,9 +39,7 @@ from judgepanel.studies.confidence.probabilities import (
     PanelSpec,
     combine,
     evaluations,
-    learn,
     panel_notes,
-    recall,
     run_chunk,
 )
 from judgepanel.studies.confidence.repeats import (
@@ -349,8 +347,6 @@ RELIABILITY: Study[ReliabilitySpec, OutOfSample, Reliability] = Study(
     result=Reliability,
     partial=OutOfSample,
     run_chunk=run_chunk,
-    recall=recall,
-    learn=learn,
     combine=combine,
     settled=always,
     merge=merge,

@@ -27,9 +27,7 @@ from judgepanel.studies.confidence.probabilities import (
     PanelSpec,
     combine,
     evaluations,
-    learn,
     panel_notes,
-    recall,
     run_chunk,
 )
 from judgepanel.studies.confidence.repeats import (
@@ -278,8 +276,6 @@ SELECTIVE: Study[SelectiveSpec, OutOfSample, Selective] = Study(
     result=Selective,
     partial=OutOfSample,
     run_chunk=run_chunk,
-    recall=recall,
-    learn=learn,
     combine=combine,
     settled=always,
     merge=merge,
