@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from judgepanel.kernels.recent import SHARED
+
 SAMPLE_FOLDER = Path(__file__).resolve().parents[1] / "sample_data"
 REAL_VOTES = "JUDGEPANEL_REAL_VOTES"
 IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false"}
@@ -53,6 +55,12 @@ def as_failure(report: pytest.TestReport | pytest.CollectReport) -> None:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
         report.outcome = "failed"
         report.longrepr = f"{report.nodeid}: a skip is a failure in CI. {reason}"
+
+
+@pytest.fixture(autouse=True)
+def nothing_shared() -> None:
+    """What earlier tests computed is computed again."""
+    SHARED.clear()
 
 
 @pytest.hookimpl(wrapper=True)

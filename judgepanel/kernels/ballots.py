@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,6 +52,12 @@ class Ballots:
         """The votes as a sparse matrix; None where they are few, or most of them are there."""
         return sparse_of(self.votes)
 
+    @cached_property
+    def digest(self) -> bytes:
+        """A digest of all that aggregators read."""
+        arrays = (self.votes, self.signs, self.units, self.unlabelled, self.margins)
+        return digest_of(bytes([self.symmetric]), *arrays)
+
     def part(self, rows: NDArray[np.int64], judges: NDArray[np.int64]) -> Cells:
         """Return the votes (n, k) of some judges on some items, as products take them."""
         return part_of(self.votes, self.sparse, rows, judges)
@@ -85,3 +92,13 @@ class Ballots:
     @property
     def n_judges(self) -> int:
         return int(self.votes.shape[1])
+
+
+def digest_of(first: bytes, *arrays: NDArray[Any] | None) -> bytes:
+    """Return a digest of bytes, and of arrays with their shapes; None differs from all arrays."""
+    digest = hashlib.blake2b(first, digest_size=20)
+    for array in arrays:
+        digest.update(repr(None if array is None else (array.shape, array.dtype.str)).encode())
+        if array is not None:
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.digest()

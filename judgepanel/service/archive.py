@@ -30,6 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
+from judgepanel.kernels.recent import Cache
 from judgepanel.service.basics import Lost, NotFound
 from judgepanel.service.database import transaction
 from judgepanel.service.ledger import Key, upsert
@@ -43,7 +44,6 @@ from judgepanel.service.workspace import (
 )
 from judgepanel.studies.codec import from_plain, pack, to_plain, unpack
 from judgepanel.studies.contract import Spec, Study
-from judgepanel.studies.recent import Cache
 from judgepanel.studies.settings import AUTO_SPLITS, Settings
 from judgepanel.studies.shapes import shape_of
 from judgepanel.votes import VoteMatrix

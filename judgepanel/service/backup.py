@@ -128,7 +128,8 @@ def _counted(file: Path) -> Copied:
                 raise DatabaseProblem(_WRONG)
             check_schema(connection)
             rows = [select(func.count()).select_from(table) for table in (ANALYSES, RESULTS)]
-            return Copied(*(connection.scalars(count).one() for count in rows))
+            analyses, results = (connection.scalars(count).one() for count in rows)
+            return Copied(analyses, results)
     finally:
         engine.dispose()
 

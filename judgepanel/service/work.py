@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine
 
 from judgepanel import ENGINE
+from judgepanel.kernels.recent import Cache
 from judgepanel.service.archive import Archive, draw_of
 from judgepanel.service.database import transaction
 from judgepanel.service.interests import Interest, Interests, party_of
@@ -22,7 +23,6 @@ from judgepanel.service.ledger import Key, Ledger
 from judgepanel.service.workspace import Job, Status, Stored, checked_id
 from judgepanel.studies.codec import spec_sha
 from judgepanel.studies.contract import Chunk, Spec, Study
-from judgepanel.studies.recent import Cache
 from judgepanel.studies.runner import merged
 from judgepanel.votes import VoteMatrix
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import logging
 import platform
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 from judgepanel import ENGINE
-from judgepanel.studies.contract import Chunk, Gate, WorkersEnded
+from judgepanel.studies.contract import Gate, WorkersEnded
 from judgepanel.votes import InputError
 from judgepanel.votes.errors import SCHEDULER_ADDRESS
 from judgepanel.votes.installed import require
@@ -36,7 +36,7 @@ SCHEDULER = "JUDGEPANEL_DASK_SCHEDULER"
 DASK = "dask"
 """The backend that needs the address of a scheduler."""
 
-RunOne = Callable[[Any, Any, Any, Chunk], tuple[Chunk, Any]]
+RunOne = Callable[..., tuple[Any, ...]]
 
 
 class ClusterLost(Exception):
@@ -97,8 +97,8 @@ class Cluster:
         self._client = self._connected(CONNECT_SECONDS)
 
     def spread(
-        self, work: Sequence[Any], chunks: Sequence[Chunk], run_one: RunOne, gate: Gate
-    ) -> Generator[tuple[Chunk, Any], None, None]:
+        self, work: Sequence[Any], chunks: Iterable[Any], run_one: RunOne, gate: Gate
+    ) -> Generator[Any, None, None]:
         """Results of ``run_one(*work, chunk)`` as workers finish them, while the gate is open.
 
         Once the gate is closed no more chunks are handed out, and those under way are awaited;
@@ -191,18 +191,17 @@ class Cluster:
             if client.status != "running":
                 raise ConnectionError("the connection to the scheduler is broken")
 
-    def _result(self, future: Any) -> tuple[Chunk, Any]:
+    def _result(self, future: Any) -> Any:
         try:
-            result: tuple[Chunk, Any] = future.result()
+            return future.result()
         except self._dask.KilledWorker:
             raise WorkersEnded(
                 f"Workers of the Dask scheduler {self._address} are ended again and again: they "
                 "may be short of memory. Give them more, and run this again."
             ) from None
-        return result
 
 
-def _checked(engine: int, run_one: RunOne, *given: Any) -> tuple[Chunk, Any]:
+def _checked(engine: int, run_one: RunOne, *given: Any) -> tuple[Any, ...]:
     """Run on a worker, which may have come after the others were checked."""
     if engine != ENGINE:
         raise InputError(

@@ -80,10 +80,6 @@ def _all_splits(spec: Spec) -> int:
     return spec.settings.most_splits
 
 
-def _nothing(*_: Any) -> None:
-    """Do nothing: the default ``recall`` and ``learn``."""
-
-
 def _as_it_is(_votes: VoteMatrix, _spec: Any, result: ResultT) -> ResultT:
     """Return the result: the default ``complete``."""
     return result
@@ -104,9 +100,9 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     votes of the analysis from the runner, which has grouped copies of items if the settings say so.
     ``partial`` is the type of partials, as which stored chunks are read back. ``rounds`` returns
     how many splits (or resamples) a spec needs, ``chunk`` is the number per chunk, and ``first``
-    that of the first chunk if smaller, so that a first result appears early. Studies that share
-    partials define ``recall(votes, spec, chunk)``, which returns the cached result of a chunk or
-    None, and ``learn``, which caches a computed one: worker processes do not share caches.
+    that of the first chunk if smaller, so that a first result appears early. What
+    ``run_chunk`` keeps of a split (:data:`judgepanel.kernels.recent.SHARED`) serves all studies of
+    the votes, whichever worker computed it.
 
     ``settled(votes, spec, partial)`` returns whether the splits of a partial are enough, if the
     settings leave their number to the answer (:mod:`judgepanel.studies.looks`). A study without it
@@ -131,8 +127,6 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     first: int | None = None
     large: Callable[[VoteMatrix, SpecT], bool] = _never
     extend: Callable[[VoteMatrix, SpecT, Chunk, PartialT | None], PartialT] | None = None
-    recall: Callable[[VoteMatrix, SpecT, Chunk], PartialT | None] = _nothing
-    learn: Callable[[VoteMatrix, SpecT, Chunk, PartialT], None] = _nothing
     settled: Callable[[VoteMatrix, SpecT, PartialT], bool] | None = None
     complete: Callable[[VoteMatrix, SpecT, ResultT], ResultT] = _as_it_is
 

@@ -14,7 +14,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -27,6 +27,7 @@ from joblib import Parallel, cpu_count, delayed
 from joblib.externals.loky.backend import resource_tracker as loky_tracker
 from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 
+from judgepanel.kernels.recent import SHARED, Entries
 from judgepanel.studies.cluster import Cluster, ClusterLost, is_address
 from judgepanel.studies.contract import (
     Cancelled,
@@ -114,18 +115,16 @@ def steps(
 ) -> Iterator[Progress[SpecT, PartialT, ResultT]]:
     """Yield the state after every chunk; raise :class:`Cancelled` once ``gate`` says so.
 
-    ``finished`` holds partials of chunks by number, which are not computed again, nor are those
-    that the study recalls; ``keep`` is handed the partial of every chunk that is, before the state
-    is yielded. ``backend`` is joblib's, or the address of a Dask scheduler, for which ``jobs`` is
-    not asked. After the first chunk, one starts only while ``gate`` is open; those under way are
-    finished and kept before it is waited for. A large study whose chunks nobody keeps takes neither
-    ``jobs`` nor ``backend`` of this machine. The result is the same to the bit whatever is kept and
-    however often it waits.
+    ``finished`` holds partials of chunks by number, which are not computed again; ``keep`` is
+    handed the partial of every chunk that is, before the state is yielded. ``backend`` is joblib's,
+    or the address of a Dask scheduler, for which ``jobs`` is not asked. After the first chunk, one
+    starts only while ``gate`` is open; those under way are finished and kept before it is waited
+    for. A large study whose chunks nobody keeps takes neither ``jobs`` nor ``backend`` of this
+    machine. The result is the same to the bit whatever is kept and however often it waits.
     """
     votes = grouped_votes(votes, spec.settings)
     stages = study.stages(votes, spec)
     started = time.monotonic()
-    finished = {**_recalled(study, votes, spec, study.plan(spec)), **finished}
     kept_before = any(chunk.number in finished for chunk in stages[0])
     extend = None if keep or kept_before or is_address(backend) else study.extend
     if extend is not None and not study.large(votes, spec):
@@ -203,7 +202,6 @@ def _added(
         for chunk, piece in pieces:
             if keep is not None:
                 keep(chunk, piece)
-            study.learn(votes, spec, chunk, piece)
             if partial is None:
                 partial = piece
             elif ours:
@@ -304,14 +302,6 @@ def _workers(jobs: int, backend: str, **options: Any) -> Parallel:
     return Parallel(n_jobs=jobs, backend=backend, max_nbytes=None, **options)
 
 
-def _recalled(
-    study: Study[SpecT, PartialT, ResultT], votes: VoteMatrix, spec: SpecT, chunks: Sequence[Chunk]
-) -> dict[int, PartialT]:
-    """Partials of the chunks that the study recalls, by number."""
-    known = {chunk.number: study.recall(votes, spec, chunk) for chunk in chunks}
-    return {number: piece for number, piece in known.items() if piece is not None}
-
-
 def _pieces(
     study: Study[SpecT, PartialT, ResultT],
     votes: VoteMatrix,
@@ -337,7 +327,9 @@ def _pieces(
             with closing(Cluster(backend)) as cluster:
                 work = (study, votes, spec)
                 yield from _again(
-                    chunks, lambda left: cluster.spread(work, left, _run_one, gate), gate
+                    chunks,
+                    lambda left: _kept(cluster.spread(work, _handed(votes, left), _apart, gate)),
+                    gate,
                 )
         elif jobs == 1 or len(chunks) < 2:
             for chunk in chunks:
@@ -346,7 +338,9 @@ def _pieces(
         else:
             chosen = _chosen(backend, (pace or 0.0) * len(chunks))
             yield from _again(
-                chunks, lambda left: _spread(study, votes, spec, left, jobs, chosen, gate), gate
+                chunks,
+                lambda left: _kept(_spread(study, votes, spec, left, jobs, chosen, gate)),
+                gate,
             )
 
 
@@ -382,6 +376,28 @@ def _pass(gate: Gate) -> None:
         raise Cancelled
 
 
+Task = tuple[Chunk, Entries]
+"""A chunk, and what is in memory of its splits."""
+
+
+def _handed(votes: VoteMatrix, chunks: Iterable[Chunk]) -> Iterator[Task]:
+    """Chunks with what is known of their splits when they are handed out."""
+    for chunk in chunks:
+        numbers = range(chunk.first, chunk.first + chunk.count)
+        yield chunk, SHARED.of_splits(votes.sha256, numbers)
+
+
+def _kept(
+    results: Generator[tuple[Chunk, PartialT, Entries], None, None],
+) -> Generator[tuple[Chunk, PartialT], None, None]:
+    """Results of workers, whose memory is added to that of this process."""
+    with closing(results):
+        for chunk, piece, added in results:
+            SHARED.add(added)
+            yield chunk, piece
+            del piece, added
+
+
 def _spread(
     study: Study[SpecT, PartialT, ResultT],
     votes: VoteMatrix,
@@ -390,7 +406,7 @@ def _spread(
     jobs: int,
     backend: str,
     gate: Gate,
-) -> Generator[tuple[Chunk, PartialT], None, None]:
+) -> Generator[tuple[Chunk, PartialT, Entries], None, None]:
     """Partials of the chunks as workers finish them; one of ``_PROCESSES_GONE`` where they die.
 
     joblib hands out chunks whether or not its results are taken, so the gate is asked for each:
@@ -400,12 +416,13 @@ def _spread(
         jobs, backend, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
     )
     stopped = threading.Event()
-    results: Iterator[tuple[Chunk, PartialT]] = iter(())
+    results: Iterator[tuple[Chunk, PartialT, Entries]] = iter(())
+    open_ = takewhile(lambda _: gate.is_open() and not stopped.is_set(), chunks)
     try:
         with _interrupt_after_start(backend):
             results = parallel(
-                delayed(_in_worker)(os.getpid(), study, votes, spec, chunk)
-                for chunk in takewhile(lambda _: gate.is_open() and not stopped.is_set(), chunks)
+                delayed(_in_worker)(os.getpid(), study, votes, spec, task)
+                for task in _handed(votes, open_)
             )
         # Closing joblib's generator early warns, and `yield from` would close it.
         for piece in results:
@@ -460,16 +477,27 @@ def _in_worker(
     study: Study[SpecT, PartialT, ResultT],
     votes: VoteMatrix,
     spec: SpecT,
-    chunk: Chunk,
-) -> tuple[Chunk, PartialT]:
+    task: Task,
+) -> tuple[Chunk, PartialT, Entries]:
     _end_with(parent)
-    return _run_one(study, votes, spec, chunk)
+    return _apart(study, votes, spec, task)
+
+
+def _apart(
+    study: Study[SpecT, PartialT, ResultT], votes: VoteMatrix, spec: SpecT, task: Task
+) -> tuple[Chunk, PartialT, Entries]:
+    """Run a chunk where another memory may be; return what it adds as well."""
+    chunk, known = task
+    SHARED.add(known)
+    with one_thread(), SHARED.working(votes.sha256) as keys:
+        piece = study.run_chunk(votes, spec, chunk)
+    return chunk, piece, SHARED.of_keys(keys)
 
 
 def _run_one(
     study: Study[SpecT, PartialT, ResultT], votes: VoteMatrix, spec: SpecT, chunk: Chunk
 ) -> tuple[Chunk, PartialT]:
-    with one_thread():
+    with one_thread(), SHARED.working(votes.sha256):
         return chunk, study.run_chunk(votes, spec, chunk)
 
 

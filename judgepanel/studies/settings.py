@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,11 @@ class Settings:
     def most_splits(self) -> int:
         """Number of splits, or the most that the answer may need."""
         return MOST_SPLITS if self.splits is None else self.splits
+
+    @property
+    def of_splits(self) -> Settings:
+        """The settings without the number of splits, on which no split depends."""
+        return replace(self, splits=None)
 
     @property
     def splits_text(self) -> str:

@@ -6,10 +6,15 @@ cross-fitted (:mod:`kernels.aggregate.crossfit`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
+from itertools import chain
 from types import MappingProxyType
 from typing import Literal, cast, get_args
 
+import numpy as np
+
+from judgepanel.kernels.aggregate.copies import MOST_JUDGES
 from judgepanel.kernels.aggregate.crossfit import Kernel, cross_fitted
 from judgepanel.kernels.aggregate.dawid_skene import dawid_skene, dawid_skene_semi
 from judgepanel.kernels.aggregate.graded import graded_scores
@@ -29,7 +34,8 @@ from judgepanel.kernels.aggregate.prefixes import (
     Ranking,
     prefix_scores,
 )
-from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.ballots import Ballots, digest_of
+from judgepanel.kernels.recent import SHARED
 from judgepanel.scoring.splits import Split
 
 Aggregator = Literal[
@@ -64,6 +70,10 @@ RIDGES: Mapping[str, Form] = MappingProxyType(
 KERNELS: Mapping[str, Kernel] = MappingProxyType(
     {"dawid_skene": dawid_skene, "dawid_skene_semi": dawid_skene_semi, **RIDGES}
 )
+
+_TOGETHER = ("dawid_skene", "dawid_skene_semi")
+_MOST_ITEMS = 100_000
+"""Scores of more items are not kept: they would displace all others."""
 
 
 def of_votes(aggregator: AnyAggregator) -> Aggregator:
@@ -112,13 +122,43 @@ def panel_scores(
             ranking=ranking,
             own_label=own_label,
         )
-    return cross_fitted(
+    fit = partial(
+        cross_fitted,
         ballots,
         split,
-        ks,
-        joint_graded if aggregator == "joint_graded" else KERNELS[aggregator],
+        kernel=joint_graded if aggregator == "joint_graded" else KERNELS[aggregator],
         ranking=ranking,
         own_label=own_label,
         seed=seed,
         key=key,
     )
+    if ballots.n_items > _MOST_ITEMS:
+        return fit(ks=ks)
+    rows = digest_of(ballots.digest, split.calibration, split.evaluation)
+    return _shared(ballots, split, ks, fit, (aggregator, ranking, own_label, seed, key, rows))
+
+
+def _shared(
+    ballots: Ballots,
+    split: Split,
+    ks: Index,
+    fit: Callable[..., PrefixScores],
+    case: tuple[Hashable, ...],
+) -> PrefixScores:
+    """Scores of panels that another study has fitted in this split, and of those fitted now.
+
+    Panels of one EM have bits that depend on which sizes run together; so may those of so many
+    judges that only the best are compared (:mod:`kernels.aggregate.copies`).
+    """
+    apart = case[0] not in _TOGETHER and ballots.n_judges <= MOST_JUDGES
+    sizes = ks.tolist()
+    groups = [(k,) for k in sizes] if apart else [tuple(sizes)]
+    known = {group: SHARED.find(split.number, (*case, group)) for group in groups}
+    missing = [group for group in groups if known[group] is None]
+    if missing:
+        scores = fit(ks=np.array(list(chain.from_iterable(missing)), dtype=np.int64))
+        for column, group in enumerate(missing):
+            part = scores.of_size(column) if apart else scores
+            SHARED.keep(split.number, (*case, group), part, part.nbytes)
+            known[group] = part
+    return PrefixScores.joined([known[group] for group in groups])

@@ -13,8 +13,8 @@ without its own unit (the item, or its group). Counts make that exact and cheap.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Literal
 
@@ -60,6 +60,25 @@ class PrefixScores:
     evaluation: Floats
     evaluation_empty: NDArray[np.bool_]
     fold: Index | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the arrays in bytes."""
+        arrays = (getattr(self, array.name) for array in fields(self))
+        return int(sum(array.nbytes for array in arrays if array is not None))
+
+    def of_size(self, column: int) -> PrefixScores:
+        """Return one panel size, a copy."""
+        return replace(self, **{name: getattr(self, name)[[column]] for name in _BY_SIZE})
+
+    @classmethod
+    def joined(cls, parts: Sequence[PrefixScores]) -> PrefixScores:
+        """Return all panel sizes of scores of the same rows, a copy."""
+        whole = {n: np.concatenate([getattr(part, n) for part in parts]) for n in _BY_SIZE}
+        return replace(parts[0], **whole)
+
+
+_BY_SIZE = ("ks", "calibration", "calibration_empty", "evaluation", "evaluation_empty")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,9 +27,7 @@ from judgepanel.studies.confidence.probabilities import (
     OutOfSample,
     PanelSpec,
     evaluations,
-    learn,
     panel_notes,
-    recall,
     run_chunk,
 )
 from judgepanel.studies.confidence.repeats import (
@@ -255,8 +253,6 @@ ITEMS: Study[ItemsSpec, OutOfSample, Items] = Study(
     result=Items,
     partial=OutOfSample,
     run_chunk=run_chunk,
-    recall=recall,
-    learn=learn,
     settled=always,
     merge=merge,
 )

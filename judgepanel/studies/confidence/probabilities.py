@@ -7,7 +7,7 @@ their own calibrators: before and after are then the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.recent import SHARED
 from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.common import check_known, check_panels, splits_of
@@ -31,7 +32,6 @@ from judgepanel.studies.contest.recommended import (
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.partials import by_row, by_split, frozen
-from judgepanel.studies.recent import Recent
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -41,7 +41,6 @@ Ints = NDArray[np.int64]
 STAGES = ("raw", "calibrated")
 """Before and after the calibrator; the first axis of arrays here."""
 RAW, CALIBRATED = range(len(STAGES))
-_KEPT_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,32 +123,22 @@ class OutOfSample:
         return int(sum(getattr(self, array.name).nbytes for array in fields(self)))
 
 
-_RECENT: Recent[OutOfSample] = Recent(_KEPT_BYTES)
-
-
 def run_chunk(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk) -> OutOfSample:
-    """Evaluate the splits of one chunk."""
+    """Evaluate the splits of one chunk, but for those that another study of the panel evaluated."""
     prepared = prepare(votes, spec.settings)
     splits = list(splits_of(prepared, spec.settings, chunk))
-    return _together(splits, [score_split(votes, prepared, spec, split) for split in splits])
+    return _together(splits, [_scored(votes, prepared, spec, split) for split in splits])
 
 
-def recall(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk) -> OutOfSample | None:
-    """Return the cached result of a chunk, None if it is incomplete.
-
-    It comes from another study of the panel or, for the average, from a recommendation.
-    """
-    known = _RECENT.get((votes.sha256, spec.shared, chunk))
-    if known is None and spec.aggregator == AVERAGE:
-        numbers = range(chunk.first, chunk.first + chunk.count)
-        known = known_splits(votes, spec.settings, numbers)
-        return known if known is not None and len(known.numbers) == chunk.count else None
-    return known
-
-
-def learn(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk, piece: OutOfSample) -> None:
-    """Cache a chunk for the next study of the panel."""
-    _RECENT.put((votes.sha256, spec.shared, chunk), piece, piece.nbytes)
+def _scored(votes: VoteMatrix, prepared: Prepared, spec: PanelSpec, split: Split) -> ScoredSplit:
+    if spec.aggregator == AVERAGE:  # It is kept as such.
+        return score_split(votes, prepared, spec, split)
+    key = replace(spec.shared, settings=spec.settings.of_splits)
+    scored: ScoredSplit | None = SHARED.find(split.number, key, votes.sha256)
+    if scored is None:
+        scored = score_split(votes, prepared, spec, split)
+        SHARED.keep(split.number, key, scored, scored.logits.nbytes, votes.sha256)
+    return scored
 
 
 def known_splits(

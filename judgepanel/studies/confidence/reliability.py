@@ -38,9 +38,7 @@ from judgepanel.studies.confidence.probabilities import (
     OutOfSample,
     PanelSpec,
     evaluations,
-    learn,
     panel_notes,
-    recall,
     run_chunk,
 )
 from judgepanel.studies.confidence.repeats import (
@@ -348,8 +346,6 @@ RELIABILITY: Study[ReliabilitySpec, OutOfSample, Reliability] = Study(
     result=Reliability,
     partial=OutOfSample,
     run_chunk=run_chunk,
-    recall=recall,
-    learn=learn,
     settled=always,
     merge=merge,
 )

@@ -26,9 +26,7 @@ from judgepanel.studies.confidence.probabilities import (
     OutOfSample,
     PanelSpec,
     evaluations,
-    learn,
     panel_notes,
-    recall,
     run_chunk,
 )
 from judgepanel.studies.confidence.repeats import (
@@ -277,8 +275,6 @@ SELECTIVE: Study[SelectiveSpec, OutOfSample, Selective] = Study(
     result=Selective,
     partial=OutOfSample,
     run_chunk=run_chunk,
-    recall=recall,
-    learn=learn,
     settled=always,
     merge=merge,
 )

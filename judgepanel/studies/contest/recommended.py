@@ -4,9 +4,8 @@ Its weights are learnt on the calibration rows of the split alone, as the recomm
 them, so that studies of the average and the recommendation speak of the same probabilities.
 
 Cost per split: that of the recommendation; about half of it where members alone compete
-(:func:`average_on`, which studies with splits of their own use). Averages of the last splits are
-remembered, ``_KEPT_BYTES`` of them: what a recommendation computed in this process is not computed
-again.
+(:func:`average_on`, which studies with splits of their own use). Averages are kept with the splits
+(:mod:`judgepanel.kernels.recent`): what a recommendation computed is not computed again.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.levels import has_levels
-from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.ballots import Ballots, digest_of
 from judgepanel.kernels.calibrate.calibration import Calibrator, fit
 from judgepanel.kernels.evaluate.calibrated import Calibrated, SplitScores, evaluate
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.recent import SHARED
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.common import check_known
 from judgepanel.studies.contest.average import average_logits, average_weights, bootstrap
 from judgepanel.studies.contest.candidates import Candidates, candidates_of
 from judgepanel.studies.contest.compete import Results, Terms, compete
 from judgepanel.studies.panel.curator import Known, Rules
-from judgepanel.studies.recent import Recent
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -61,7 +60,7 @@ class Averaged:
 
 def recommended(votes: VoteMatrix, settings: Settings, split: Split) -> Averaged:
     """The average of the default candidates in a split of an analysis; remembered."""
-    average = _RECENT.get((votes.sha256, settings, split.number))
+    average: Averaged | None = SHARED.find(split.number, _key(settings), votes.sha256)
     if average is None:
         ballots = prepare(votes, settings).ballots
         average = _averaged(ballots, split, _candidates(ballots), settings.seed)
@@ -76,7 +75,12 @@ def recommended_on(votes: VoteMatrix, settings: Settings, split: Split) -> Avera
 
 def average_on(ballots: Ballots, split: Split, seed: int) -> Averaged:
     """The same on a split of any ballots: other judges, fewer labels, damaged votes."""
-    return _averaged(ballots, split, _candidates(ballots).members(), seed)
+    key = AVERAGE, seed, digest_of(ballots.digest, split.calibration, split.evaluation)
+    average: Averaged | None = SHARED.find(split.number, key)
+    if average is None:
+        average = _averaged(ballots, split, _candidates(ballots).members(), seed)
+        SHARED.keep(split.number, key, average, average.logits.nbytes)
+    return average
 
 
 def all_judges(
@@ -130,15 +134,20 @@ def check_panel_aggregators(names: Sequence[str], settings: Settings) -> None:
 
 def remember(votes: VoteMatrix, settings: Settings, number: int, average: Averaged) -> None:
     """Keep the average of a split of an analysis for studies that ask for it."""
-    _RECENT.put((votes.sha256, settings, number), average, average.logits.nbytes)
+    SHARED.keep(number, _key(settings), average, average.logits.nbytes, votes.sha256)
 
 
 def remembered(
     votes: VoteMatrix, settings: Settings, numbers: Iterable[int]
 ) -> dict[int, Averaged]:
     """What is remembered of these splits of an analysis, by number."""
-    known = {number: _RECENT.get((votes.sha256, settings, number)) for number in numbers}
+    key = _key(settings)
+    known = {number: SHARED.find(number, key, votes.sha256) for number in numbers}
     return {number: average for number, average in known.items() if average is not None}
+
+
+def _key(settings: Settings) -> tuple[str, Settings]:
+    return AVERAGE, settings.of_splits
 
 
 def fits_memory(n_items: int, settings: Settings) -> bool:
@@ -169,6 +178,3 @@ def _averaged(ballots: Ballots, split: Split, choices: Candidates, seed: int) ->
         bootstrap(seed, (split.number, 1)),
     )
     return averaged_of(results, weights[0], ballots.signs[split.evaluation].astype(np.float64))
-
-
-_RECENT: Recent[Averaged] = Recent(_KEPT_BYTES)

@@ -8,8 +8,9 @@ judges is the recommendation of the analysis.
 Cost per split: one fit of each panel under calibrator ``none``, which fits nothing and needs no
 leave-out scores, and a cross-fitting (6 fits) under any other if the aggregator is not a closed
 form. Under ``average``, the members of a recommendation for each panel; for all judges all its
-candidates, unless the recommendation was computed in this process. A panel's scores are cached, of
-averages ``_KEPT_BYTES``, so the next panel compared with the same one costs only its own fits.
+candidates, unless the recommendation was computed in this process. Fits and
+averages are kept with the splits (:mod:`judgepanel.kernels.recent`), so the next panel compared
+with the same one costs only its own.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
@@ -42,11 +42,9 @@ from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, Estimator
 from judgepanel.studies.contest.recommended import (
     AVERAGE,
-    Averaged,
     PanelAggregator,
     all_judges,
     as_scores,
-    average_on,
     check_panel_aggregators,
     recommended,
 )
@@ -54,18 +52,13 @@ from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.looks import steady
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.panel.curator import known_judges
-from judgepanel.studies.recent import Recent
 from judgepanel.studies.results import SplitResult, flat_row, long_frame
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
-from judgepanel.votes.matrix import cached
 
 Bools = NDArray[np.bool_]
 SPLITS = 20
 """Maximum number of splits, since users wait for every result."""
-_REMEMBERED = 256
-_KEPT_BYTES = 64 * 2**20
-_RECENT: Recent[Averaged] = Recent(_KEPT_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,32 +220,10 @@ def run_chunk(votes: VoteMatrix, spec: WhatIfSpec, chunk: Chunk) -> Tally:
 def _scores(
     votes: VoteMatrix, spec: WhatIfSpec, ballots: Ballots, split: Split, mask: Bools
 ) -> SplitScores:
-    settings, panel = spec.settings, mask.tobytes()
-    if spec.aggregator != AVERAGE:
-        return _remembered(votes, settings, spec.aggregator, spec.calibrator, panel, split.number)
-    if mask.all():
-        return as_scores(ballots, split, recommended(votes, settings, split))
-    key = votes.sha256, settings, panel, split.number
-    average = _RECENT.get(key)
-    if average is None:
-        average = average_on(ballots.of_judges(mask), split, settings.seed)
-        _RECENT.put(key, average, average.logits.nbytes)
-    return as_scores(ballots, split, average)
-
-
-@cached(_REMEMBERED)
-def _remembered(
-    votes: VoteMatrix,
-    settings: Settings,
-    aggregator: Aggregator,
-    calibrator: Calibrator,
-    panel: bytes,
-    number: int,
-) -> SplitScores:
-    prepared = prepare(votes, settings)
-    (split,) = splits_of(prepared, settings, Chunk(0, number, 1))
-    ballots = prepared.ballots.of_judges(np.frombuffer(panel, dtype=bool))
-    return all_judges(ballots, split, aggregator, calibrator, settings)
+    if spec.aggregator == AVERAGE and mask.all():
+        return as_scores(ballots, split, recommended(votes, spec.settings, split))
+    panel = ballots.of_judges(mask)
+    return all_judges(panel, split, spec.aggregator, spec.calibrator, spec.settings)
 
 
 def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:

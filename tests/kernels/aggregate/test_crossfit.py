@@ -5,12 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from judgepanel.kernels.aggregate import aggregation
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, KERNELS, cross_fits, panel_scores
 from judgepanel.kernels.aggregate.crossfit import cross_fitted
 from judgepanel.kernels.aggregate.prefixes import counts, one_coin_weight, rank
+from judgepanel.kernels.recent import SHARED
 from judgepanel.scoring.splits import Split
 from tests.helpers import make_ballots
 
+BY_SIZE = ("calibration", "calibration_empty", "evaluation", "evaluation_empty")
 CROSS_FITTED = tuple(name for name in AGGREGATORS if cross_fits(name))
 
 
@@ -164,3 +167,63 @@ def test_no_fit_is_made_that_scores_nothing():
     assert all(len(fit.score) for fit in fits)
     for name in ("order", "calibration", "calibration_empty", "fold"):
         np.testing.assert_array_equal(getattr(result, name), getattr(wanted, name))
+
+
+@pytest.mark.parametrize("aggregator", CROSS_FITTED)
+def test_panels_that_were_fitted_in_a_split_are_not_fitted_again(aggregator, monkeypatch):
+    ballots = make_ballots(6, 60, 6)
+    split, together = halves(ballots), aggregator.startswith("dawid_skene")
+    ks = np.array([1, 3, 6])
+    first = panel_scores(ballots, split, ks, aggregator=aggregator)
+    expected = {name: getattr(first, name).copy() for name in BY_SIZE}
+    first.calibration[:] = np.nan  # Whoever changes what they were given changes nothing in memory.
+    fitted = []
+
+    def counted(*given, ks, **options):
+        fitted.append(ks.tolist())
+        return cross_fitted(*given, ks=ks, **options)
+
+    monkeypatch.setattr(aggregation, "cross_fitted", counted)
+    again = panel_scores(replace(ballots), split, ks, aggregator=aggregator)
+    assert not fitted
+    for name, values in expected.items():
+        np.testing.assert_array_equal(getattr(again, name), values)
+    more = panel_scores(ballots, split, np.array([3, 4, 6]), aggregator=aggregator)
+    assert fitted == [[3, 4, 6] if together else [4]]
+    SHARED.clear()
+    alone = panel_scores(ballots, split, np.array([3, 4, 6]), aggregator=aggregator)
+    for name in BY_SIZE:
+        np.testing.assert_array_equal(getattr(more, name), getattr(alone, name))
+
+
+def fitted_again(*_, **__):
+    raise LookupError
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"signs": lambda b: -b.signs},
+        {"votes": lambda b: -b.votes},
+        {"units": lambda b: b.units // 2},
+        {"symmetric": lambda _: True},
+        {"unlabelled": lambda b: b.votes},
+        {"margins": lambda b: np.ones(b.votes.shape)},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_other_data_are_fitted_again(changed, monkeypatch):
+    ballots = make_ballots(7, 60, 4)
+    split, ks = halves(ballots), np.array([2, 4])
+    other = replace(ballots, **{name: change(ballots) for name, change in changed.items()})
+    panel_scores(ballots, split, ks, aggregator="stacking")
+    monkeypatch.setattr(aggregation, "cross_fitted", fitted_again)
+    panel_scores(replace(ballots), split, ks, aggregator="stacking")
+    with pytest.raises(LookupError):
+        panel_scores(other, split, ks, aggregator="stacking")
+    for option in ({"seed": 1}, {"key": (1, 4)}, {"own_label": "seen"}, {"aggregator": "joint"}):
+        with pytest.raises(LookupError):
+            panel_scores(ballots, split, ks, **{"aggregator": "stacking", **option})
+    moved = replace(split, evaluation=split.evaluation[1:])
+    with pytest.raises(LookupError):
+        panel_scores(ballots, moved, ks, aggregator="stacking")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from functools import reduce
 
 import numpy as np
 import pandas as pd
@@ -12,14 +11,15 @@ import pytest
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.recommend_spec import RecommendSpec
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.recent import SHARED
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import split
+from judgepanel.studies.confidence import probabilities
 from judgepanel.studies.confidence.probabilities import (
     OutOfSample,
     PanelSpec,
     evaluations,
     known_splits,
-    recall,
     run_chunk,
 )
 from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
@@ -133,26 +133,28 @@ def test_nothing_lies_before_and_after_the_average(votes):
     np.testing.assert_array_equal(predictions.logits[0], predictions.logits[1])
 
 
-def uncomputable(*_):
+def uncomputable(*_, **__):
     raise AssertionError("this was computed before")
 
 
-def test_a_panel_that_one_study_evaluated_is_not_evaluated_for_the_next(votes):
+def test_a_panel_that_one_study_evaluated_is_not_evaluated_for_the_next(votes, monkeypatch):
     settings = Settings(splits=17, seed=991)
+    alone = run(SELECTIVE, votes, SelectiveSpec(settings), jobs=1)
+    SHARED.clear()
     run(RELIABILITY, votes, ReliabilitySpec(settings), jobs=2, backend="loky")
-    spec = SelectiveSpec(settings)
-    shared = run(replace(SELECTIVE, run_chunk=uncomputable), votes, spec)
-    pieces = [run_chunk(votes, spec, chunk) for chunk in SELECTIVE.plan(spec)]
-    alone = SELECTIVE.merge(votes, spec, reduce(combine, pieces))
+    monkeypatch.setattr(probabilities, "evaluate_split", uncomputable)
+    shared = run(SELECTIVE, votes, SelectiveSpec(settings), jobs=1)
     pd.testing.assert_frame_equal(shared.frame(), alone.frame(), check_exact=True)
+    # They are the same splits, however many are asked for.
+    run_chunk(votes, PanelSpec(replace(settings, splits=None)), split_chunks(17)[0])
 
 
-def test_another_panel_is_evaluated(votes):
+def test_another_panel_is_evaluated(votes, monkeypatch):
     settings = Settings(splits=2, seed=992)
     run(RELIABILITY, votes, ReliabilitySpec(settings))
-    again = replace(SELECTIVE, run_chunk=uncomputable)
+    monkeypatch.setattr(probabilities, "evaluate_split", uncomputable)
     with pytest.raises(AssertionError, match="computed before"):
-        run(again, votes, SelectiveSpec(settings, panel=3))
+        run(SELECTIVE, votes, SelectiveSpec(settings, panel=3))
 
 
 def test_the_splits_that_a_recommendation_left_are_those_of_the_panel(votes):
@@ -160,10 +162,9 @@ def test_the_splits_that_a_recommendation_left_are_those_of_the_panel(votes):
     first, *_ = split_chunks(3)
     spec = PanelSpec(unseen, aggregator=AVERAGE)
     assert known_splits(votes, unseen, range(3)) is None
-    assert recall(votes, spec, first) is None
     run(RECOMMEND, votes, RecommendSpec(unseen))
-    known, recalled = known_splits(votes, unseen, range(3)), recall(votes, spec, first)
+    known = known_splits(votes, unseen, range(3))
+    SHARED.clear()
     computed = run_chunk(votes, spec, first)
     for name in (field.name for field in fields(OutOfSample)):
         np.testing.assert_array_equal(getattr(known, name), getattr(computed, name))
-        np.testing.assert_array_equal(getattr(recalled, name), getattr(computed, name))

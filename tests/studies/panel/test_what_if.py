@@ -11,10 +11,10 @@ from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, evaluate_spli
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.contest import recommended
+from judgepanel.studies.contest.compete import compete
 from judgepanel.studies.contest.recommended import average_on
-from judgepanel.studies.panel import what_if
 from judgepanel.studies.panel.what_if import SPLITS, WHAT_IF, WhatIf, WhatIfSpec
-from judgepanel.studies.recent import Recent
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
@@ -92,12 +92,11 @@ def test_each_panel_is_averaged_again_over_its_own_judges(votes):
 def test_an_average_is_computed_once_per_panel_and_split(votes, monkeypatch):
     fits = []
 
-    def counted(ballots, drawn, seed):
+    def counted(ballots, drawn, *rest):
         fits.append((ballots.n_judges, drawn.number))
-        return average_on(ballots, drawn, seed)
+        return compete(ballots, drawn, *rest)
 
-    monkeypatch.setattr(what_if, "_RECENT", Recent(2**20))
-    monkeypatch.setattr(what_if, "average_on", counted)
+    monkeypatch.setattr(recommended, "compete", counted)
     found_for(votes, aggregator="average", keep=FEW[:2], against=FEW)
     found_for(votes, aggregator="average", keep=FEW[1:], against=FEW)
     assert sorted(fits) == sorted([(k, number) for k in (2, 2, 3) for number in range(4)])
