@@ -62,7 +62,7 @@ class Interval:
     hi: Ends
     level: float = 0.95
     unit: Unit = "nats"
-    monte_carlo: Ends | None = field(default=None, metadata=NOT_STORED)
+    monte_carlo: Ends | None = field(default=None, repr=False, metadata=NOT_STORED)
 
     def __post_init__(self) -> None:
         if not np.shape(self.value) == np.shape(self.lo) == np.shape(self.hi):
