@@ -126,8 +126,11 @@ def _counted(file: Path) -> Copied:
             if not inspect(connection).has_table("alembic_version"):
                 raise DatabaseProblem(_WRONG)
             check_schema(connection)
-            rows = [select(func.count()).select_from(table) for table in (ANALYSES, RESULTS)]
-            return Copied(*(connection.scalars(count).one() for count in rows))
+            analyses, results = (
+                connection.scalars(select(func.count()).select_from(table)).one()
+                for table in (ANALYSES, RESULTS)
+            )
+            return Copied(analyses, results)
     finally:
         engine.dispose()
 

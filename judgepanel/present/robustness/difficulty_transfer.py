@@ -252,7 +252,7 @@ def _written(cell: Cell) -> str:
     lines = [f"<b>{cell.nll.value:.3f}</b>{_ends(cell.nll, _places(cell.nll))}"]
     if cell.source != cell.target and math.isfinite(cell.delta.lo):
         places = _places(cell.delta)
-        value = fixed(cell.delta.value, places, sign=True)
+        value = fixed(float(cell.delta.value), places, sign=True)
         lines.append(f"{value}{_ends(cell.delta, places, sign=True)}")
     return "<br>".join([*lines, f"base rate {cell.null_nll:.3f}"])
 
@@ -265,7 +265,7 @@ def _places(values: Interval) -> int:
 def _ends(values: Interval, places: int, *, sign: bool = False) -> str:
     if not (math.isfinite(values.lo) and math.isfinite(values.hi)):
         return ""
-    lo, hi = (fixed(end, places, sign=sign) for end in (values.lo, values.hi))
+    lo, hi = (fixed(float(end), places, sign=sign) for end in (values.lo, values.hi))
     return f" [{lo}, {hi}]"
 
 
@@ -279,7 +279,7 @@ def _hover_text(cell: Cell) -> str:
     if cell.source != cell.target:
         words += (
             f"<br>against as many labels of {cell.target} items: "
-            f"{fixed(cell.delta.value, 3, sign=True)}{_ends(cell.delta, 3, sign=True)}"
+            f"{fixed(float(cell.delta.value), 3, sign=True)}{_ends(cell.delta, 3, sign=True)}"
         )
     if cell.method == "weighted":
         words += f"<br>effective labels: {cell.effective:.0%}"
