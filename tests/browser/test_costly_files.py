@@ -35,15 +35,23 @@ def memory(server: Server, kind: str) -> int:
 
 
 def counted(page: Page) -> Callable[[], int]:
-    """A count of the bytes that a page is sent from now on."""
-    sent = [0]
+    """A count of the bytes that a page is sent from now on, without Streamlit's own scripts."""
+    sent, scripts = [0], set()
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
 
     def add(length: int) -> None:
         sent[0] += length
 
-    session.on("Network.dataReceived", lambda event: add(event["encodedDataLength"]))
+    def requested(event: dict[str, Any]) -> None:
+        if event.get("type") == "Script":
+            scripts.add(event["requestId"])
+
+    def received(event: dict[str, Any]) -> None:
+        add(event["encodedDataLength"] if event["requestId"] not in scripts else 0)
+
+    session.on("Network.requestWillBeSent", requested)
+    session.on("Network.dataReceived", received)
     session.on(
         "Network.webSocketFrameReceived",
         lambda event: add(len(event["response"]["payloadData"])),

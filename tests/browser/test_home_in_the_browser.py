@@ -14,7 +14,7 @@ from judgepanel.service import SqlWorkspace
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
-from tests.browser.conftest import Guard, Server
+from tests.browser.conftest import ROOT, Guard, Server
 from tests.browser.driver import (
     LABELS_FILE,
     address,
@@ -98,14 +98,18 @@ def test_files_stay_while_the_visitor_looks_at_another_page_until_they_are_remov
     guard.check()
 
 
-def test_the_scripts_of_figures_are_there_before_a_file_is_chosen(
+def test_the_scripts_of_figures_are_loaded_with_the_first_votes(
     page: Page, server: Server, guard: Guard
 ) -> None:
+    scripts: list[str] = []
+    page.on("request", lambda request: scripts.append(request.url))
     page.goto(server.url)
-    figure = page.locator(".js-plotly-plot .main-svg").first
-    figure.wait_for(state="attached")
+    page.get_by_role("heading", name="Or a sample").wait_for()
     idle(page)
-    expect(figure).to_be_hidden()
+    assert not [url for url in scripts if "plotly" in url.lower()]
+    upload(page, ROOT / "sample_data" / "clean_pairwise_votes.csv")
+    page.locator(".js-plotly-plot .main-svg").first.wait_for()
+    assert [url for url in scripts if "plotly" in url.lower()]
     guard.check()
 
 
