@@ -131,17 +131,16 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
     ballots = prepared.ballots
     plan = planned(prepared, spec)
     sizes = spec.sizes(ballots.n_judges)
-    tallies = tuple(entry for entry in partial)
     return FractionSweep(
         shares=plan.shares,
         panels=sizes,
         calibrators=spec.calibrators,
         aggregator=spec.aggregator,
         within=spec.within,
-        labels=np.array([scores.n_calibration.mean() for scores in tallies]),
-        evaluated=np.array([scores.n_evaluation.mean() for scores in tallies]),
+        labels=np.array([scores.n_calibration.mean() for scores in partial]),
+        evaluated=np.array([scores.n_evaluation.mean() for scores in partial]),
         **fraction_estimates(
-            tallies,
+            partial,
             ballots.units,
             plan.shares,
             calibrators=spec.calibrators,
@@ -149,13 +148,13 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
             within=spec.within,
             seed=spec.settings.seed,
         ),
-        null_nll=np.array([scores.null_nll.mean() for scores in tallies]),
+        null_nll=np.array([scores.null_nll.mean() for scores in partial]),
         constant_nll=np.stack(
-            [scores.constant_nll.mean(axis=0)[:, 0] for scores in tallies], axis=1
+            [scores.constant_nll.mean(axis=0)[:, 0] for scores in partial], axis=1
         ),
         n_judges=ballots.n_judges,
-        **fields_of_run(prepared, spec.settings, len(tallies[-1].numbers)),
-        warnings=_warnings(prepared, spec, plan, tallies),
+        **fields_of_run(prepared, spec.settings, len(partial[-1].numbers)),
+        warnings=_warnings(prepared, spec, plan, partial),
     )
 
 

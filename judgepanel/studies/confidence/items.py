@@ -75,8 +75,7 @@ class ItemsSpec(PanelSpec):
 def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
     """Return items and strata from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    predictions = partial
-    of = evaluations(predictions, prepared)
+    of = evaluations(partial, prepared)
     strata: dict[StratumGrouping, Strata] = {
         "difficulty": by_difficulty(prepared),
         "errors": by_errors(prepared),
@@ -100,8 +99,8 @@ def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
         null_nll=float(of.null_nll @ of.per_split),
         n_judges=prepared.ballots.n_judges,
         n_calibration=of.n_calibration,
-        **run_fields(prepared, spec.settings, predictions),
-        warnings=tuple(panel_notes(prepared, spec, predictions) + _notes(of, prepared, strata)),
+        **run_fields(prepared, spec.settings, partial),
+        warnings=tuple(panel_notes(prepared, spec, partial) + _notes(of, prepared, strata)),
     )
 
 

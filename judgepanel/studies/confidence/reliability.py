@@ -190,8 +190,7 @@ class ReliabilitySpec(PanelSpec):
 def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Reliability:
     """Return bins, slope and errors from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    predictions = partial
-    of = evaluations(predictions, prepared)
+    of = evaluations(partial, prepared)
     ways = {str(n): equal_width_edges(n) for n in ECE_BINS} | {STATED_BINS: np.array(STATED)}
     by_name = {name: _bins(of, name, edges) for name, edges in ways.items()}
     fitted = slopes(of)
@@ -205,12 +204,12 @@ def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Rel
         **fitted,
         **_levels(of),
         null_nll=float(of.null_nll @ of.per_split),
-        constant_nll=float(predictions.constant_nll.mean()),
+        constant_nll=float(partial.constant_nll.mean()),
         n_judges=prepared.ballots.n_judges,
         n_calibration=of.n_calibration,
-        **run_fields(prepared, spec.settings, predictions),
+        **run_fields(prepared, spec.settings, partial),
         warnings=(
-            *panel_notes(prepared, spec, predictions),
+            *panel_notes(prepared, spec, partial),
             *_fit_notes(of, fitted["slope"].value),
             *_thin(by_name[str(ECE_BINS[0])]),
         ),

@@ -153,8 +153,7 @@ class SelectiveSpec(PanelSpec):
 def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selective:
     """Return the curve, its area and the table from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    predictions = partial
-    of = evaluations(predictions, prepared)
+    of = evaluations(partial, prepared)
     limits = tuple(sorted(set(spec.confidences)))
     fields = stacked(
         [
@@ -169,11 +168,11 @@ def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selec
         shares=SHARES,
         confidences=limits,
         **fields,
-        null_accuracy=_null_accuracy(of, predictions),
+        null_accuracy=_null_accuracy(of, partial),
         n_judges=prepared.ballots.n_judges,
         n_calibration=of.n_calibration,
-        **run_fields(prepared, spec.settings, predictions),
-        warnings=tuple(panel_notes(prepared, spec, predictions)),
+        **run_fields(prepared, spec.settings, partial),
+        warnings=tuple(panel_notes(prepared, spec, partial)),
     )
 
 

@@ -258,15 +258,14 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
     """Return cost and NLL of every threshold from the splits so far."""
     prepared = prepare(votes, spec.settings)
     _, costs = priced_judges(votes, prepared)
-    escalation = partial
     limits = np.array(spec.limits)
     rows, recommended = escalation_rows(
-        escalation, evaluations(escalation.scores, prepared), costs, limits, seed=spec.settings.seed
+        partial, evaluations(partial.scores, prepared), costs, limits, seed=spec.settings.seed
     )
-    low, high = np.quantile(limits[escalation.picked], (0.025, 0.975), method="nearest")
+    low, high = np.quantile(limits[partial.picked], (0.025, 0.975), method="nearest")
     panel = _cheap(votes, spec)
-    n_splits = len(escalation.scores.numbers)
-    promised = recommended.promised - float(escalation.promised[:, -1].mean())
+    n_splits = len(partial.scores.numbers)
+    promised = recommended.promised - float(partial.promised[:, -1].mean())
     return Escalation(
         rows=rows,
         recommended=recommended,
@@ -275,20 +274,20 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
         tolerance=spec.tolerance,
         cheap=tuple(n for n, inside in zip(prepared.judges, panel, strict=True) if inside),
         cheap_how=cheap_curator(spec, prepared.judges, costs).title,
-        cheap_cost=float(costs.of(escalation.cheap).mean()),
-        cheap_size=float(escalation.cheap.sum(axis=1).mean()),
+        cheap_cost=float(costs.of(partial.cheap).mean()),
+        cheap_size=float(partial.cheap.sum(axis=1).mean()),
         full_cost=costs.full,
-        stability=stability(escalation.cheap.sum(axis=0), n_splits),
+        stability=stability(partial.cheap.sum(axis=0), n_splits),
         unit=costs.unit,
         counted=costs.counted,
         latency_unit=costs.latency_unit,
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
-        null_nll=_null_nll(escalation, prepared),
+        null_nll=_null_nll(partial, prepared),
         n_judges=prepared.ballots.n_judges,
-        n_calibration=float(escalation.scores.n_calibration.mean()),
-        **run_fields(prepared, spec.settings, escalation.scores),
-        warnings=_warnings(prepared, spec, escalation, costs),
+        n_calibration=float(partial.scores.n_calibration.mean()),
+        **run_fields(prepared, spec.settings, partial.scores),
+        warnings=_warnings(prepared, spec, partial, costs),
     )
 
 

@@ -163,7 +163,7 @@ def merge(votes: VoteMatrix, spec: SliceTransferSpec, partial: SliceTally) -> Sl
     """Return every slice from the splits so far."""
     prepared = prepare(votes, spec.settings)
     slices = slices_of(prepared, spec.feature, spec.quantiles)
-    tallies = tuple(totals for totals in partial.tallies)
+    tallies = partial.tallies
     labels = partial.labels / max(partial.n_splits, 1)
     return SliceTransfer(
         feature=slices.feature,
