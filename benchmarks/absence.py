@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from benchmarks.real import real_path
 from benchmarks.report import Report, Table, say
 from judgepanel.api.panels import recommend
+from judgepanel.arrays import Bools, Floats
 from judgepanel.decision.absence import FOLDS, Absence, measure_absence
 from judgepanel.decision.absence_nearest import absence_sentence, nearest_absence, on_items
 from judgepanel.decision.panel_blocks import absence_content
@@ -28,9 +29,6 @@ from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.load import load_votes
 from judgepanel.votes.simulate import SimulationSpec, simulate
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 LLMBAR_HALVES, REWARDBENCH_SAMPLES, REWARDBENCH_LABELS = 6, 2, 500
 PAIRS = 3

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from benchmarks.report import Report, Table, cores, say
 from benchmarks.scenarios import Scenario, draw, part
+from judgepanel.arrays import Floats
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.inference import Estimate, estimate
@@ -21,8 +21,6 @@ from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.notes import errs_rarely
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes.simulate import SimulationSpec, simulate
-
-Floats = NDArray[np.float64]
 
 N_DATA_SETS, N_SPLITS = 100, 10
 TRUTH_PANELS, TRUTH_ITEMS = 100, 1_500

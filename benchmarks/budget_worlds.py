@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.scenarios import EVEN, N_JUDGES, SPREAD, Scenario, draw, part
+from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregate.aggregation import panel_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import fit
@@ -27,8 +27,6 @@ from judgepanel.studies.budget.readings import read
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes.simulate import SimulationSpec, simulate
-
-Floats = NDArray[np.float64]
 
 N_ITEMS = 160
 BUDGETS = np.array([20, 32, 50, 80])

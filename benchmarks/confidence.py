@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from benchmarks.report import Report, Table, cores, say
 from benchmarks.scenarios import SCENARIOS, Scenario
+from judgepanel.arrays import Floats
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import split
 from judgepanel.studies.confidence import conformal, reliability, selective
@@ -24,8 +24,6 @@ from judgepanel.studies.contract import Chunk
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.simulate import simulate
-
-Floats = NDArray[np.float64]
 
 N_DATA_SETS = 120
 N_STATED = 300

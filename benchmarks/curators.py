@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 from sklearn.linear_model import LogisticRegression
@@ -16,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
+from judgepanel.arrays import Bools, Floats
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import ALPHA, LAMBDA, Calibrator
 from judgepanel.kernels.select.groups import found_groups
@@ -24,9 +24,6 @@ from judgepanel.kernels.select.subsets import Comparison, by_folds
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.settings import Settings, prepare
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 FOLDS = 5
 ROUNDS = 3

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.process import GIB, answer, measured, peak_bytes
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
+from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregate.crossfit import cross_fitted
 from judgepanel.kernels.aggregate.dawid_skene import dawid_skene
 from judgepanel.models.dawid_skene import DawidSkene
@@ -26,8 +27,6 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
-
-Floats = NDArray[np.float64]
 
 ROUNDS = 5
 TARGET_RATIO = 5.0

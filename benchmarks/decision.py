@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table
+from judgepanel.arrays import Floats
 from judgepanel.decision.preference import Preference, choose
 from judgepanel.decision.recommend import REFERENCE
 from judgepanel.scoring.inference import sampling_variance
@@ -31,8 +32,6 @@ from judgepanel.studies.panel.curator import Rules, known_judges
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
-
-Floats = NDArray[np.float64]
 
 MATRICES = ("llmbar", "rewardbench", "sentpop", "mozafari")
 SEEDS = range(20)

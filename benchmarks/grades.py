@@ -10,10 +10,10 @@ import time
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.real import real_path
 from benchmarks.report import Report, Table, say
+from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregate.aggregation import AnyAggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator
@@ -27,7 +27,6 @@ from judgepanel.studies.panel.curator import Known, Rules
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes.load import load_votes
 
-Floats = NDArray[np.float64]
 Pipeline = tuple[AnyAggregator, Calibrator]
 VOTES: tuple[Pipeline, ...] = (("one_coin", "temperature"), ("joint", "none"))
 GRADES: tuple[Pipeline, ...] = (("one_coin_graded", "temperature"), ("joint_graded", "none"))

@@ -25,12 +25,12 @@ from benchmarks.scenarios import (
     expected_delta,
     part,
 )
+from judgepanel.arrays import Floats
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.inference import MARGIN, Estimate, estimate, verdict
 from judgepanel.scoring.roles import Sides
 from judgepanel.studies.looks import FEWEST, LOOKS, same_verdicts
 
-Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 
 N_DATA_SETS = 1_000

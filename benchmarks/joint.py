@@ -9,26 +9,24 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from benchmarks.process import GIB, answer, measured, peak_bytes
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import panel_scores
 from judgepanel.kernels.aggregate.crossfit import Fit, Kernel, cross_fitted
 from judgepanel.kernels.aggregate.joint import CS, fit_panels, joint, stacking
 from judgepanel.kernels.aggregate.joint_features import features
-from judgepanel.kernels.aggregate.prefixes import Index, PrefixScores, Ranking
+from judgepanel.kernels.aggregate.prefixes import PrefixScores, Ranking
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import fit
 from judgepanel.scoring.metrics import item_scores, null_logit
 from judgepanel.scoring.splits import Split, folds, split
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes.simulate import SimulationSpec, simulate
-
-Floats = NDArray[np.float64]
 
 HALVES = 20
 SIZES = (1, 3, 5, 10, 20)
@@ -60,7 +58,7 @@ def run() -> Report:
     )
 
 
-def linear_joint(ballots: Ballots, fits: list[Fit], ks: Index, ranking: Ranking) -> list[Floats]:
+def linear_joint(ballots: Ballots, fits: list[Fit], ks: Ints, ranking: Ranking) -> list[Floats]:
     """A kernel: joint without its agreement term."""
     sizes = [fit_panels(ballots, fits, int(k), ranking, one_coin=True) for k in ks]
     return [
@@ -117,7 +115,7 @@ def _study(name: str) -> Studied:
     return Studied(best, cells[best], by_name, by_size)
 
 
-def _cross_fitting(ballots: Ballots, kernel: Kernel, ks: Index) -> Callable[[Split], PrefixScores]:
+def _cross_fitting(ballots: Ballots, kernel: Kernel, ks: Ints) -> Callable[[Split], PrefixScores]:
     def scored(half: Split) -> PrefixScores:
         return cross_fitted(
             ballots,

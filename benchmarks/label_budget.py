@@ -26,10 +26,10 @@ from benchmarks.budget_worlds import (
 )
 from benchmarks.report import Report, Table, cores, say
 from benchmarks.scenarios import Scenario
+from judgepanel.arrays import Floats
 from judgepanel.scoring.learning_curve import first_reached
 from judgepanel.studies.budget.label_budget_result import NEXT, LabelBudget
 
-Floats = NDArray[np.float64]
 T = TypeVar("T")
 
 SPLITS = 20

@@ -13,12 +13,11 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import ALPHA, LAMBDA, apply_map, fit, softplus
 from judgepanel.kernels.calibrate.fits import MapFit
 from judgepanel.scoring.splits import Split, split
-
-Floats = NDArray[np.float64]
 
 IDENTITY = np.array([1.0, -1.0, 0.0])
 _SIDES = np.hstack([np.eye(3), -np.eye(3)])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, cores, say
+from judgepanel.arrays import Floats
 from judgepanel.present.robustness.reliability_weighting import signal_name
 from judgepanel.scoring.equivalence import equivalence
 from judgepanel.scoring.inference import estimate
@@ -22,8 +22,6 @@ from judgepanel.studies.robustness.reliability_weighting import (
 from judgepanel.studies.runner import run as run_study
 from judgepanel.studies.settings import Settings
 from judgepanel.votes.simulate import SimulationSpec, simulate
-
-Floats = NDArray[np.float64]
 
 SAMPLES = 20_000
 BLOCK = 1_000

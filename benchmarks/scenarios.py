@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.roles import Sides
 from judgepanel.scoring.splits import Split, split
 from judgepanel.votes.simulate import SimulationSpec, simulate
-
-Floats = NDArray[np.float64]
 
 N_ITEMS = 400
 N_SPLITS = 40

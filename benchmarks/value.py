@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
+from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregate.crossfit import Fit
 from judgepanel.kernels.aggregate.joint import fit_panels
 from judgepanel.kernels.aggregate.joint_left_out import held_joints
@@ -24,8 +25,6 @@ from judgepanel.studies.settings import Settings, prepare
 from judgepanel.studies.value.value import VALUE, ValueSpec
 from judgepanel.studies.value.value_result import Value
 from judgepanel.votes.simulate import SimulationSpec, simulate
-
-Floats = NDArray[np.float64]
 
 REFITTED = {"llmbar": (3, 65), "rewardbench": (1, 24)}
 """Splits, and the number of judges refitted exactly in each."""

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from judgepanel.arrays import Floats
+
 Numbers = Any
 """Numbers or arrays of numbers; arguments broadcast."""
 

@@ -25,8 +25,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints, Votes
 from judgepanel.decision.absence_arms import JudgeGroup, Kind, groups_of, numbers_absent
 from judgepanel.decision.absence_figures import AbsenceFigures, figures_of
 from judgepanel.decision.absence_scores import fallback_without, scores_without
@@ -39,11 +39,6 @@ from judgepanel.models.panel import PanelModel, fit_panels
 from judgepanel.scoring.splits import Split, folds
 from judgepanel.studies.settings import Prepared, Settings
 from judgepanel.votes import MISSING
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Index = NDArray[np.int64]
-Votes = NDArray[np.int8]
 
 FOLDS = 5
 DRAWS = 10
@@ -91,7 +86,7 @@ class _Arms:
     """
 
     absent: list[list[int]]
-    owner: Index
+    owner: Ints
 
 
 def measure_absence(
@@ -192,7 +187,7 @@ def _fallback(
     return fit_fallback(ballots, masks, _some(np.arange(ballots.n_items), _FIT_ROWS, rng))
 
 
-def _some(rows: Index, most: int, rng: np.random.Generator) -> Index:
+def _some(rows: Ints, most: int, rng: np.random.Generator) -> Ints:
     """Return at most ``most`` rows at random."""
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 

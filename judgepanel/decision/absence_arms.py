@@ -12,14 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from judgepanel.kernels.judges.clusters import clusters
 from judgepanel.kernels.judges.redundancy import error_correlation, error_counts
 from judgepanel.studies.settings import Prepared
 
-Index = NDArray[np.int64]
 Kind = Literal["family", "cluster"]
 
 SHARES = (0.1, 0.25, 0.5, 0.75)

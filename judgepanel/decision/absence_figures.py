@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Floats, Ints
 from judgepanel.decision.absence_threshold import Losses, Threshold
 from judgepanel.scoring.inference import LEVEL, sampling_variance, satterthwaite
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import unit_codes
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,7 @@ class AbsenceFigures:
 def figures_of(
     losses: list[Losses],
     limits: Threshold,
-    units: Index,
+    units: Ints,
     sizes: Sequence[int],
     n_judges: int,
 ) -> tuple[list[AbsenceFigures], float]:
@@ -105,10 +102,10 @@ class _Spread:
         cls,
         rises: Floats,
         of_panels: Floats,
-        units: Index,
+        units: Ints,
         *,
         draws: Floats,
-        n_draws: Index,
+        n_draws: Ints,
         rule: Floats,
     ) -> _Spread:
         """From ``rises`` (n, n_items) of new items, and mean rises ``of_panels`` (n_folds, n).

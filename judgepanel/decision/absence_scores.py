@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Votes
 from judgepanel.kernels.application import uncoded
 from judgepanel.kernels.calibrate.fits import KnotShape, apply_map
 from judgepanel.kernels.calibrate.maps import sigmoid
@@ -14,9 +15,6 @@ from judgepanel.models.panel import PanelModel
 from judgepanel.models.rules import JointSum, LevelSum, TwoCoin, VoteFraction, VoteSum
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.votes import MISSING
-
-Floats = NDArray[np.float64]
-Votes = NDArray[np.int8]
 
 _SIGN = {"1": 1.0, "0": -1.0, ".": 0.0}
 

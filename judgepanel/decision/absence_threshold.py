@@ -12,10 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
+from judgepanel.arrays import Floats, Ints
 
 NEVER = 1.0
 GRID = 60
@@ -49,9 +47,9 @@ class Losses:
     none.
     """
 
-    rows: Index
-    shared: Index
-    owner: Index
+    rows: Ints
+    shared: Ints
+    owner: Ints
     new: Scored
     common: Scored
     n_calibration: int
@@ -85,7 +83,7 @@ class Threshold:
     cross: Floats
 
 
-def threshold(losses: list[Losses], units: Index, seed: int) -> Threshold:
+def threshold(losses: list[Losses], units: Ints, seed: int) -> Threshold:
     """Choose the threshold on measured rows; units stay whole when items are halved."""
     shares = np.concatenate([one_loss.new.missing.ravel() for one_loss in losses])
     levels = np.unique(np.quantile(shares, np.linspace(0.0, 1.0, GRID)))

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.preference import Choices, Preference, cost_of
 from judgepanel.decision.recommend_result import CandidateFigures, Reading
 from judgepanel.scoring.inference import MARGIN, Estimate, Verdict, verdict
@@ -22,10 +22,6 @@ from judgepanel.studies.contest.candidates import Candidate
 from judgepanel.studies.contest.compete import Standing
 from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.position import ConstantPosition
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

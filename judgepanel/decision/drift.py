@@ -29,15 +29,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.scoring.association import fisher
 from judgepanel.scoring.clustered import design_effect, unit_counts
 from judgepanel.scoring.inference import holm
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import quote_value
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 ALPHA = 0.05
 CHOSEN = 2.0

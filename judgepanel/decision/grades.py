@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.votes import MISSING, InputError, VoteMatrix
 from judgepanel.votes.errors import listed
 
-Floats = NDArray[np.float64]
 Scales = list[dict[str, Any] | None] | None
 """The key ``grades`` of a panel file: by judge in panel order, null for one that gave votes."""
 

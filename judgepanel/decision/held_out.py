@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.models.mixture import Mixture
 from judgepanel.scoring.conformal import (
     LEVELS,
@@ -26,8 +27,6 @@ from judgepanel.scoring.conformal import (
 )
 from judgepanel.scoring.splits import subsplit
 from judgepanel.votes import InputError, VoteMatrix
-
-Floats = NDArray[np.float64]
 
 _KEY = (7, 13)
 _ONE_EACH_KEY = (7, 14)

@@ -5,19 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.training_items import Seen
 from judgepanel.scoring.inference import LEVEL, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import unit_codes
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.orientation import BALANCED_SHARE
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 _LEAST = -float(np.log(0.999))
 

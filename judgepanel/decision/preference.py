@@ -23,18 +23,14 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import ANY_AGGREGATORS
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
 from judgepanel.scoring.inference import sampling_variance
 from judgepanel.studies.contest.average import average_losses, average_weights
 from judgepanel.studies.contest.candidates import Candidate, Candidates
 from judgepanel.studies.panel.costs import affordable as within
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 Preference = Literal["nll", "single", "everyone", "robust", "simplest", "cheapest", "fewest"]
 PREFERENCES: tuple[Preference, ...] = get_args(Preference)

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.decision.absence import Absence, measure_absence
 from judgepanel.decision.candidate_figures import read_figures, verdict_on
 from judgepanel.decision.preference import Preference
@@ -25,8 +25,6 @@ from judgepanel.studies.contest.compete import final_members
 from judgepanel.studies.one_thread import one_thread
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import cached
-
-Floats = NDArray[np.float64]
 
 REFERENCE: tuple[str, Aggregator, Calibrator] = ("all", "one_coin", "beta")
 """The reference of the recommendation: the paper's default, all judges with one-coin + beta."""

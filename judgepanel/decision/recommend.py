@@ -19,8 +19,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Ints
 from judgepanel.decision.candidate_figures import FinalChoice, readings_of
 from judgepanel.decision.held_out import held_out_warnings
 from judgepanel.decision.preference import Choices, choose
@@ -57,9 +57,6 @@ from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import reversal
 from judgepanel.votes.matrix import cached
 from judgepanel.votes.repeats import find_repeats
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _LARGE = 10_000_000
 _THREADS = 2

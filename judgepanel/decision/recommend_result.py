@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.decision.absence import Absence
 from judgepanel.decision.preference import Preference
 from judgepanel.kernels.calibrate.calibration import Calibrator
@@ -23,8 +23,6 @@ from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.position import ConstantPosition
 from judgepanel.studies.results import flat_row, scalars
 from judgepanel.votes.repeats import Repeats
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

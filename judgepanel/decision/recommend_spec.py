@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.decision.absence_arms import MOST_GROUPS
 from judgepanel.decision.held_out import check_share, fitting_votes
 from judgepanel.decision.preference import PREFERENCES, Preference, offered
@@ -20,8 +20,6 @@ from judgepanel.studies.panel.curator import Rules, known_judges
 from judgepanel.studies.settings import Prepared, Settings, grouped_votes, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import cached
-
-Floats = NDArray[np.float64]
 
 _NEAR = 5
 """Number of similar names suggested for an unknown one."""

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats
 from judgepanel.decision.absence_nearest import absence_sentence
 from judgepanel.decision.drift import Drift, drift_of, drift_sentences
 from judgepanel.decision.grades import check_grades, units_sentences
@@ -18,9 +19,6 @@ from judgepanel.decision.panel_file import PanelFile
 from judgepanel.decision.training_items import Seen, seen_items, seen_sentences
 from judgepanel.votes import MISSING, InputError, VoteMatrix
 from judgepanel.votes.errors import listed, quote_value
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 _BY_CHANCE = 0.01
 """A judge without votes in a file counts as absent if that is less likely than this by chance."""

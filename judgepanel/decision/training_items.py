@@ -30,10 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Bools
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import listed
-
-Bools = NDArray[np.bool_]
 
 MOST_ROWS = 20_000
 ALPHA = 0.01

@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats
 from judgepanel.figures.style import (
     CHOSEN,
     CURATE_LINE,
@@ -25,9 +25,6 @@ from judgepanel.figures.style import (
     mark,
 )
 from judgepanel.scoring.interval import Interval
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 Standing = Literal["recommended", "taken instead", "not told apart from it", "worse", "better"]
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.figures.style import (
     BAND_OPACITY,
     CURATE_FILL,
@@ -23,8 +23,6 @@ from judgepanel.figures.style import (
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.claim.maps import MAP_NAMES, apply
-
-Floats = NDArray[np.float64]
 
 LINES = {
     "one_class": (("raw_one_class", "raw"), ("paper_monotone", "monotone"), ("paper", "paper")),

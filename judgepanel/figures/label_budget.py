@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.figures.style import (
     ALL_JUDGES,
     BAND_OPACITY,
@@ -22,8 +22,6 @@ from judgepanel.figures.style import (
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.budget.label_budget_result import NEXT, LabelBudget
-
-Floats = NDArray[np.float64]
 
 _TICKS = tuple(m * 10**e for e in range(1, 7) for m in (1, 2, 5))
 _NARROW = 1.25

@@ -8,10 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.figures.style import BLACK, METRIC_NAMES, NEUTRAL, WHITE, laid_out, mixed, text_on
 from judgepanel.scoring.interval import Interval
-
-Floats = NDArray[np.float64]
 
 _PALE, _DEEP = "#EEF2F7", "#2F5D8C"
 _ROW_HEIGHT = 44

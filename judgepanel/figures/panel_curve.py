@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.style import (
     ALL_JUDGES,
@@ -29,9 +29,6 @@ from judgepanel.figures.style import (
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.panel.panel_curve import PanelCurve
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _MARKED_SIZES = 20
 

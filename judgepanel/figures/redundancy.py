@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.figures.style import (
     CURATE_FILL,
     CURATE_LINE,
@@ -18,8 +18,6 @@ from judgepanel.figures.style import (
     with_opacity,
 )
 from judgepanel.studies.judges.judges_result import Judges
-
-Floats = NDArray[np.float64]
 
 NAMED_JUDGES = 30
 _NAME_LENGTH = 18

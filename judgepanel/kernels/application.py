@@ -16,10 +16,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Votes = NDArray[np.int8]
+from judgepanel.arrays import Floats, Votes
 
 _ROWS = 4_096
 

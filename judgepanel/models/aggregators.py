@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from judgepanel.arrays import Floats, Votes
 from judgepanel.kernels.aggregate.prefixes import (
     ClosedForm,
     closed_form_weights,
@@ -15,7 +16,7 @@ from judgepanel.kernels.aggregate.prefixes import (
 )
 from judgepanel.kernels.application import fraction_logits, weighted_logits
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.models.base import Floats, VoteAggregator, Votes
+from judgepanel.models.base import VoteAggregator
 
 
 class _ClosedForm(VoteAggregator):

@@ -14,13 +14,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from judgepanel.arrays import Floats, Votes
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import sigmoid
 from judgepanel.votes import MISSING
-
-Floats = NDArray[np.float64]
-Votes = NDArray[np.int8]
 
 
 class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

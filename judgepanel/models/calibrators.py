@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.calibrate.calibration import (
     CALIBRATORS,
     CalibrationFit,
@@ -21,8 +22,6 @@ from judgepanel.kernels.calibrate.calibration import (
     sigmoid,
 )
 from judgepanel.votes import InputError
-
-Floats = NDArray[np.float64]
 
 
 class _KernelCalibrator(BaseEstimator):  # type: ignore[misc]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from judgepanel.arrays import Floats
 from judgepanel.scoring.conformal import (
     SetReport,
     check_level,
@@ -22,7 +23,6 @@ from judgepanel.scoring.conformal import (
 from judgepanel.votes import InputError
 from judgepanel.votes.errors import listed, quote_value
 
-Floats = NDArray[np.float64]
 Mondrian = Literal["class", "stratum"]
 _MONDRIAN = (None, "class", "stratum")
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
+from judgepanel.arrays import Floats, Votes
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit
 from judgepanel.kernels.aggregate.dawid_skene import (
@@ -21,7 +22,7 @@ from judgepanel.kernels.aggregate.dawid_skene import (
 from judgepanel.kernels.aggregate.dawid_skene_em import MAX_ITER, SMOOTHING, TOL, Rules
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import sigmoid
-from judgepanel.models.base import Floats, VoteAggregator, Votes, signed, verdicts
+from judgepanel.models.base import VoteAggregator, signed, verdicts
 from judgepanel.scoring.splits import folds
 
 

@@ -16,17 +16,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints, Votes
 from judgepanel.kernels.aggregate.prefixes import counts, counts_without_own, one_coin_weight
 from judgepanel.kernels.application import present_weights, weighted_logits
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.maps import softplus
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Index = NDArray[np.int64]
-Votes = NDArray[np.int8]
 
 COOLEST, HOTTEST = 0.05, 1e4
 """Bounds of a temperature: votes that separate the labels perfectly would give 0."""
@@ -68,7 +63,7 @@ class Fallback:
         return np.asarray(self.few * (1.0 - present) + self.all * present)
 
 
-def fit_fallback(ballots: Ballots, absent: Bools, rows: Index) -> Fallback | None:
+def fit_fallback(ballots: Ballots, absent: Bools, rows: Ints) -> Fallback | None:
     """Fit to ``rows`` with the judges of each arm, bool (n_arms, n_judges), absent in turn.
 
     Weights come from all rows, without an item's own unit when they score it; all arms count
@@ -115,7 +110,7 @@ def _temperatures(margins: Floats, present: Floats) -> tuple[float, float]:
     return few, everybody
 
 
-def in_order(fallback: Fallback, places: Index, beyond: float) -> Fallback:
+def in_order(fallback: Fallback, places: Ints, beyond: float) -> Fallback:
     """Return the fallback with judges reordered to ``places`` and another threshold."""
     weights = np.array(fallback.weights)[places]
     return replace(fallback, weights=tuple(weights.tolist()), beyond=beyond)

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from judgepanel.arrays import Floats, Votes
 from judgepanel.kernels.aggregate.aggregation import panel_scores
 from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit
 from judgepanel.kernels.aggregate.graded import band_counts, level_weights
@@ -15,7 +16,7 @@ from judgepanel.kernels.aggregate.joint import CS
 from judgepanel.kernels.aggregate.joint_graded import GradedPanel, graded_panels
 from judgepanel.kernels.aggregate.levels import levels_on
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.models.base import Floats, VoteAggregator, Votes, signed
+from judgepanel.models.base import VoteAggregator, signed
 from judgepanel.models.joint import Stacking
 from judgepanel.scoring.splits import Split
 from judgepanel.votes import MISSING

@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.judges.irt import MAX_ITERATIONS, fit_two_pl, variance_shares
 from judgepanel.kernels.judges.irt_items import as_marks, item_posterior, right_probability
 from judgepanel.votes import InputError
-
-Floats = NDArray[np.float64]
 
 
 class TwoPL(BaseEstimator):  # type: ignore[misc]

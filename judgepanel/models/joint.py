@@ -9,11 +9,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from judgepanel.arrays import Floats, Votes
 from judgepanel.kernels.aggregate.aggregation import RIDGES, Aggregator
 from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit
 from judgepanel.kernels.aggregate.joint import CS, Form, JointPanel
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.models.base import Floats, VoteAggregator, Votes, signed
+from judgepanel.models.base import VoteAggregator, signed
 from judgepanel.scoring.splits import fold_of, folds
 
 

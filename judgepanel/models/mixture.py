@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregate.levels import Levels
 from judgepanel.kernels.application import coded, probabilities, uncoded
 from judgepanel.models.fallback import Fallback
@@ -20,8 +21,6 @@ from judgepanel.models.panel import PanelModel
 from judgepanel.models.rules import LevelSum
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.votes import MISSING
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregate.aggregation import AnyAggregator, panel_scores
 from judgepanel.kernels.aggregate.prefixes import PrefixScores, Ranking, counts
 from judgepanel.kernels.application import knot_logits, map_logits, probabilities, uncoded
@@ -23,8 +24,6 @@ from judgepanel.models.rules import LevelSum, Rule, fit_rule
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split
 from judgepanel.votes import MISSING
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.calibrate.calibration import sigmoid
 from judgepanel.kernels.calibrate.features import (
     FeatureEncoder,
@@ -18,8 +19,6 @@ from judgepanel.kernels.calibrate.features import (
 )
 from judgepanel.kernels.calibrate.residual import ResidualFit, fit_residual
 from judgepanel.votes import InputError
-
-Floats = NDArray[np.float64]
 
 
 class ResidualCorrection(BaseEstimator):  # type: ignore[misc]

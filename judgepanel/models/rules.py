@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints, Votes
 from judgepanel.kernels.aggregate.aggregation import RIDGES, Aggregator, AnyAggregator, Graded
 from judgepanel.kernels.aggregate.agreement import Agreement
 from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit
@@ -40,9 +40,6 @@ from judgepanel.kernels.application import (
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import fold_of, folds
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
-Votes = NDArray[np.int8]
 Numbers = tuple[float, ...]
 
 
@@ -165,7 +162,7 @@ _MARKS = {sign: mark for mark, sign in _SIGNS.items()}
 
 def fit_rule(
     ballots: Ballots, k: int, aggregator: AnyAggregator, ranking: Ranking, *, seed: int
-) -> tuple[Index, Rule]:
+) -> tuple[Ints, Rule]:
     """Return the ``k`` best judges (k,) in panel order, and their rule, fitted on all rows.
 
     ``seed`` determines the folds in which ridge regressions choose their ridge.
@@ -188,7 +185,7 @@ def fit_rule(
     return order, VoteSum(cast(Literal["one_coin"], aggregator), weights, start)
 
 
-def _two_coin(ballots: Ballots, order: Index, aggregator: Aggregator) -> TwoCoin:
+def _two_coin(ballots: Ballots, order: Ints, aggregator: Aggregator) -> TwoCoin:
     everyone = np.arange(ballots.n_items)
     clamp = aggregator == "dawid_skene_semi"
     votes, labels = training(ballots, everyone, order, clamp=clamp)
@@ -208,7 +205,7 @@ def _two_coin(ballots: Ballots, order: Index, aggregator: Aggregator) -> TwoCoin
 
 def _ridge(
     ballots: Ballots, k: int, aggregator: Aggregator, ranking: Ranking, seed: int
-) -> tuple[Index, Rule]:
+) -> tuple[Ints, Rule]:
     (panel,) = RIDGES[aggregator].panels(ballots, [_whole(ballots, seed)], k, ranking)
     weights = _floats(panel.weights)
     if panel.agreement is None:
@@ -220,7 +217,7 @@ def _ridge(
     )
 
 
-def _one_coin_on_levels(ballots: Ballots, order: Index) -> LevelSum:
+def _one_coin_on_levels(ballots: Ballots, order: Ints) -> LevelSum:
     cut = levels_on(ballots, np.arange(ballots.n_items))
     bands = cut.bands(ballots.margins, ballots.n_items)
     weights = level_weights(*band_counts(ballots.votes, ballots.signs, bands), cut.n_bands)
@@ -229,7 +226,7 @@ def _one_coin_on_levels(ballots: Ballots, order: Index) -> LevelSum:
 
 def _joint_on_levels(
     ballots: Ballots, k: int, ranking: Ranking, seed: int
-) -> tuple[Index, LevelSum]:
+) -> tuple[Ints, LevelSum]:
     cut = levels_on(ballots, np.arange(ballots.n_items))
     fit = _whole(ballots, seed)
     panel: JointPanel | GradedPanel
@@ -243,7 +240,7 @@ def _joint_on_levels(
     return panel.judges, rule
 
 
-def _level_sum(kind: Graded, cut: Levels, weights: Floats, judges: Index, *rest: Any) -> LevelSum:
+def _level_sum(kind: Graded, cut: Levels, weights: Floats, judges: Ints, *rest: Any) -> LevelSum:
     """A rule from weights (n_bands, k) by band; ``judges`` (k,) are columns of ``cut``."""
     n_bands = cut.n_bands[judges]
     levels = tuple(_floats(weights[:n, place]) for place, n in enumerate(n_bands.tolist()))

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregate.aggregation import RIDGES, Aggregator
 from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit
 from judgepanel.kernels.aggregate.dawid_skene import fit_many, training
@@ -23,8 +23,6 @@ from judgepanel.kernels.aggregate.prefixes import (
 )
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import fold_of, folds
-
-Floats = NDArray[np.float64]
 
 
 def _closed(kind: ClosedForm) -> Callable[[Ballots], Floats]:

@@ -12,10 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel import distributions
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from judgepanel.arrays import Bools, Floats, Ints
 
 FEWEST_EXPECTED = 5.0
 

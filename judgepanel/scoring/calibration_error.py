@@ -9,12 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from judgepanel import distributions
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from judgepanel.arrays import Floats, Ints
 
 STATED = (0.5, 0.55, 0.65, 0.75, 0.85, 0.95, 1.0)
 """Edges of bins centred on commonly stated confidences: 60 %, 70 %, 80 %, 90 %."""

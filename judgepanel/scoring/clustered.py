@@ -13,11 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.conformal import clopper_pearson
 from judgepanel.scoring.splits import unit_codes
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _HALF = 0.5
 _UPPER = 0.975

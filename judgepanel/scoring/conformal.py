@@ -21,10 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Floats, Ints
 from judgepanel.votes.errors import InputError
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Kinds = NDArray[np.int8]
 
 LEVELS = (0.8, 0.9)

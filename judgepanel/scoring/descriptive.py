@@ -15,9 +15,9 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.scoring.single import single_product
 
-Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
 FLIPS = 10_000

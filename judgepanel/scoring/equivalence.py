@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Floats
 from judgepanel.scoring.inference import Estimate
 
-Floats = NDArray[np.float64]
 Equivalent = Literal["equivalent", "different", "inconclusive"]
 
 ALPHA = 0.05

@@ -34,10 +34,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Floats
 from judgepanel.scoring.roles import Roles, Sides
 from judgepanel.scoring.splits import unit_codes
-
-Floats = NDArray[np.float64]
 
 Verdict = Literal[
     "keep all", "curate", "no loss from keeping", "no loss from curating", "undecided", "tie"

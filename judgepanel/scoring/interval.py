@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from judgepanel.arrays import Bools, Floats
+
 OR_ONE_NUMBER = "or one number"
 """Marks a field that holds an array or a single number."""
 NOT_STORED = {"stored": False}

@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from judgepanel.arrays import Floats
 
 EXPONENTS = (0.1, 3.0)
 FEWEST_POINTS = 4

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from judgepanel.arrays import Floats
 
 CLIP = 1e-3
 ECE_BINS = 10

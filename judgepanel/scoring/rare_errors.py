@@ -23,11 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Floats
 from judgepanel.scoring.inference import LEVEL, Estimate
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import unit_codes
-
-Floats = NDArray[np.float64]
 
 FEW_ERRORS = 10
 """Number of units with a wrong decision from which the observed spread suffices."""

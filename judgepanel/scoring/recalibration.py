@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from judgepanel.arrays import Floats
 
 _ITERATIONS = 60
 _DONE = 1e-14

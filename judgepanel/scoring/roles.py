@@ -28,11 +28,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
+from judgepanel.arrays import Bools, Floats, Ints
 
 FEWEST_SPLITS = 10
 """Number of splits from which the part of single items is estimated."""

@@ -19,10 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from judgepanel.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

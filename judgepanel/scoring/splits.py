@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Ints
 from judgepanel.votes.errors import InputError
 
 Codes = NDArray[np.int64]
-Index = NDArray[np.int64]
 
 _FOLDABLE = 4
 """Number of units from which two calibrate and at least one is left, whatever their sizes."""
@@ -53,11 +53,11 @@ class Split:
     """One split: its ``number``, and two disjoint, sorted int arrays of item positions."""
 
     number: int
-    calibration: Index
-    evaluation: Index
+    calibration: Ints
+    evaluation: Ints
 
 
-def split(units: Index, number: int, *, fraction: float = 0.5, seed: int = 0) -> Split:
+def split(units: Ints, number: int, *, fraction: float = 0.5, seed: int = 0) -> Split:
     """Draw split ``number`` from ``SeedSequence(seed, spawn_key=(number,))``.
 
     Units (groups, or single items) are permuted and assigned to calibration until it holds as close
@@ -87,8 +87,8 @@ def split(units: Index, number: int, *, fraction: float = 0.5, seed: int = 0) ->
 
 
 def subsplit(
-    units: Index, rows: Index, *, fraction: float, seed: int, key: tuple[int, ...]
-) -> tuple[Index, Index]:
+    units: Ints, rows: Ints, *, fraction: float, seed: int, key: tuple[int, ...]
+) -> tuple[Ints, Ints]:
     """Divide ``rows`` in two, units whole: about ``fraction`` of them, and the rest.
 
     The stream is ``SeedSequence(seed, spawn_key=key)``; both parts are sorted positions.
@@ -105,7 +105,7 @@ def subsplit(
     return rows[first], rows[~first]
 
 
-def fold_of(inner_splits: Sequence[Split], n_items: int) -> Index:
+def fold_of(inner_splits: Sequence[Split], n_items: int) -> Ints:
     """Number of the fold that evaluates each item, (n_items,); -1 if none does."""
     fold = np.full(n_items, -1, dtype=np.int64)
     for inner in inner_splits:
@@ -114,8 +114,8 @@ def fold_of(inner_splits: Sequence[Split], n_items: int) -> Index:
 
 
 def nested_rows(
-    units: Index, rows: Index, sizes: Sequence[int], *, seed: int, key: tuple[int, ...]
-) -> list[Index]:
+    units: Ints, rows: Ints, sizes: Sequence[int], *, seed: int, key: tuple[int, ...]
+) -> list[Ints]:
     """Return nested subsets of ``rows`` of the given ``sizes``, from one random order, sorted.
 
     Units stay whole, so a subset is as close to its size as they allow and holds at least one unit;
@@ -131,7 +131,7 @@ def nested_rows(
 
 
 def _share(
-    units: Index,
+    units: Ints,
     n_units: int,
     fraction: float,
     seed: int,
@@ -153,9 +153,7 @@ def _share(
     return chosen[units]
 
 
-def folds(
-    units: Index, rows: Index, n_folds: int, *, seed: int, key: tuple[int, ...]
-) -> list[Split]:
+def folds(units: Ints, rows: Ints, n_folds: int, *, seed: int, key: tuple[int, ...]) -> list[Split]:
     """K-fold partition of ``rows`` inside one side of a split; units stay whole.
 
     Returns splits whose ``calibration`` and ``evaluation`` are positions into the full array. The

@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator, column_blocks
 from judgepanel.kernels.evaluate.calibrated import Calibrated, SplitScores, baselines
@@ -26,8 +27,6 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.partials import by_split, frozen, joined, summed
 
 T = TypeVar("T")
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Halves = NDArray[np.uint16]
 Bits = NDArray[np.uint8]
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.scoring.descriptive import paper_inference
 from judgepanel.scoring.inference import (
     MARGIN,
@@ -35,7 +36,6 @@ from judgepanel.studies.codec import to_plain
 from judgepanel.studies.looks import same_verdicts
 from judgepanel.studies.results import flat_row
 
-Floats = NDArray[np.float64]
 UNITS: dict[str, Unit] = {"nll": "nats", "brier": "", "accuracy": "share", "ece": "share"}
 RANGES: dict[str, tuple[float, float]] = {
     "nll": (-math.log(1.0 - CLIP), -math.log(CLIP)),

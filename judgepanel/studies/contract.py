@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
@@ -49,7 +50,7 @@ class Chunk:
     count: int
 
 
-class Spec(Protocol):
+class Spec(typing.Protocol):
     """All options of a study, including the seed; a frozen dataclass."""
 
     @property
@@ -57,7 +58,7 @@ class Spec(Protocol):
         """Settings shared by the studies of an analysis."""
 
 
-class Result(Protocol):
+class Result(typing.Protocol):
     """A frozen result with intervals, n, seed, null and warnings."""
 
     @property

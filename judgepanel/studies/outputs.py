@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.judge_table import wilson
 from judgepanel.studies.results import long_frame
@@ -16,9 +16,6 @@ from judgepanel.studies.scope.parse import FILTER_RATE, REVIEW_RATE
 from judgepanel.votes.checks import Check, Outcome
 from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.errors import listed, quote_value
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def check_outputs(coverage: Coverage) -> Check:

@@ -12,10 +12,10 @@ from operator import add, iadd
 from typing import Any, TypeVar, cast, dataclass_transform
 
 import numpy as np
-from numpy.typing import NDArray
+
+from judgepanel.arrays import Ints
 
 T = TypeVar("T")
-Ints = NDArray[np.int64]
 COLUMN, BY_SPLIT, BY_ROW, SUMMED = "column", "by split", "by row", "summed"
 """Metadata of declared fields."""
 

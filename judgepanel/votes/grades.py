@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.votes import errors
 from judgepanel.votes.attributes import THOUSANDS, names_in
 from judgepanel.votes.cells import is_number, unshield
@@ -29,7 +30,6 @@ from judgepanel.votes.words import CODES, distinct, is_verdict, plain, verdict_o
 
 Words = Mapping[str, Mapping[str, int]]
 """The words of every judge, with the number of cells of each."""
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

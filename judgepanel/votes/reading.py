@@ -30,6 +30,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.votes import errors
 from judgepanel.votes.attributes import first_given
 from judgepanel.votes.checks import reversal
@@ -292,7 +293,6 @@ def label_levels(reader: Reader) -> tuple[tuple[float, int], ...]:
     return tuple(levels.items()) if is_scale else ()
 
 
-Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 FEWEST_SHARED = 20

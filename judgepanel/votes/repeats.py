@@ -39,13 +39,11 @@ import scipy
 from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Bools, Floats, Votes
 from judgepanel.votes.matrix import MISSING, VoteMatrix, cached
 from judgepanel.votes.orientation import turned_around
 
 Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Votes = NDArray[np.int8]
-Bools = NDArray[np.bool_]
 
 LEVEL = 1e-4
 """Level of each test: independent items are very rarely reported as copies."""

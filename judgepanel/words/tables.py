@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.partials import FrameColumn
 from judgepanel.studies.results import frame_columns
@@ -36,7 +37,6 @@ from judgepanel.words.text import one_line
 if TYPE_CHECKING:
     from judgepanel.studies.judges.judge_table import JudgeTable
 
-Floats = NDArray[np.float64]
 Form = Literal[
     "text",
     "number",

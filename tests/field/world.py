@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Votes = NDArray[np.int8]
+from judgepanel.arrays import Votes
+
 MISSING = -1
 _NOUNS = ("anchor", "bridge", "candle", "dial", "engine", "ferry", "gate", "hinge", "ivory", "jar")
 

@@ -14,6 +14,7 @@ from typing import Literal, cast, get_args
 
 import numpy as np
 
+from judgepanel.arrays import Ints
 from judgepanel.kernels.aggregate.copies import MOST_JUDGES
 from judgepanel.kernels.aggregate.crossfit import Kernel, cross_fitted
 from judgepanel.kernels.aggregate.dawid_skene import dawid_skene, dawid_skene_semi
@@ -28,7 +29,6 @@ from judgepanel.kernels.aggregate.joint import (
 from judgepanel.kernels.aggregate.joint_graded import joint_graded
 from judgepanel.kernels.aggregate.prefixes import (
     ClosedForm,
-    Index,
     OwnLabel,
     PrefixScores,
     Ranking,
@@ -91,7 +91,7 @@ def cross_fits(aggregator: AnyAggregator) -> bool:
 def panel_scores(
     ballots: Ballots,
     split: Split,
-    ks: Index,
+    ks: Ints,
     *,
     aggregator: AnyAggregator = "one_coin",
     ranking: Ranking = "accuracy",
@@ -141,7 +141,7 @@ def panel_scores(
 def _shared(
     ballots: Ballots,
     split: Split,
-    ks: Index,
+    ks: Ints,
     fit: Callable[..., PrefixScores],
     case: tuple[Hashable, ...],
 ) -> PrefixScores:

@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Votes
 from judgepanel.kernels.aggregate.vote_cells import dense_of, has_votes
 
 if TYPE_CHECKING:
     from judgepanel.kernels.aggregate.vote_cells import Cells
 
-Floats = NDArray[np.float64]
-Votes = NDArray[np.int8]
 Index = NDArray[np.intp]
 
 PROTOTYPES = 150

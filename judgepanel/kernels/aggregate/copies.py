@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Ints
 from judgepanel.kernels.judges.redundancy import error_counts
 
 if TYPE_CHECKING:
     from judgepanel.kernels.aggregate.vote_cells import Cells
 
-Index = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 ALIKE = 0.9
 """Copies are shown to have a larger error correlation: the lower 95 % limit (Fisher 1921) is."""
@@ -51,7 +50,7 @@ def copies(votes: Cells, signs: NDArray[np.int8]) -> Bools | None:
     return alike if alike.any() else None
 
 
-def groups_among(alike: Bools | None, k: int) -> Index:
+def groups_among(alike: Bools | None, k: int) -> Ints:
     """Group (k,) of each of the first k judges, from pairs that are near-copies: the first judge
     that it is tied to, be it through others. Each is its own where fewer than k were compared.
     """
@@ -66,6 +65,6 @@ def groups_among(alike: Bools | None, k: int) -> Index:
         groups = first
 
 
-def copy_shares(groups: Index) -> NDArray[np.float64]:
+def copy_shares(groups: Ints) -> NDArray[np.float64]:
     """What each judge (k,) of a group of m counts: 1/m."""
     return np.asarray(1.0 / np.bincount(groups)[groups])

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.prefixes import (
-    Floats,
-    Index,
     OwnLabel,
     PrefixScores,
     Ranking,
@@ -36,12 +35,12 @@ class Fit:
     of one cross-fitting share the numbering, so that work can be shared as well).
     """
 
-    learn: Index
-    score: Index
-    fold: Index
+    learn: Ints
+    score: Ints
+    fold: Ints
 
 
-Kernel = Callable[[Ballots, Sequence[Fit], Index, Ranking], list[Floats]]
+Kernel = Callable[[Ballots, Sequence[Fit], Ints, Ranking], list[Floats]]
 """``kernel(ballots, fits, ks, ranking)``: for every fit the raw logits (n_k, n_score) of its score
 rows under the ``ks`` best judges, ranked on its learn rows. Rows on which no judge of a panel
 voted get 0. It may look at labels of ``learn`` rows only, and at no vote of other rows but those it
@@ -52,7 +51,7 @@ scores.
 def cross_fitted(
     ballots: Ballots,
     split: Split,
-    ks: Index,
+    ks: Ints,
     kernel: Kernel,
     *,
     ranking: Ranking,

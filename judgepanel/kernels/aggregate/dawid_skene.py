@@ -14,17 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints, Votes
 from judgepanel.kernels.aggregate.crossfit import Fit
-from judgepanel.kernels.aggregate.dawid_skene_em import (
-    DawidSkeneFit,
-    Floats,
-    Index,
-    Mask,
-    Rules,
-    Votes,
-    design_of,
-    run,
-)
+from judgepanel.kernels.aggregate.dawid_skene_em import DawidSkeneFit, Mask, Rules, design_of, run
 from judgepanel.kernels.aggregate.prefixes import Ranking, rank, without_votes
 from judgepanel.kernels.aggregate.vote_cells import dense_of
 from judgepanel.kernels.ballots import Ballots
@@ -35,14 +27,14 @@ if TYPE_CHECKING:
 BLOCK = 1 << 18
 
 
-def dawid_skene(ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking) -> list[Floats]:
+def dawid_skene(ballots: Ballots, fits: Sequence[Fit], ks: Ints, ranking: Ranking) -> list[Floats]:
     """Unsupervised, as in the paper: labels only rank the judges."""
     rules = Rules(symmetric=ballots.symmetric)
     return [fit_and_score(ballots, fit, ks, ranking, clamp=False, rules=rules) for fit in fits]
 
 
 def dawid_skene_semi(
-    ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking
+    ballots: Ballots, fits: Sequence[Fit], ks: Ints, ranking: Ranking
 ) -> list[Floats]:
     """Semi-supervised: learn rows are clamped to their labels; unlabelled items enter the EM."""
     rules = Rules(symmetric=ballots.symmetric)
@@ -50,7 +42,7 @@ def dawid_skene_semi(
 
 
 def fit_and_score(
-    ballots: Ballots, fit: Fit, ks: Index, ranking: Ranking, *, clamp: bool, rules: Rules
+    ballots: Ballots, fit: Fit, ks: Ints, ranking: Ranking, *, clamp: bool, rules: Rules
 ) -> Floats:
     """Logits (n_k, n_score) of one fit's score rows under its ``ks`` best judges.
 
@@ -68,7 +60,7 @@ def fit_and_score(
 
 
 def training(
-    ballots: Ballots, learn: Index, judges: Index, *, clamp: bool
+    ballots: Ballots, learn: Ints, judges: Ints, *, clamp: bool
 ) -> tuple[Cells, NDArray[np.int8]]:
     """Return the EM's training votes (n, n_judges) and clamped labels (n,), unlabelled last."""
     votes = ballots.part(learn, judges)
@@ -140,7 +132,7 @@ def _blocks(height: int, n_problems: int) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def _spread(fit: DawidSkeneFit, present: Index, n_judges: int) -> DawidSkeneFit:
+def _spread(fit: DawidSkeneFit, present: Ints, n_judges: int) -> DawidSkeneFit:
     """Return the same fit with columns added for judges that are in none of its panels."""
     if len(present) == n_judges:
         return fit

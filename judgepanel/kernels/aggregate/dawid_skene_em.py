@@ -14,15 +14,13 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.votes.errors import InputError
 
 if TYPE_CHECKING:
     from judgepanel.kernels.aggregate.vote_cells import Cells
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-Votes = NDArray[np.int8]
 Design = Any  # float (n, F), dense or CSR; SciPy has no types
 
 SMOOTHING = 1.0
@@ -86,7 +84,7 @@ class DawidSkeneFit:
     ones: Floats
     zeros: Floats
     prior: Floats
-    n_iter: Index
+    n_iter: Ints
     converged: Mask
 
     def logits(self, votes: Cells) -> Floats:
@@ -148,7 +146,7 @@ class _Estimate:
     weights: Floats
     prior: Floats
 
-    def record(self, fit: DawidSkeneFit, at: Index, chosen: Mask, panels: Mask) -> None:
+    def record(self, fit: DawidSkeneFit, at: Ints, chosen: Mask, panels: Mask) -> None:
         """Write the columns of these problems."""
         n_judges, panel = len(fit.pi1), panels[:, chosen]
         weights, given1, given0 = (
@@ -177,7 +175,7 @@ class _Live:
     """
 
     design: Design
-    problem: Index
+    problem: Ints
     panels: Mask
     counts: Mask
     known: Floats

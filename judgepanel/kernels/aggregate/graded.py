@@ -21,10 +21,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.levels import MOST_BANDS, Bands, levels_on
 from judgepanel.kernels.aggregate.prefixes import (
-    Floats,
-    Index,
     OwnLabel,
     PrefixScores,
     Ranking,
@@ -48,9 +47,9 @@ _CELLS = 1_000_000
 
 def graded_scores(
     ballots: Ballots,
-    calibration: Index,
-    evaluation: Index,
-    ks: Index,
+    calibration: Ints,
+    evaluation: Ints,
+    ks: Ints,
     *,
     ranking: Ranking = "accuracy",
     own_label: OwnLabel = "removed",
@@ -67,7 +66,7 @@ def graded_scores(
     weights = level_weights(*band_counts(*learn), levels.n_bands)
     columns = np.arange(ballots.n_judges)
 
-    def fixed(rows: Index) -> Floats:
+    def fixed(rows: Ints) -> Floats:
         evidence = ballots.votes[rows] * weights[bands[rows], columns]
         return np.asarray(np.cumsum(evidence[:, order], axis=1)[:, ks - 1].T)
 
@@ -87,12 +86,12 @@ def graded_scores(
 
 
 def _rows(
-    ballots: Ballots, bands: Bands, rows: Index
+    ballots: Ballots, bands: Bands, rows: Ints
 ) -> tuple[NDArray[np.int8], NDArray[np.int8], Bands]:
     return ballots.votes[rows], ballots.signs[rows], bands[rows]
 
 
-def _own_orders(ballots: Ballots, calibration: Index, ranking: Ranking) -> Index:
+def _own_orders(ballots: Ballots, calibration: Ints, ranking: Ranking) -> Ints:
     """Return judges, best first, for every row, ranked without its own unit, (n_cal, n_judges)."""
     correct, voted, case = counts_without_own(ballots, calibration, *counts(ballots, calibration))
     keys = -ranking_key(correct, voted, ranking).ravel()
@@ -113,7 +112,7 @@ def band_counts(
     return correct, voted
 
 
-def level_weights(correct: Floats, voted: Floats, n_bands: Index) -> Floats:
+def level_weights(correct: Floats, voted: Floats, n_bands: Ints) -> Floats:
     """Return vote weights (..., MOST_BANDS, n_judges) from counts by band of that shape."""
     c, n = correct.sum(axis=-2), voted.sum(axis=-2)
     p = posterior_mean(c, n)[..., None, :]
@@ -175,8 +174,8 @@ def left_out_evidence(
     votes: NDArray[np.int8],
     signs: NDArray[np.int8],
     bands: Bands,
-    units: Index,
-    n_bands: Index,
+    units: Ints,
+    n_bands: Ints,
 ) -> Floats:
     """Return votes times weights (n, k), each by counts without its own unit."""
     correct, voted = band_counts(votes, signs, bands)
@@ -203,7 +202,7 @@ def left_out_evidence(
     return evidence
 
 
-def _alone(correct: Floats, voted: Floats, n_bands: Index) -> Floats:
+def _alone(correct: Floats, voted: Floats, n_bands: Ints) -> Floats:
     """Weights (2, MOST_BANDS, k) in each band without one vote in it: a wrong and a right one."""
     every = np.arange(len(correct))
     own = (every[:, None] == every)[..., None].astype(np.float64)

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.agreement import Agreement
 from judgepanel.kernels.aggregate.copies import MOST_JUDGES
 from judgepanel.kernels.aggregate.crossfit import Fit
@@ -37,7 +38,7 @@ from judgepanel.kernels.aggregate.joint_features import (
     features,
     problem,
 )
-from judgepanel.kernels.aggregate.prefixes import Floats, Index, Ranking, rank
+from judgepanel.kernels.aggregate.prefixes import Ranking, rank
 from judgepanel.kernels.aggregate.ridge import Prior
 from judgepanel.kernels.aggregate.ridge_bounds import Floor
 from judgepanel.kernels.aggregate.ridge_chord import solve_paths
@@ -72,7 +73,7 @@ class JointPanel:
         C is taken then.
     """
 
-    judges: Index
+    judges: Ints
     weights: Floats
     intercept: float
     tau: float
@@ -88,11 +89,11 @@ class JointPanel:
             np.arange(len(votes)), lambda rows: cells_of(taken(votes, rows, self.judges))
         )
 
-    def scores(self, ballots: Ballots, rows: Index) -> Floats:
+    def scores(self, ballots: Ballots, rows: Ints) -> Floats:
         """The same of the votes on some items (n,) of ballots."""
         return self._logits(rows, lambda block: ballots.part(block, self.judges))
 
-    def _logits(self, rows: Index, votes_on: Callable[[Index], Cells]) -> Floats:
+    def _logits(self, rows: Ints, votes_on: Callable[[Ints], Cells]) -> Floats:
         logits = np.empty(len(rows))
         for start in range(0, len(rows), _ROWS):
             seen = votes_on(rows[start : start + _ROWS])
@@ -126,7 +127,7 @@ class Form:
         return [panels[0] for panels in _fit_sizes(ballots, fits, [k], ranking, self, Cs)]
 
     def __call__(
-        self, ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking
+        self, ballots: Ballots, fits: Sequence[Fit], ks: Ints, ranking: Ranking
     ) -> list[Floats]:
         fitted = _fit_sizes(ballots, fits, ks.tolist(), ranking, self, CS)
         return [
@@ -151,7 +152,7 @@ def fit_panels(  # noqa: PLR0913 - what a form learns from, each by its name
     agreement: bool = False,
     monotone: bool = False,
     Cs: Sequence[float] = CS,
-    learn: Callable[[Index], Features] | None = None,
+    learn: Callable[[Ints], Features] | None = None,
 ) -> list[JointPanel]:
     """Fit the panel of the ``k`` best judges of every fit.
 
@@ -178,7 +179,7 @@ def _fit_sizes(
     ranking: Ranking,
     form: Form,
     Cs: Sequence[float],
-    learn: Callable[[Index], Features] | None = None,
+    learn: Callable[[Ints], Features] | None = None,
 ) -> list[list[JointPanel]]:
     """For every fit, the panels of its ``ks`` best judges; ``learn`` as in :func:`fit_panels`."""
     problems, outer, inner = _plan(fits, choose=len(Cs) > 1)
@@ -222,13 +223,13 @@ _FeaturesOf = Callable[[int, _Left], Features]
 """Features of k judges of the model that has not seen some folds."""
 
 
-def _of_rows(problems: dict[_Left, Index], learn: Callable[[Index], Features]) -> _FeaturesOf:
+def _of_rows(problems: dict[_Left, Ints], learn: Callable[[Ints], Features]) -> _FeaturesOf:
     return lambda _k, left: learn(problems[left])
 
 
 def _of_votes(
     ballots: Ballots,
-    problems: dict[_Left, Index],
+    problems: dict[_Left, Ints],
     ks: Sequence[int],
     ranking: Ranking,
     form: Form,
@@ -236,7 +237,7 @@ def _of_votes(
     """Features of the k best judges of a model; panels of all sizes share counts and copies."""
     compared = max((k for k in ks if k <= MOST_JUDGES), default=0) if form.one_coin else 0
 
-    def record(rows: Index) -> Record:
+    def record(rows: Ints) -> Record:
         return Record.of(ballots, rows, rank(ballots, rows, ranking)[: max(ks)], compared)
 
     records = dict(zip(problems, each(record, list(problems.values())), strict=True))
@@ -258,10 +259,10 @@ def _of_votes(
 
 def _plan(
     fits: Sequence[Fit], *, choose: bool
-) -> tuple[dict[_Left, Index], list[_Left], list[dict[int, _Left]]]:
+) -> tuple[dict[_Left, Ints], list[_Left], list[dict[int, _Left]]]:
     """Rows of every model to be fitted; for each fit its own model and its inner ones by fold."""
     everywhere = set[int]().union(*(fit.fold.tolist() for fit in fits))
-    problems: dict[_Left, Index] = {}
+    problems: dict[_Left, Ints] = {}
     outer: list[_Left] = []
     inner: list[dict[int, _Left]] = []
     for fit in fits:
@@ -277,7 +278,7 @@ def _plan(
 
 
 def _batches(
-    problems: dict[_Left, Index], ks: Sequence[int], *, of_one_size: bool
+    problems: dict[_Left, Ints], ks: Sequence[int], *, of_one_size: bool
 ) -> Iterator[list[tuple[int, _Left]]]:
     """Models, so many that their votes stay within ``BATCH_CELLS``; of one panel size if asked."""
     batch: list[tuple[int, _Left]] = []
@@ -300,7 +301,7 @@ class _Model:
     (n_C, m) are the weights of the prototypes.
     """
 
-    judges: Index
+    judges: Ints
     weights: Floats
     intercept: Floats
     tau: Floats

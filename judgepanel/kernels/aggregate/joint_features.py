@@ -9,9 +9,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.agreement import Agreement, agreement_among, alike_rows
 from judgepanel.kernels.aggregate.copies import copies, copy_shares, groups_among
-from judgepanel.kernels.aggregate.prefixes import Floats, Index, counts, one_coin_weight
+from judgepanel.kernels.aggregate.prefixes import counts, one_coin_weight
 from judgepanel.kernels.aggregate.ridge_chord import Problem
 from judgepanel.kernels.aggregate.ridge_design import DenseDesign, SparseDesign
 from judgepanel.kernels.aggregate.vote_cells import (
@@ -58,11 +59,11 @@ class Features:
     shrink : in [0, 1], how far features are centred, see :func:`centring`.
     """
 
-    judges: Index
+    judges: Ints
     times: Floats
     votes: Cells
     signs: Floats
-    groups: Index
+    groups: Ints
     base: Floats
     score: Floats
     agreement: Agreement | None
@@ -147,13 +148,13 @@ class Record:
     copies : bool (q, q), which of the q best are near-copies; None where nobody is.
     """
 
-    judges: Index
+    judges: Ints
     correct: Floats
     voted: Floats
     copies: NDArray[np.bool_] | None
 
     @classmethod
-    def of(cls, ballots: Ballots, rows: Index, judges: Index, compared: int) -> Record:
+    def of(cls, ballots: Ballots, rows: Ints, judges: Ints, compared: int) -> Record:
         """Of some judges, the first ``compared`` of whom are compared with each other."""
         correct, voted = (total[judges] for total in counts(ballots, rows))
         pairs = None
@@ -164,8 +165,8 @@ class Record:
 
 def features(
     ballots: Ballots,
-    rows: Index,
-    judges: Index,
+    rows: Ints,
+    judges: Ints,
     *,
     one_coin: bool,
     agreement: bool,
@@ -219,7 +220,7 @@ def features(
     )
 
 
-def _distinct(votes: NDArray[np.int8], labels: NDArray[np.int8]) -> tuple[Index, Floats]:
+def _distinct(votes: NDArray[np.int8], labels: NDArray[np.int8]) -> tuple[Ints, Floats]:
     """Rows that differ in votes or label, and how many there are of each."""
     codes = alike_rows(np.concatenate([labels[:, None], votes], axis=1))
     if codes is None:
@@ -228,7 +229,7 @@ def _distinct(votes: NDArray[np.int8], labels: NDArray[np.int8]) -> tuple[Index,
     return some, times.astype(np.float64)
 
 
-def below_chance(right: Cells, units: Index) -> NDArray[np.bool_]:
+def below_chance(right: Cells, units: Ints) -> NDArray[np.bool_]:
     """Judges (k,) whose accuracy has a 95 % interval below 1/2, counted by units.
 
     ``right`` (n, k) is +1 where a vote was right, -1 where it was wrong.
@@ -315,7 +316,7 @@ def design(batch: list[Features], *, scale: bool, intercept: bool) -> DenseDesig
 
 
 def left_out_margins(
-    right: Cells, units: Index, correct: Floats, voted: Floats, shares: Floats
+    right: Cells, units: Ints, correct: Floats, voted: Floats, shares: Floats
 ) -> Floats:
     """One-coin scores (n,), times the label's sign, from counts without the item's own unit.
 

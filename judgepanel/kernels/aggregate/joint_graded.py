@@ -19,6 +19,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.agreement import Agreement
 from judgepanel.kernels.aggregate.copies import copy_shares
 from judgepanel.kernels.aggregate.crossfit import Fit
@@ -26,7 +27,7 @@ from judgepanel.kernels.aggregate.graded import band_counts, left_out_evidence, 
 from judgepanel.kernels.aggregate.joint import CS, JointPanel, fit_panels, joint
 from judgepanel.kernels.aggregate.joint_features import Features, centring, features
 from judgepanel.kernels.aggregate.levels import MOST_BANDS, Bands, Levels, levels_on
-from judgepanel.kernels.aggregate.prefixes import Floats, Index, Ranking, rank
+from judgepanel.kernels.aggregate.prefixes import Ranking, rank
 from judgepanel.kernels.aggregate.vote_cells import cells_of
 from judgepanel.kernels.ballots import Ballots
 
@@ -47,7 +48,7 @@ class GradedPanel:
         :class:`judgepanel.kernels.aggregate.joint.JointPanel`.
     """
 
-    judges: Index
+    judges: Ints
     levels: Levels
     weights: Floats
     intercept: float
@@ -66,9 +67,7 @@ class GradedPanel:
         return np.where(seen.any(axis=1), sums, 0.0)
 
 
-def joint_graded(
-    ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking
-) -> list[Floats]:
+def joint_graded(ballots: Ballots, fits: Sequence[Fit], ks: Ints, ranking: Ranking) -> list[Floats]:
     """Kernel (:mod:`kernels.aggregate.crossfit`); equal to joint, to the bit, without levels."""
     if not levels_on(ballots, _learnt(fits)).several:
         return joint(ballots, fits, ks, ranking)
@@ -92,7 +91,7 @@ def graded_panels(
     """The panel of the ``k`` best judges of every fit."""
     columns = _Columns.of(ballots, _learnt(fits), k)
 
-    def learn(rows: Index) -> Features:
+    def learn(rows: Ints) -> Features:
         return columns.features(ballots, rows, rank(ballots, rows, ranking)[:k])
 
     panels = fit_panels(
@@ -108,7 +107,7 @@ def graded_panels(
     return [columns.panel(panel, k) for panel in panels]
 
 
-def _learnt(fits: Sequence[Fit]) -> Index:
+def _learnt(fits: Sequence[Fit]) -> Ints:
     """The rows that any of the fits learns from."""
     return np.unique(np.concatenate([fit.learn for fit in fits]))
 
@@ -124,13 +123,13 @@ class _Columns:
 
     levels: Levels
     bands: Bands
-    judge: Index
-    band: Index
+    judge: Ints
+    band: Ints
     votes: NDArray[np.int8]
     width: int
 
     @classmethod
-    def of(cls, ballots: Ballots, rows: Index, k: int) -> _Columns:
+    def of(cls, ballots: Ballots, rows: Ints, k: int) -> _Columns:
         """The columns of k judges, with levels cut on these rows."""
         levels = levels_on(ballots, rows)
         bands = levels.bands(ballots.margins, ballots.n_items)
@@ -144,7 +143,7 @@ class _Columns:
         halves = cast(NDArray[np.int8], votes if len(judge) else votes.astype(np.int8))
         return cls(levels, bands, judge, band, halves, int(np.sort(several)[-k:].sum()))
 
-    def features(self, ballots: Ballots, rows: Index, judges: Index) -> Features:
+    def features(self, ballots: Ballots, rows: Ints, judges: Ints) -> Features:
         """What a model of these judges learns from these rows."""
         plain = features(ballots, rows, judges, one_coin=True, agreement=True)
         shares = copy_shares(plain.groups)

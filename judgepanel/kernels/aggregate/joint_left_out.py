@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.agreement import Agreement
 from judgepanel.kernels.aggregate.crossfit import Fit
 from judgepanel.kernels.aggregate.joint import fit_panels
@@ -34,13 +35,7 @@ from judgepanel.kernels.aggregate.joint_features import (
     features,
     prior_level,
 )
-from judgepanel.kernels.aggregate.prefixes import (
-    Floats,
-    Index,
-    counts,
-    counts_without_own,
-    one_coin_weight,
-)
+from judgepanel.kernels.aggregate.prefixes import counts, counts_without_own, one_coin_weight
 from judgepanel.kernels.aggregate.ridge import Prior, minimise
 from judgepanel.kernels.aggregate.ridge_design import DenseDesign
 from judgepanel.kernels.aggregate.ridge_path import solve_path
@@ -70,7 +65,7 @@ class HeldJoint:
     """
 
     ballots: Ballots
-    learn: Index
+    learn: Ints
     whole: Features
     Cs: Floats
     shares: Floats
@@ -78,12 +73,12 @@ class HeldJoint:
     inverse: Floats
     adds: Floats
 
-    def everyone(self, rows: Index) -> Floats:
+    def everyone(self, rows: Ints) -> Floats:
         """Raw logits (n_rows,) of all judges; 0 where nobody voted."""
         theta = self.shares @ self.path
         return _logits(self.whole, theta, self.ballots.votes[rows], self.ballots.symmetric)
 
-    def without_each(self, rows: Index) -> Floats:
+    def without_each(self, rows: Ints) -> Floats:
         """Raw logits (K, n_rows) without each judge; 0 where none of the others voted."""
         seen = self.ballots.votes[rows]
         agreements = _Agreements.of(self.whole, seen)
@@ -107,7 +102,7 @@ class HeldJoint:
                 values[j] = _logits(one_features, theta, others, self.ballots.symmetric, span)
         return values
 
-    def of(self, judges: Index, rows: Index) -> Floats:
+    def of(self, judges: Ints, rows: Ints) -> Floats:
         """Raw logits (n_rows,) of some judges at the ridges of all; 0 where none of them voted.
 
         Unlike in :meth:`without_each` agreement gets directions of its own, so that any number of
@@ -136,7 +131,7 @@ def held_joints(ballots: Ballots, fits: Sequence[Fit]) -> list[HeldJoint]:
     return joints
 
 
-def held_at(ballots: Ballots, learn: Index, Cs: Floats, shares: Floats) -> HeldJoint:
+def held_at(ballots: Ballots, learn: Ints, Cs: Floats, shares: Floats) -> HeldJoint:
     """Fit the full panel to these rows at given ridges (c,), ascending, with their shares (c,)."""
     symmetric = ballots.symmetric
     whole = features(ballots, learn, np.arange(ballots.n_judges), one_coin=True, agreement=True)
@@ -151,7 +146,7 @@ def held_at(ballots: Ballots, learn: Index, Cs: Floats, shares: Floats) -> HeldJ
     return HeldJoint(ballots, learn, whole, Cs, shares, optima[:, 0], np.array(inverse), adds)
 
 
-def _added(ballots: Ballots, rows: Index) -> Floats:
+def _added(ballots: Ballots, rows: Ints) -> Floats:
     """What each judge adds to one-coin scores (n, K), by counts without the row's own unit."""
     correct, voted, case = counts_without_own(ballots, rows, *counts(ballots, rows))
     weights = one_coin_weight(correct, voted)
@@ -303,7 +298,7 @@ class _Block:
         return np.concatenate([*parts, total] if self.intercept else parts, axis=1)
 
 
-def _refitted(held: HeldJoint, judges: Index, lefts: list[Features]) -> Floats:
+def _refitted(held: HeldJoint, judges: Ints, lefts: list[Features]) -> Floats:
     """Parameters (B, p) without each of these judges, averaged over the ridges."""
     symmetric = held.ballots.symmetric
     block, prior = _Block.of(lefts, symmetric), _prior(lefts, symmetric)
@@ -317,7 +312,7 @@ def _refitted(held: HeldJoint, judges: Index, lefts: list[Features]) -> Floats:
 
 
 def _chord(
-    block: _Block, prior: Prior, C: float, path: Floats, inverse: Floats, judges: Index
+    block: _Block, prior: Prior, C: float, path: Floats, inverse: Floats, judges: Ints
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Steps of the full panel's Hessian without row and column j; where they came to rest."""
     ratio = inverse[judges] / inverse[judges, judges][:, None]

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
 Bands = NDArray[np.int8]
 
 MOST_BANDS = 4
@@ -29,7 +28,7 @@ class Levels:
     edges: tuple[Floats, ...]
 
     @property
-    def n_bands(self) -> Index:
+    def n_bands(self) -> Ints:
         """int (n_judges,): number of bands of each judge, in 1..``MOST_BANDS``."""
         return np.array([len(edges) + 1 for edges in self.edges], dtype=np.int64)
 
@@ -47,7 +46,7 @@ class Levels:
         return bands
 
 
-def levels_on(ballots: Ballots, rows: Index) -> Levels:
+def levels_on(ballots: Ballots, rows: Ints) -> Levels:
     """Return levels cut on these rows, without labels."""
     none = np.zeros(0)
     if ballots.margins is None:

@@ -21,19 +21,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints, Votes
 from judgepanel.kernels.aggregate.prefixes_sparse import few_votes, voters_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import are_single, unit_codes
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
 ClosedForm = Literal["majority", "accuracy_weighted", "log_odds", "one_coin"]
 Ranking = Literal["accuracy", "informativeness"]
 OwnLabel = Literal["removed", "seen"]
-Votes = NDArray[np.int8]
-Ranked = Callable[[Index], tuple[Floats, Votes]]
+Ranked = Callable[[Ints], tuple[Floats, Votes]]
 """Weights and votes (n, depth) of the first judges on these rows, in order."""
-Case = Callable[[Index, Votes], Index]
+Case = Callable[[Ints, Votes], Ints]
 """Case (n, m) or (n, 1) of votes (n, m) on these rows, see :func:`counts_without_own`."""
 
 CLOSED_FORMS: tuple[ClosedForm, ...] = ("majority", "accuracy_weighted", "log_odds", "one_coin")
@@ -53,13 +51,13 @@ class PrefixScores:
     (n_cal,) is the fold that scored a calibration row, None if scores come from leave-out counts.
     """
 
-    ks: Index
-    order: Index
+    ks: Ints
+    order: Ints
     calibration: Floats
     calibration_empty: NDArray[np.bool_]
     evaluation: Floats
     evaluation_empty: NDArray[np.bool_]
-    fold: Index | None = None
+    fold: Ints | None = None
 
     @property
     def nbytes(self) -> int:
@@ -121,7 +119,7 @@ def closed_form_weights(aggregator: ClosedForm, correct: Floats, voted: Floats) 
     return np.ones(correct.shape)
 
 
-def prior_logit(ballots: Ballots, rows: Index) -> float:
+def prior_logit(ballots: Ballots, rows: Ints) -> float:
     """Log-odds of label 1 on these rows with one pseudo-item per class; 0 under ``symmetric``."""
     if ballots.symmetric:
         return 0.0
@@ -141,7 +139,7 @@ def ranking_key(correct: Floats, voted: Floats, ranking: Ranking) -> Floats:
     return np.asarray(np.abs(2.0 * correct - voted) / (voted + 2.0))
 
 
-def counts(ballots: Ballots, rows: Index) -> tuple[Floats, Floats]:
+def counts(ballots: Ballots, rows: Ints) -> tuple[Floats, Floats]:
     """Return correct votes c and votes n of every judge on these rows, each float (n_judges,)."""
     if ballots.sparse is not None:
         cast = ballots.sparse[rows]
@@ -157,13 +155,13 @@ def counts(ballots: Ballots, rows: Index) -> tuple[Floats, Floats]:
     return (voted + agreement) / 2.0, voted
 
 
-def rank(ballots: Ballots, rows: Index, ranking: Ranking = "accuracy") -> Index:
+def rank(ballots: Ballots, rows: Ints, ranking: Ranking = "accuracy") -> Ints:
     """Return judges in descending order of the ranking on these rows, ties in column order."""
     correct, voted = counts(ballots, rows)
     return np.argsort(-ranking_key(correct, voted, ranking), kind="stable")
 
 
-def without_votes(ballots: Ballots, rows: Index, order: Index, ks: Index) -> NDArray[np.bool_]:
+def without_votes(ballots: Ballots, rows: Ints, order: Ints, ks: Ints) -> NDArray[np.bool_]:
     """Mask (n_k, n_rows) of items on which none of the first k judges voted."""
     if ballots.sparse is None:
         leading = first_votes(ballots.votes[rows][:, order], ballots.n_judges)
@@ -175,7 +173,7 @@ def without_votes(ballots: Ballots, rows: Index, order: Index, ks: Index) -> NDA
     return np.asarray(ks[:, None] <= leading[None, :])
 
 
-def first_votes(votes: Votes, n_judges: int) -> Index:
+def first_votes(votes: Votes, n_judges: int) -> Ints:
     """Place (n,) of the first vote of each row of ranked votes, ``n_judges`` if there is none."""
     voted = votes != 0
     return np.where(voted.any(axis=1), voted.argmax(axis=1), n_judges)
@@ -183,9 +181,9 @@ def first_votes(votes: Votes, n_judges: int) -> Index:
 
 def prefix_scores(
     ballots: Ballots,
-    calibration: Index,
-    evaluation: Index,
-    ks: Index,
+    calibration: Ints,
+    evaluation: Ints,
+    ks: Ints,
     *,
     aggregator: ClosedForm = "one_coin",
     ranking: Ranking = "accuracy",
@@ -218,7 +216,7 @@ def prefix_scores(
 
 
 def counts_without_own(
-    ballots: Ballots, rows: Index, correct: Floats, voted: Floats
+    ballots: Ballots, rows: Ints, correct: Floats, voted: Floats
 ) -> tuple[Floats, Floats, Case]:
     """Return the counts on these rows without a vote's own unit: two tables (n_cases, n_judges).
 
@@ -232,7 +230,7 @@ def counts_without_own(
         own_correct = np.array([[0.0], [0.0], [1.0]])
         own_voted = np.array([[1.0], [0.0], [1.0]])
 
-        def case(rows: Index, votes: Votes) -> Index:
+        def case(rows: Ints, votes: Votes) -> Ints:
             return votes * ballots.signs[rows, None] + np.int64(1)
 
     else:
@@ -245,7 +243,7 @@ def counts_without_own(
         unit = np.full(ballots.n_items, -1)
         unit[rows] = codes
 
-        def case(rows: Index, votes: Votes) -> Index:
+        def case(rows: Ints, votes: Votes) -> Ints:
             return unit[rows][:, None]
 
     voted = np.maximum(voted - own_voted, 0.0)
@@ -253,7 +251,7 @@ def counts_without_own(
 
 
 def _scores(
-    ballots: Ballots, rows: Index, ks: Index, aggregator: ClosedForm, cases: _Cases
+    ballots: Ballots, rows: Ints, ks: Ints, aggregator: ClosedForm, cases: _Cases
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return logits (n_k, n) and the empty mask of every prefix."""
     few = np.zeros(len(rows), dtype=bool)
@@ -277,8 +275,8 @@ def _scores(
 
 
 def _of_all(
-    ballots: Ballots, rows: Index, ks: Index, aggregator: ClosedForm, cases: _Cases
-) -> tuple[Floats, Index]:
+    ballots: Ballots, rows: Ints, ks: Ints, aggregator: ClosedForm, cases: _Cases
+) -> tuple[Floats, Ints]:
     """Return logits (n_k, n) and the place of each item's first voter, in blocks of items."""
     logits = np.empty((len(ks), len(rows)))
     leading = np.full(len(rows), ballots.n_judges)
@@ -301,7 +299,7 @@ def _of_all(
     return logits, leading
 
 
-def _depth(ks: Index, n_judges: int) -> int:
+def _depth(ks: Ints, n_judges: int) -> int:
     """How much of a ranking these sizes need, all judges aside; all of it if more than half."""
     depth = int(max(ks[ks < n_judges], default=0))
     return depth if 2 * depth <= n_judges else n_judges
@@ -313,7 +311,7 @@ def _ranked(votes: Votes, cases: _Cases, depth: int) -> Ranked:
         return _ranked_by_item(votes, cases.keys, cases.weights, cases.case, depth)
     order = np.argsort(cases.keys, axis=1, kind="stable")[:, :depth]
 
-    def ranked(rows: Index) -> tuple[Floats, Votes]:
+    def ranked(rows: Ints) -> tuple[Floats, Votes]:
         if cases.case is None:
             return cases.weights[0, order[0]], votes[rows[:, None], order[0]]
         unit = cases.case(rows, votes[rows])
@@ -339,7 +337,7 @@ def _ranked_by_item(votes: Votes, keys: Floats, weights: Floats, case: Case, dep
     place[order] = np.arange(len(order))
     weights, column = weights[:, judges].ravel()[order], order % max(1, len(judges))
 
-    def ranked(rows: Index) -> tuple[Floats, Votes]:
+    def ranked(rows: Ints) -> tuple[Floats, Votes]:
         cast = votes[rows[:, None], judges]
         places = place[case(rows, cast) * len(judges) + np.arange(len(judges))]
         if settled:
@@ -351,7 +349,7 @@ def _ranked_by_item(votes: Votes, keys: Floats, weights: Floats, case: Case, dep
     return ranked
 
 
-def leaders(keys: Floats, depth: int) -> Index:
+def leaders(keys: Floats, depth: int) -> Ints:
     """Judges, in the order of the columns, who may be among the first ``depth`` of some case.
 
     ``keys`` (n_cases, n_judges) are sorted in ascending order. Whatever the case of each judge, as
@@ -372,7 +370,7 @@ def _cumulated(weights: Floats, votes: Votes, aggregator: ClosedForm) -> Floats:
     return np.asarray(np.cumsum(votes * weights, axis=1))
 
 
-def _summed(cases: _Cases, rows: Index, votes: Votes, aggregator: ClosedForm) -> Floats:
+def _summed(cases: _Cases, rows: Ints, votes: Votes, aggregator: ClosedForm) -> Floats:
     """Logits (n,) of all judges from their votes (n, n_judges) on these rows, in no order."""
     if cases.case is None:
         ones = zeros = cases.weights[0]

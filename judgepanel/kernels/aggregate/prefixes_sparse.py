@@ -13,13 +13,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
-Votes = NDArray[np.int8]
+from judgepanel.arrays import Floats, Ints, Votes
+
 _CELLS = 262_144
 
 
-def few_votes(votes: Votes, rows: Index, n_k: int, depth: int) -> NDArray[np.bool_]:
+def few_votes(votes: Votes, rows: Ints, n_k: int, depth: int) -> NDArray[np.bool_]:
     """Which rows (n,) of ``votes`` (n_items, n_judges) have so few that ranking the voters pays.
 
     Otherwise ``depth`` judges are ranked. None if the items have more votes on average: then it is
@@ -31,14 +30,14 @@ def few_votes(votes: Votes, rows: Index, n_k: int, depth: int) -> NDArray[np.boo
     return np.asarray(np.count_nonzero(votes[rows], axis=1) ** 2 <= most)
 
 
-def places_in(order: Index) -> Index:
+def places_in(order: Ints) -> Ints:
     """Place (n_judges,) of every judge in a ranking."""
     places = np.empty(len(order), dtype=np.int64)
     places[order] = np.arange(len(order))
     return places
 
 
-def places_without_own(keys: Floats) -> Callable[[Index, Index, NDArray[np.bool_]], Index]:
+def places_without_own(keys: Floats) -> Callable[[Ints, Ints, NDArray[np.bool_]], Ints]:
     """Places of voters in the ranking without their item's own label.
 
     ``keys`` (3, n_judges) are the sort keys of a judge whose own vote was wrong, missing or right,
@@ -53,7 +52,7 @@ def places_without_own(keys: Floats) -> Callable[[Index, Index, NDArray[np.bool_
         return lambda case, judges, voted: code[case, judges]
     before = np.searchsorted(np.sort(code[1]), code)
 
-    def places(case: Index, judges: Index, voted: NDArray[np.bool_]) -> Index:
+    def places(case: Ints, judges: Ints, voted: NDArray[np.bool_]) -> Ints:
         own, others = code[case, judges], code[1][judges]
         ahead = (own[:, None, :] < own[:, :, None]).astype(np.int64)
         ahead -= others[:, None, :] < own[:, :, None]
@@ -65,13 +64,13 @@ def places_without_own(keys: Floats) -> Callable[[Index, Index, NDArray[np.bool_
 
 def voters_scores(
     all_votes: Votes,
-    rows: Index,
-    ks: Index,
+    rows: Ints,
+    ks: Ints,
     keys: Floats,
     weights: Floats,
-    case: Callable[[Index, Votes], Index] | None,
+    case: Callable[[Ints, Votes], Ints] | None,
     cumulated: Callable[[Floats, Votes], Floats],
-) -> tuple[Floats, Index]:
+) -> tuple[Floats, Ints]:
     """Return logits (n_k, n) of every prefix, and the place (n,) of the first voter of each row.
 
     ``keys`` and ``weights`` (n_cases, n_judges) are those of each ``case`` of a vote.
@@ -98,7 +97,7 @@ def voters_scores(
     return logits, first
 
 
-def _voters(votes: Votes) -> tuple[Index, Votes]:
+def _voters(votes: Votes) -> tuple[Ints, Votes]:
     """Judges and votes (n, w) of every row, padded by judge 0 with vote 0."""
     row, judge = np.divmod(np.flatnonzero(votes != 0), votes.shape[1])
     count = np.bincount(row, minlength=len(votes))
@@ -109,7 +108,7 @@ def _voters(votes: Votes) -> tuple[Index, Votes]:
     return judges, cast
 
 
-def _within(places: Index, ks: Index) -> Index:
+def _within(places: Ints, ks: Ints) -> Ints:
     """How many of the places (n, w) are among the first k, (n, n_k)."""
     shape = (len(places), len(ks) + 1)
     size = np.searchsorted(ks, places, side="right") + np.arange(shape[0])[:, None] * shape[1]

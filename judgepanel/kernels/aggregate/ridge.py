@@ -19,12 +19,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregate.ridge_bounds import Face, Floor
 from judgepanel.kernels.calibrate.maps import sigmoid, softplus
-
-Floats = NDArray[np.float64]
 
 SHAPE = 0.3
 PRECISION = 20.0

@@ -10,10 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from judgepanel.arrays import Bools, Floats
 
 _ON_BOUND = 1e-9
 """Weights up to here are held, and set to 0, where a larger weight would raise the objective."""

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judgepanel.kernels.aggregate.ridge import PRECISION, SHAPE, Floats
+from judgepanel.arrays import Floats
+from judgepanel.kernels.aggregate.ridge import PRECISION, SHAPE
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,13 +10,13 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregate.ridge_bounds import Face
 from judgepanel.scoring.single import single_product
 
 if TYPE_CHECKING:
     from judgepanel.kernels.aggregate.vote_cells import Sparse
 
-Floats = NDArray[np.float64]
 
 _CG_TOLERANCE = 1e-4
 _CG_STEPS = 200

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from judgepanel.kernels.aggregate.ridge import Design, Floats, Prior, minimise
+from judgepanel.arrays import Floats
+from judgepanel.kernels.aggregate.ridge import Design, Prior, minimise
 from judgepanel.kernels.aggregate.ridge_bounds import Floor
 from judgepanel.kernels.aggregate.ridge_chord import Problem, aheads, solve_paths
 from judgepanel.kernels.aggregate.ridge_design import DenseDesign

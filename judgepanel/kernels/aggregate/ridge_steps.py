@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.compiled import (
     compiled,
     compiled_sums,
@@ -28,7 +29,6 @@ ROWS = 64
 PRODUCT_CELLS = 1_000_000
 """Cells of rows that are scaled at once for a Hessian."""
 
-Floats = NDArray[np.float64]
 Real = NDArray[Any]
 """In single or in double precision."""
 Priors = tuple[int, float, float, float, float]

@@ -12,7 +12,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from judgepanel.arrays import Floats
+
 Index = NDArray[np.intp]
 if TYPE_CHECKING:  # Scoring a file needs no sparse matrices, whose import takes time.
     Sparse: TypeAlias = scipy.sparse.csr_array[Any, tuple[int, int]]

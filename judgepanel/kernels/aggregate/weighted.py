@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregate.prefixes import (
     OwnLabel,
     PrefixScores,
@@ -17,8 +18,6 @@ from judgepanel.kernels.aggregate.prefixes import (
 )
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import Split, unit_codes
-
-Floats = NDArray[np.float64]
 
 _CELLS = 2_000_000
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.calibrate.fits import (
     CalibrationFit,
     Calibrator,
@@ -31,8 +32,6 @@ from judgepanel.kernels.calibrate.maps import (
     IDENTITY,
     LAMBDA,
     MAX_SLOPE,
-    Floats,
-    Index,
     column_blocks,
     fit_beta,
     fit_platt,
@@ -134,7 +133,7 @@ def fit(
     return {name: family(name) for name in names}
 
 
-def _checked(fold: ArrayLike | None, n: int) -> Index | None:
+def _checked(fold: ArrayLike | None, n: int) -> Ints | None:
     if fold is None:
         return None
     given = np.asarray(fold)
@@ -157,7 +156,7 @@ class _Family:
 
     columns: Columns
     temperature: Floats
-    fold: Index | None = None
+    fold: Ints | None = None
     near: Floats | None = None
     made: dict[Calibrator, CalibrationFit] = field(default_factory=dict)
 
@@ -240,7 +239,7 @@ def _beta_cv(family: _Family) -> CalibrationFit:
     for block in family.columns.blocks():
         whole[:, block], fitted[:, block] = _path(family.columns.part(block), start[:, block])
 
-    def fits(learn: Columns, own: Index) -> list[CalibrationFit]:
+    def fits(learn: Columns, own: Ints) -> list[CalibrationFit]:
         params, _ = _path(learn, whole[:, own])
         return [family.map_fit("beta_cv", maps) for maps in params]
 
@@ -289,7 +288,7 @@ def _auto(family: _Family) -> CalibrationFit:
     symmetric = family.columns.symmetric
     names = tuple(name for name in AUTO if not (symmetric and name == "platt"))
 
-    def fits(learn: Columns, own: Index) -> list[CalibrationFit]:
+    def fits(learn: Columns, own: Ints) -> list[CalibrationFit]:
         start = fit_scale(
             learn.logits, learn.signs, learn.weights, start=family.temperature[own, 0]
         )

@@ -13,13 +13,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.calibrate.maps import sigmoid, softplus
 from judgepanel.scoring.metrics import CLIP
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 UNDISTORTED = "undistorted"
 SQUARE, ROOT = "square", "square_root"

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.votes.errors import InputError
 
-Floats = NDArray[np.float64]
 Features = pd.DataFrame | Mapping[str, ArrayLike]
 FeatureColumns = Mapping[str, NDArray[Any]]
 Kind = Literal["numeric", "categorical"]

@@ -12,8 +12,9 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.calibrate.isotonic import Knots
-from judgepanel.kernels.calibrate.maps import Floats, Rows, softplus
+from judgepanel.kernels.calibrate.maps import Rows, softplus
 
 MapCalibrator = Literal[
     "none", "temperature", "platt", "beta", "beta_clipped", "beta_l2", "beta_free", "beta_cv"

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.scoring.metrics import CLIP
-
-Floats = NDArray[np.float64]
 
 _TIE = 1e-12
 

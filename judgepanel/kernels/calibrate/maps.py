@@ -15,11 +15,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.calibrate.newton import descend, elastic_newton, shrink
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
-Rows = slice | Index
+Rows = slice | Ints
 
 LAMBDA = 0.01
 ALPHA = 0.5
@@ -87,7 +86,7 @@ def fit_scale(
         bend *= seen
         return np.stack([loss, slope, np.vecdot(seen, bend)], -1)
 
-    def measure(x: Floats, rows: Index) -> Floats:
+    def measure(x: Floats, rows: Ints) -> Floats:
         sums = _by_blocks(visit, x, rows, margin.shape[-1]) / total[rows, None]
         lasso, ridge = pull[rows].T
         d = x[:, 0] - 1.0
@@ -147,7 +146,7 @@ def fit_platt(
             -1,
         )
 
-    def measure(x: Floats, rows: Index) -> Floats:
+    def measure(x: Floats, rows: Ints) -> Floats:
         return _by_blocks(visit, x, rows, logits.shape[-1]) / total[rows, None]
 
     def step(x: Floats, sums: Floats) -> Floats:
@@ -213,7 +212,7 @@ def fit_beta(
         pc, lc = np.vecdot(sign, bend_p), np.vecdot(sign, bend_l)
         return np.stack([loss, *gradient, pp, pl, ll, pc, lc, bend.sum(-1)], -1)
 
-    def measure(x: Floats, rows: Index) -> Floats:
+    def measure(x: Floats, rows: Ints) -> Floats:
         sums = _by_blocks(visit, x, rows, logits.shape[-1]) / total[rows, None]
         lasso, ridge = pull[rows].T
         d = x - IDENTITY
@@ -243,7 +242,7 @@ def _pull(penalty: float | Floats, alpha: float, columns: int) -> Floats:
 
 
 def _by_blocks(
-    visit: Callable[[Floats, Rows, slice], Floats], x: Floats, rows: Index, n: int
+    visit: Callable[[Floats, Rows, slice], Floats], x: Floats, rows: Ints, n: int
 ) -> Floats:
     """Return sums (len(rows), q) of these columns over n items, in blocks that fit the cache."""
     whole = len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows)

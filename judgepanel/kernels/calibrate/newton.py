@@ -11,8 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
+from judgepanel.arrays import Floats, Ints
 
 _TOLERANCE = 1e-7
 _MAX_ITERATIONS = 60
@@ -20,7 +19,7 @@ _MAX_ITERATIONS = 60
 
 def descend(
     start: Floats,
-    measure: Callable[[Floats, Index], Floats],
+    measure: Callable[[Floats, Ints], Floats],
     step: Callable[[Floats, Floats], Floats],
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Damped proximal Newton for all columns together: points (B, p), objectives, converged (B,).
@@ -50,9 +49,9 @@ def descend(
 def _damped(
     x: Floats,
     value: Floats,
-    live: Index,
+    live: Ints,
     move: Floats,
-    measure: Callable[[Floats, Index], Floats],
+    measure: Callable[[Floats, Ints], Floats],
 ) -> Floats:
     """Move the live columns in place, each by the longest halved step that does not increase."""
     base = x[live]

@@ -20,12 +20,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.calibrate.features import FeatureColumns, fit_encoder
 from judgepanel.kernels.calibrate.maps import MAX_SLOPE, fit_scale, sigmoid, softplus
 from judgepanel.kernels.calibrate.newton import descend
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 PRIOR_VARIANCE = 1.0
@@ -108,7 +107,7 @@ def cross_fitted_residual(
     logits: Floats,
     signs: Floats,
     features: FeatureColumns | None,
-    fold: Index,
+    fold: Ints,
     weights: Floats | None = None,
     *,
     symmetric: bool = False,
@@ -135,7 +134,7 @@ def cross_fitted_residual(
     return corrected
 
 
-def rows_of(features: FeatureColumns | None, rows: Index | Flags) -> FeatureColumns | None:
+def rows_of(features: FeatureColumns | None, rows: Ints | Flags) -> FeatureColumns | None:
     """Return the features of some of the items."""
     return (
         None if features is None else {name: np.asarray(features[name])[rows] for name in features}
@@ -153,7 +152,7 @@ class _Problem:
     symmetric: bool
     prior_variance: float
 
-    def part(self, columns: Index, logits: Floats) -> _Problem:
+    def part(self, columns: Ints, logits: Floats) -> _Problem:
         """Return some of the columns, with other logits."""
         return replace(self, logits=logits, weights=self.weights[columns])
 
@@ -165,7 +164,7 @@ class _Problem:
         ridge = np.zeros((len(total), size))
         ridge[:, n_own:] = 1.0 / (self.prior_variance * total[:, None])
 
-        def measure(x: Floats, rows: Index) -> Floats:
+        def measure(x: Floats, rows: Ints) -> Floats:
             sums = np.empty((len(rows), 1 + size + size * size))
             for out, row, theta in zip(sums, rows, x, strict=True):
                 out[:] = self._sums(int(row), theta) / total[row]

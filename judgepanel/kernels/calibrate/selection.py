@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.calibrate.fits import CalibrationFit
-from judgepanel.kernels.calibrate.maps import Floats, Index, softplus
+from judgepanel.kernels.calibrate.maps import softplus
 from judgepanel.scoring.metrics import CLIP
 
 N_FOLDS = 5
@@ -33,14 +34,14 @@ class Columns:
     symmetric: bool
 
     @property
-    def n_labels(self) -> Index:
+    def n_labels(self) -> Ints:
         """Number of items with a weight above 0, (B,)."""
         columns, n = self.logits.shape
         if self.weights is None:
             return np.full(columns, n, dtype=np.int64)
         return np.asarray(np.count_nonzero(self.weights > 0.0, axis=-1))
 
-    def part(self, block: slice | Index) -> Columns:
+    def part(self, block: slice | Ints) -> Columns:
         """Return some of the columns."""
         signs = self.signs if self.signs.ndim == 1 else self.signs[block]
         weights = None if self.weights is None else self.weights[block]
@@ -58,7 +59,7 @@ class Columns:
         step = max(1, CELLS // max(n * copies, 1))
         return [slice(start, start + step) for start in range(0, columns, step)]
 
-    def items(self, at: Index) -> Columns:
+    def items(self, at: Ints) -> Columns:
         """Return some of the items: positions (m,), or (B, m) by column."""
         return Columns(
             _taken(self.logits, at),
@@ -94,8 +95,8 @@ class Columns:
 
 def cross_validated(
     columns: Columns,
-    fold: Index | None,
-    fits: Callable[[Columns, Index], Sequence[CalibrationFit]],
+    fold: Ints | None,
+    fits: Callable[[Columns, Ints], Sequence[CalibrationFit]],
 ) -> tuple[Floats, Floats]:
     """Cross-validated NLL (C, B) of C calibrators, p clipped to [.001, .999].
 
@@ -133,12 +134,12 @@ def cross_validated(
     return np.concatenate(means, axis=-1), np.concatenate(errors, axis=-1)
 
 
-def lowest(nll: Floats) -> Index:
+def lowest(nll: Floats) -> Ints:
     """First of the C calibrators whose NLL (C, B) is the lowest up to rounding, (B,)."""
     return np.asarray(np.argmax(nll <= nll.min(0) + _TIE, axis=0))
 
 
-def clearly_lowest(nll: Floats, error: Floats) -> Index:
+def clearly_lowest(nll: Floats, error: Floats) -> Ints:
     """The lowest of those that beat the first calibrator by a standard error, else the first, (B,).
 
     Without that margin, choosing among a handful of calibrators costs more on few labels than it
@@ -162,7 +163,7 @@ def _stacked(parts: Sequence[Columns]) -> Columns:
     return Columns(logits, signs, None if weights.all() else weights, parts[0].symmetric)
 
 
-def _shuffled(columns: Columns) -> Index:
+def _shuffled(columns: Columns) -> Ints:
     """Positions (B, n), sorted by label, logit and weight, then shuffled; weights of 0 come last.
 
     Under ``symmetric`` they are sorted by whether the sign of l is right, and by |l|. Assigning
@@ -199,7 +200,7 @@ def _summed(losses: list[Floats]) -> Floats:
     )
 
 
-def _taken(values: Floats, at: Index) -> Floats:
+def _taken(values: Floats, at: Ints) -> Floats:
     if at.ndim == 1 or values.ndim == 1:
         return values[..., at]
     return np.take_along_axis(values, at, axis=-1)

@@ -12,8 +12,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.crossfit import N_FOLDS
-from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores
+from judgepanel.kernels.aggregate.prefixes import PrefixScores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import (
     CROSS_VALIDATED,
@@ -52,7 +53,7 @@ class SplitScores:
 
     evaluation: Mapping[Calibrator, ItemScores]
     fitted: Calibrated
-    order: Index
+    order: Ints
     null_nll: float
     constant_nll: Mapping[Calibrator, float]
     chosen_on: Floats
@@ -220,7 +221,7 @@ def _calibrated(
 
 def calibration_folds(
     ballots: Ballots, split: Split, scores: PrefixScores, calibrators: tuple[Calibrator, ...]
-) -> Index | None:
+) -> Ints | None:
     """Fold (n_cal,) for calibrators that cross-validate, which keeps units whole.
 
     None if every item is its own unit; the calibrator then assigns the folds.
@@ -236,7 +237,7 @@ def calibration_folds(
 
 
 def evaluate(
-    ballots: Ballots, split: Split, fitted: Calibrated, order: Index, chosen_on: Floats
+    ballots: Ballots, split: Split, fitted: Calibrated, order: Ints, chosen_on: Floats
 ) -> SplitScores:
     """Score the evaluation rows of every column under every calibrator, and the null scores."""
     scores = [blank_scores(fitted.logits.shape) for _ in fitted.maps]
@@ -286,7 +287,7 @@ def nll_by_fold(
     split: Split,
     scores: PrefixScores,
     calibrators: tuple[Calibrator, ...],
-    fold: Index,
+    fold: Ints,
 ) -> Floats:
     """Return the mean over the rows of :func:`losses_by_fold`, (n_calibrators, n_k)."""
     return np.asarray(losses_by_fold(ballots, split, scores, calibrators, fold).mean(axis=-1))
@@ -297,7 +298,7 @@ def losses_by_fold(
     split: Split,
     scores: PrefixScores,
     calibrators: tuple[Calibrator, ...],
-    fold: Index | None = None,
+    fold: Ints | None = None,
 ) -> Floats:
     """NLL (n_calibrators, n_k, n_cal) of calibration rows, each fold calibrated on the others.
 

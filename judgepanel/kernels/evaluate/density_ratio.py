@@ -13,12 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.residual import fit_residual
-
-Floats = NDArray[np.float64]
 
 _STEEPEST = 30.0
 

@@ -12,8 +12,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import AnyAggregator, cross_fits, panel_scores
-from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores, Ranking
+from judgepanel.kernels.aggregate.prefixes import PrefixScores, Ranking
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.calibrated import (
@@ -63,13 +64,13 @@ class SplitFit:
     """What a split learns from its calibration rows; fields as in :class:`SplitScores`."""
 
     fitted: Calibrated
-    order: Index
+    order: Ints
     chosen_on: Floats
     inner: Floats | None
 
 
 def evaluate_split(
-    ballots: Ballots, split: Split, ks: Index, recipe: Recipe, choice: Choice | None = None
+    ballots: Ballots, split: Split, ks: Ints, recipe: Recipe, choice: Choice | None = None
 ) -> SplitScores:
     """Fit on the calibration rows of a split and score its evaluation rows, for all ``ks``."""
     fit = fit_split(ballots, split, ks, recipe, choice)
@@ -78,7 +79,7 @@ def evaluate_split(
 
 
 def fit_split(
-    ballots: Ballots, split: Split, ks: Index, recipe: Recipe, choice: Choice | None = None
+    ballots: Ballots, split: Split, ks: Ints, recipe: Recipe, choice: Choice | None = None
 ) -> SplitFit:
     """Fit on the calibration rows of a split, for all ``ks``."""
     if choice is None:
@@ -97,7 +98,7 @@ def fit_split(
 
 
 def _own(
-    ballots: Ballots, split: Split, ks: Index, recipe: Recipe, *, compared: bool
+    ballots: Ballots, split: Split, ks: Ints, recipe: Recipe, *, compared: bool
 ) -> tuple[PrefixScores, Calibrated]:
     """The raw scores of a split, and calibrators fitted to them."""
     scores = _scores(ballots, split, ks, recipe, (split.number, 4), compared=compared)
@@ -105,7 +106,7 @@ def _own(
 
 
 def evaluate_each(
-    ballots: Ballots, splits: Sequence[Split], ks: Index, recipe: Recipe
+    ballots: Ballots, splits: Sequence[Split], ks: Ints, recipe: Recipe
 ) -> list[SplitScores]:
     """Run :func:`evaluate_split` for several splits, whose calibrators are fitted together."""
     # Splits of like size share a batch, which is padded to the largest.
@@ -125,8 +126,8 @@ def evaluate_each(
 
 def inner_nll(
     ballots: Ballots,
-    rows: Index,
-    ks: Index,
+    rows: Ints,
+    ks: Ints,
     recipe: Recipe,
     *,
     n_folds: int,
@@ -139,8 +140,8 @@ def inner_nll(
 
 def inner_losses(
     ballots: Ballots,
-    rows: Index,
-    ks: Index,
+    rows: Ints,
+    ks: Ints,
     recipe: Recipe,
     *,
     n_folds: int,
@@ -172,7 +173,7 @@ def inner_losses(
 def _scores(
     ballots: Ballots,
     split: Split,
-    ks: Index,
+    ks: Ints,
     recipe: Recipe,
     key: tuple[int, ...],
     *,

@@ -7,9 +7,10 @@ from typing import Literal
 
 import numpy as np
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregate.aggregation import Aggregator, cross_fits, panel_scores
 from judgepanel.kernels.aggregate.crossfit import N_FOLDS
-from judgepanel.kernels.aggregate.prefixes import Floats, OwnLabel, PrefixScores
+from judgepanel.kernels.aggregate.prefixes import OwnLabel, PrefixScores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CROSS_VALIDATED, Calibrator
 from judgepanel.kernels.evaluate.calibrated import (

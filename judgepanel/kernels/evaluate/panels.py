@@ -13,12 +13,12 @@ from functools import cached_property
 from typing import Literal, Protocol, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit
 from judgepanel.kernels.aggregate.joint import fit_panels
 from judgepanel.kernels.aggregate.joint_left_out import HeldJoint, held_at, held_joints
-from judgepanel.kernels.aggregate.prefixes import ClosedForm, Floats, Index, PrefixScores
+from judgepanel.kernels.aggregate.prefixes import ClosedForm, PrefixScores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.calibrated import calibrate
@@ -27,7 +27,6 @@ from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.single import single_product
 from judgepanel.scoring.splits import Split, fold_of, folds
 
-Bools = NDArray[np.bool_]
 Valued = Literal[ClosedForm, "joint"]
 VALUED: tuple[Valued, ...] = tuple(
     entry for part in get_args(Valued) for entry in (get_args(part) or (part,))
@@ -64,7 +63,7 @@ class Panels(Protocol):
     def copied(self, judge: int, times: int) -> Floats:
         """All judges plus ``times`` copies of one of them, (n_eval,)."""
 
-    def inner_values(self, rows: Index, key: tuple[int, ...], fold: int | None = None) -> Floats:
+    def inner_values(self, rows: Ints, key: tuple[int, ...], fold: int | None = None) -> Floats:
         """NLL without each judge minus that of all (K,), in inner folds of these rows alone.
 
         Joint panels use no calibrator, and the ridge with the largest share in the full panel; if
@@ -142,7 +141,7 @@ class _ClosedPanels:
     def copied(self, judge: int, times: int) -> Floats:
         return replace(self, ballots=_with_copies(self.ballots, judge, times)).everyone()
 
-    def inner_values(self, rows: Index, key: tuple[int, ...], fold: int | None = None) -> Floats:
+    def inner_values(self, rows: Ints, key: tuple[int, ...], fold: int | None = None) -> Floats:
         compared = by_folds(
             self.ballots,
             rows,
@@ -230,7 +229,7 @@ class _JointPanels:
         ]
         return np.asarray(replace(self, ballots=more)._joined(pieces, everybody)[0])
 
-    def inner_values(self, rows: Index, key: tuple[int, ...], fold: int | None = None) -> Floats:
+    def inner_values(self, rows: Ints, key: tuple[int, ...], fold: int | None = None) -> Floats:
         full = self._held[0 if fold is None else 1 + fold]
         ridge = full.Cs[[int(np.argmax(full.shares))]]
         total = np.zeros(self.ballots.n_judges)
@@ -264,7 +263,7 @@ class _JointPanels:
         return _calibrated(self, scores)
 
 
-def _fold_of_rows(panels: _ClosedPanels | _JointPanels) -> Index:
+def _fold_of_rows(panels: _ClosedPanels | _JointPanels) -> Ints:
     """Return the fold (n_cal,) of every calibration row."""
     pieces = choice_folds(panels.ballots, panels.split, panels.seed)
     return fold_of(pieces, panels.ballots.n_items)[panels.split.calibration]
@@ -280,7 +279,7 @@ def _calibrated(panels: _ClosedPanels | _JointPanels, scores: PrefixScores) -> F
     return fitted.logits_of(name, slice(0, len(scores.evaluation)))
 
 
-def _held_logits(held: HeldJoint, mask: Bools, rows: Index) -> Floats:
+def _held_logits(held: HeldJoint, mask: Bools, rows: Ints) -> Floats:
     return held.of(np.flatnonzero(mask), rows) if mask.any() else np.zeros(len(rows))
 
 
@@ -308,6 +307,6 @@ def _with_copies(ballots: Ballots, judge: int, times: int) -> Ballots:
     )
 
 
-def _without_votes(ballots: Ballots, masks: Bools, rows: Index) -> Bools:
+def _without_votes(ballots: Ballots, masks: Bools, rows: Ints) -> Bools:
     """Mask (B, n_rows) of rows on which no judge of a panel voted."""
     return np.asarray(single_product(masks, (ballots.votes[rows] != 0).T) == 0.0)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import Aggregator, panel_scores
 from judgepanel.kernels.aggregate.crossfit import N_FOLDS
-from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores, Ranking
+from judgepanel.kernels.aggregate.prefixes import PrefixScores, Ranking
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator, fit, sigmoid
 from judgepanel.kernels.calibrate.features import FeatureColumns, fit_encoder
@@ -58,14 +59,14 @@ class PipelineScores:
     n_slice: int
     null_nll: float
     constant_nll: Floats
-    replaced: Index
+    replaced: Ints
 
 
 def evaluate_pipeline(
     ballots: Ballots,
     features: FeatureColumns | None,
     split: Split,
-    ks: Index,
+    ks: Ints,
     pipeline: Pipeline,
 ) -> PipelineScores:
     """Fit every step on the calibration rows of a split and score its evaluation rows.
@@ -125,14 +126,14 @@ class _Steps:
     """Final logits (n_k + 1, 4, n_eval): raw, corrected, calibrated, calibrated without step 2."""
 
     logits: Floats
-    replaced: Index
+    replaced: Ints
 
 
 def _steps(
     ballots: Ballots,
     features: FeatureColumns | None,
     split: Split,
-    ks: Index,
+    ks: Ints,
     pipeline: Pipeline,
     key: tuple[int, ...],
 ) -> _Steps:
@@ -182,7 +183,7 @@ def _with_constant(rows: Floats | NDArray[np.bool_]) -> Floats:
 
 def _fold(
     ballots: Ballots, split: Split, scores: PrefixScores, seed: int, key: tuple[int, ...]
-) -> Index:
+) -> Ints:
     """Fold (n_cal,) of every calibration row: the aggregator's, if it was cross-fitted."""
     if scores.fold is not None:
         return scores.fold

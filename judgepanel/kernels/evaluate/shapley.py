@@ -19,16 +19,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores
+from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.kernels.aggregate.prefixes import PrefixScores
 from judgepanel.kernels.calibrate.calibration import MapFit
 from judgepanel.kernels.evaluate.calibrated import calibrate
 from judgepanel.kernels.select.subsets import Additions, SubsetTrial
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.single import single_product
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +55,7 @@ class Sampled:
         return np.asarray((self.designs[0] - self.designs[1]) ** 2 / 4.0)
 
 
-def balanced_orders(n_players: int, n_orders: int, rng: np.random.Generator) -> Index:
+def balanced_orders(n_players: int, n_orders: int, rng: np.random.Generator) -> Ints:
     """Return two concatenated designs (n_orders, n_players); n_orders is a multiple of 4."""
     steps = n_orders // 4
     result = []
@@ -69,7 +67,7 @@ def balanced_orders(n_players: int, n_orders: int, rng: np.random.Generator) -> 
     return np.array(result, dtype=np.int64)
 
 
-def sampled_shapley(trial: SubsetTrial, groups: Bools, orders: Index) -> Sampled:
+def sampled_shapley(trial: SubsetTrial, groups: Bools, orders: Ints) -> Sampled:
     """Return gains along ``orders`` (n_orders, G), see :func:`balanced_orders`.
 
     ``groups`` (G, n_judges) are the players: a partition of the judges.
@@ -122,7 +120,7 @@ class _Players:
         voted = single_product(member, additions.voted.T) > 0.0
         return cls(parts, voted, additions.prior)
 
-    def along(self, order: Index) -> tuple[Floats, Bools]:
+    def along(self, order: Ints) -> tuple[Floats, Bools]:
         """Logits (G, n) of the coalitions along an order, and where none of their judges voted."""
         sums = [np.cumsum(part[order], axis=0) for part in self.parts]
         if len(sums) == 2:

@@ -14,8 +14,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import Aggregator, panel_scores
-from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores
+from judgepanel.kernels.aggregate.prefixes import PrefixScores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator, fit
 from judgepanel.kernels.evaluate.calibrated import Calibrated, calibrate
@@ -62,7 +63,7 @@ class TargetScores:
     constant_nll: Floats
     effective: float
     clipped: float
-    replaced: Index
+    replaced: Ints
     fits: int
     kept: int
     strata: int
@@ -77,7 +78,7 @@ class _Stratified:
     """
 
     logits: Mapping[Calibrator, Floats]
-    replaced: Index
+    replaced: Ints
     kept: int
     strata: int
 
@@ -85,7 +86,7 @@ class _Stratified:
 def transferred(
     ballots: Ballots,
     source: Split,
-    targets: Sequence[Index],
+    targets: Sequence[Ints],
     recipe: TransferRecipe,
     key: tuple[int, ...],
 ) -> list[TargetScores]:
@@ -148,7 +149,7 @@ def transferred(
     return target_scores
 
 
-def strata_of(split_votes: Floats, source: Index, strata: int) -> Index:
+def strata_of(split_votes: Floats, source: Ints, strata: int) -> Ints:
     """Return the stratum (n_items,) of every item, by quantiles of the source rows' disagreement.
 
     ``split_votes`` (n_items,) is the disagreement. Items outside the source's range belong to its
@@ -209,7 +210,7 @@ def _by_stratum(
     return _Stratified(by_name, replaced, count, len(numbers))
 
 
-def _replaced(fitted: Calibrated, recipe: TransferRecipe) -> Index:
+def _replaced(fitted: Calibrated, recipe: TransferRecipe) -> Ints:
     """1 for every calibrator (n_calibrators,) that fell back to temperature."""
     return np.array([int(fitted.maps[name].replaced.any()) for name in recipe.calibrators])
 

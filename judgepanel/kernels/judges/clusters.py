@@ -8,10 +8,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.judges.redundancy import ErrorCorrelation
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 ORDERED_JUDGES = 300
 _TIE = 1e-9

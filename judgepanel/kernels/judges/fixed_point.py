@@ -10,9 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from judgepanel.arrays import Floats
 
 _MEMORY = 10
 _LARGEST_MIX = 3.0

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.judges.fixed_point import fixed_point
 from judgepanel.kernels.judges.irt_items import ItemPosterior, Marks, as_marks, item_posterior
 from judgepanel.kernels.judges.irt_judges import (
@@ -32,8 +33,6 @@ from judgepanel.kernels.judges.irt_judges import (
     updated_judges,
     updated_normal,
 )
-
-Floats = NDArray[np.float64]
 
 MU_PRIOR = (0.0, 5.0)
 M_PRIOR = (0.0, 1.5)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-Floats = NDArray[np.float64]
+from judgepanel.arrays import Floats
 
 VOTES_TO_EXPAND = 10
 _BLOCK_CELLS = 2_000_000

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.special import expit
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.judges.irt_items import ItemPosterior, Marks, log_wrong
-
-Floats = NDArray[np.float64]
 
 _NEWTON_STEPS = 3
 _HALVINGS = 30

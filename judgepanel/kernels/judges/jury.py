@@ -13,9 +13,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Votes = NDArray[np.int8]
+from judgepanel.arrays import Floats, Ints, Votes
 
 _MOST_CELLS = 2_000_000
 

@@ -14,15 +14,13 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats
 from judgepanel.kernels.aggregate.vote_cells import signed
 from judgepanel.scoring.single import single_product
 
 if TYPE_CHECKING:
     from judgepanel.kernels.aggregate.vote_cells import Cells
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 PRIOR_ITEMS = 50.0
 _BLOCK_CELLS = 8_000_000

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.judges.redundancy import error_correlation, error_counts
-
-Bools = NDArray[np.bool_]
 
 
 def named_groups(names: Sequence[str]) -> Bools:

@@ -12,12 +12,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.prefixes import Floats, Index
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.ballots import Ballots
-
-Bools = NDArray[np.bool_]
 
 N_PENALTIES = 30
 SMALLEST = 0.01
@@ -27,7 +24,7 @@ _ROUNDS = 50
 _TOLERANCE = 1e-5
 
 
-def lasso_path(ballots: Ballots, rows: Index) -> Bools:
+def lasso_path(ballots: Ballots, rows: Ints) -> Bools:
     """Supports (``N_PENALTIES``, n_judges) from the largest penalty to the smallest, on these rows.
 
     Penalties fall from .95 to ``SMALLEST`` times the one that excludes all judges. If no vote is
@@ -64,7 +61,7 @@ def lasso_weights(votes: Floats, signs: Floats) -> Floats:
     return path
 
 
-def _settle(w: Floats, residual: Floats, gram: Floats, active: Index, penalty: float) -> None:
+def _settle(w: Floats, residual: Floats, gram: Floats, active: Ints, penalty: float) -> None:
     """Cyclic descent over the active judges, in place, to convergence.
 
     ``residual`` is target - gram w.

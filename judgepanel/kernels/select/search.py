@@ -11,13 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.select.subsets import Compared
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Objective = Callable[[Bools, Floats | None], Compared]
 
 MOST_GROUPS = 12
@@ -84,7 +81,7 @@ def forward(
     return best_of(np.array(path), np.array(nll))
 
 
-def _grown(beam: Bools) -> tuple[Bools, Index]:
+def _grown(beam: Bools) -> tuple[Bools, Ints]:
     """Return all distinct subsets with one more judge, and the first beam row of each."""
     parents, added = np.nonzero(~beam)
     grown = beam[parents]

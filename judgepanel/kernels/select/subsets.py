@@ -14,11 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregate.prefixes import (
     FRACTIONS,
     ClosedForm,
-    Floats,
-    Index,
     PrefixScores,
     closed_form_weights,
     counts,
@@ -30,8 +29,6 @@ from judgepanel.kernels.calibrate.calibration import Calibrator, MapFit
 from judgepanel.kernels.evaluate.calibrated import calibrate, summed_nll
 from judgepanel.scoring.single import single_product
 from judgepanel.scoring.splits import Split, folds, subsplit
-
-Bools = NDArray[np.bool_]
 
 CELLS = 2_000_000
 LEARN_SHARE = 0.7
@@ -136,7 +133,7 @@ def subset_trial(
     )
 
 
-def _wide(position: Index, n_judges: int) -> Index:
+def _wide(position: Ints, n_judges: int) -> Ints:
     return np.broadcast_to(position, (len(position), n_judges))
 
 
@@ -157,7 +154,7 @@ class Compared:
     nll: Floats
     maps: Floats
 
-    def maps_of(self, rows: Index) -> Floats:
+    def maps_of(self, rows: Ints) -> Floats:
         """Return the maps of some of the subsets, as starting points for similar subsets."""
         return self.maps[rows]
 
@@ -183,7 +180,7 @@ class Comparison:
 
 def by_folds(
     ballots: Ballots,
-    rows: Index,
+    rows: Ints,
     aggregator: ClosedForm,
     calibrator: Calibrator,
     *,
@@ -200,7 +197,7 @@ def by_folds(
 
 def by_split(
     ballots: Ballots,
-    rows: Index,
+    rows: Ints,
     aggregator: ClosedForm,
     calibrator: Calibrator,
     *,

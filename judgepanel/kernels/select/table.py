@@ -17,11 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregate.crossfit import Fit
-from judgepanel.kernels.aggregate.prefixes import Floats, Index, Ranking, rank
+from judgepanel.kernels.aggregate.prefixes import Ranking, rank
 from judgepanel.kernels.ballots import Ballots
-
-Bools = NDArray[np.bool_]
 
 MOST_JUDGES = 8
 
@@ -41,7 +40,7 @@ class TableFit:
     n_learn: int
 
 
-def table(ballots: Ballots, learn: Index, score: Index, judges: Index) -> TableFit:
+def table(ballots: Ballots, learn: Ints, score: Ints, judges: Ints) -> TableFit:
     """Count patterns of these judges on the learn rows and score others."""
     rows = ballots.votes[np.concatenate([learn, score])][:, judges]
     patterns, sides = _turned(rows) if ballots.symmetric else (rows, np.ones(len(rows), np.int8))
@@ -75,9 +74,7 @@ def _turned(votes: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.int8]
     return votes * sides[:, None], sides
 
 
-def table_kernel(
-    ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking
-) -> list[Floats]:
+def table_kernel(ballots: Ballots, fits: Sequence[Fit], ks: Ints, ranking: Ranking) -> list[Floats]:
     """``Kernel`` for tables of the k best judges, see :mod:`kernels.aggregate.crossfit`."""
     kernel = []
     for fit in fits:

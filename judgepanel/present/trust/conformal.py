@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.figures.dots import groups_figure
 from judgepanel.present.blocks import (
     Answer,
@@ -28,8 +28,6 @@ from judgepanel.words.numbers import fixed, listed, percent, share_level
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, levels, numbers, text
 from judgepanel.words.text import one_line
-
-Floats = NDArray[np.float64]
 
 ONE = "one label"
 ONE_LABEL = "Only that label is credible at this level."

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.figures.label_budget import budget_difference, label_budget
 from judgepanel.kernels.aggregate.aggregation import Aggregator, cross_fits
 from judgepanel.present.blocks import (
@@ -57,8 +57,6 @@ from judgepanel.words.sentences import (
     pipeline_name,
 )
 from judgepanel.words.tables import Column, differences, levels, numbers, text
-
-Floats = NDArray[np.float64]
 
 BUDGET_PANELS = (3, 5, 10)
 FIRST_PANEL = 5

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
+from judgepanel.arrays import Floats
 from judgepanel.figures.style import DOTTED, INCLUDE, NEUTRAL, error_bars, laid_out, with_opacity
 from judgepanel.present.blocks import (
     Answer,
@@ -53,8 +53,6 @@ from judgepanel.words.numbers import (
 )
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, numbers, text
-
-Floats = NDArray[np.float64]
 
 ALPHA = 0.05
 _HEIGHTS = (0.74, 0.26)

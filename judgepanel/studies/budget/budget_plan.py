@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
@@ -30,9 +30,6 @@ from judgepanel.studies.contest.recommended import (
 )
 from judgepanel.studies.settings import Prepared, Settings
 from judgepanel.votes import InputError
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SMALLEST = 20
 N_BUDGETS = 9

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import evaluate_split
@@ -45,9 +46,6 @@ from judgepanel.studies.looks import Deciding, steady
 from judgepanel.studies.notes import few_labels, not_fitted
 from judgepanel.studies.settings import Prepared, prepare
 from judgepanel.votes import InputError, VoteMatrix
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 _DRAWS = 2_000

@@ -9,16 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.compared import AGAINST_AVERAGE, panel_names, pipeline_columns
 from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.results import RunResult, json_values, long_frame
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

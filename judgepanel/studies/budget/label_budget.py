@@ -21,8 +21,8 @@ from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.calibrated import SplitScores
@@ -44,10 +44,6 @@ from judgepanel.studies.notes import few_labels, not_fitted
 from judgepanel.studies.partials import by_split, frozen
 from judgepanel.studies.settings import Prepared, prepare
 from judgepanel.votes import InputError, VoteMatrix
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 _CELLS = 2_000_000
 """Arms times items of the splits that are evaluated together."""

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contest.compared import (
@@ -22,9 +22,6 @@ from judgepanel.studies.contest.compared import (
 )
 from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.results import SplitResult, json_values, long_frame
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 NEXT = 100
 """Number of further labels whose price is computed."""

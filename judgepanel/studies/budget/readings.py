@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.scoring.inference import Estimate, joint_draws
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.learning_curve import (
@@ -24,8 +24,6 @@ from judgepanel.scoring.learning_curve import (
 )
 from judgepanel.studies.budget.label_budget_result import NEXT, LabelBudget, LabelsNeeded
 from judgepanel.votes import InputError
-
-Floats = NDArray[np.float64]
 
 MOST_LABELS = 10_000_000
 _DRAWS = 2_000

@@ -17,8 +17,8 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import panel_scores
 from judgepanel.kernels.aggregate.prefixes import PrefixScores
 from judgepanel.kernels.calibrate.calibration import INPUT_CLIP, CalibrationFit, MapShape
@@ -38,9 +38,6 @@ from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.partials import frozen, summed
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

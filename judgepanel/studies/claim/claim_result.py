@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.inference import MARGIN, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.claim.steps import STEPS, Step
@@ -18,8 +18,6 @@ from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.results import SplitResult, long_frame
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Outcome = Literal["appears", "points that way", "does not appear", "undecided"]
 
 PAIRS: tuple[tuple[str, str], ...] = (

@@ -7,15 +7,13 @@ them; for drawing, never for a score.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregate.aggregation import panel_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import INPUT_CLIP, Calibrator, MapShape, fit
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.claim.steps import Codings
-
-Floats = NDArray[np.float64]
 
 MAP_NAMES: tuple[str, ...] = ("constant", "paper", "paper_monotone", "honest_clipped")
 """A constant score and all judges under the paper's map; signs bound; honest labels."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.calibrate.calibration import sigmoid
 from judgepanel.kernels.evaluate.pipeline import SLICE
 from judgepanel.scoring.conformal import (
@@ -58,9 +58,6 @@ from judgepanel.studies.looks import always
 from judgepanel.studies.partials import by_row, by_split, frozen
 from judgepanel.studies.settings import Prepared, prepare
 from judgepanel.votes import InputError, VoteMatrix
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 CLASSES = ("label 0", "label 1")
 

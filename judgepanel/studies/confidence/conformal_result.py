@@ -9,13 +9,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.results import SplitResult, json_values, long_frame
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Grouping = Literal["all", "class", "difficulty", "feature"]
 Kept = Literal["holds", "falls short", "open"]
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.calibration_error import bin_of, chance_errors, equal_width_edges
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import ECE_BINS, item_scores
@@ -49,9 +49,6 @@ from judgepanel.studies.contract import Study
 from judgepanel.studies.looks import always
 from judgepanel.studies.settings import Prepared, prepare
 from judgepanel.votes import VoteMatrix
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _DRAWS = 60
 _TEXT = 200

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
@@ -34,9 +34,6 @@ from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.partials import by_row, by_split, frozen
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 STAGES = ("raw", "calibrated")
 """Before and after the calibrator; the first axis of arrays here."""

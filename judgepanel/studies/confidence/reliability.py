@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.scoring.calibration_error import (
     STATED,
     bin_of,
@@ -54,8 +54,6 @@ from judgepanel.studies.looks import always
 from judgepanel.studies.results import SplitResult, json_values, long_frame
 from judgepanel.studies.settings import prepare
 from judgepanel.votes import VoteMatrix
-
-Floats = NDArray[np.float64]
 
 STATED_BINS = "stated"
 """Name of the bins centred on commonly stated confidences: 60 %, 70 %, 80 %, 90 %."""

@@ -17,19 +17,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.inference import Estimate, estimate, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.roles import Sides
 from judgepanel.studies.judges.judge_table import wilson
 from judgepanel.studies.settings import Prepared
 
-Floats = NDArray[np.float64]
-
 FEW_ITEMS = 10
 """Number of items below which figures of a bin or a stratum are uninformative."""
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.selective import answered, auac_values, ranked
 from judgepanel.studies.common import run_fields
@@ -41,7 +41,6 @@ from judgepanel.studies.results import SplitResult, json_values, long_frame
 from judgepanel.studies.settings import prepare
 from judgepanel.votes import InputError, VoteMatrix
 
-Floats = NDArray[np.float64]
 SHARES = np.arange(1, 21) / 20.0
 
 

@@ -11,13 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.studies.settings import Prepared
 from judgepanel.votes import InputError
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 EASY, MIDDLE, HARD = "judges agree", "in between", "judges disagree"
 TERCILES = (EASY, MIDDLE, HARD)

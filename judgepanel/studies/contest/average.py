@@ -16,14 +16,11 @@ Cost: draws x clusters x members.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.models.mixture import pooled
 from judgepanel.scoring.metrics import ItemScores, item_scores
 from judgepanel.scoring.splits import unit_codes
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 DRAWS = 200
 LEAST = 0.02

@@ -9,14 +9,13 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import Aggregator, AnyAggregator
 from judgepanel.kernels.aggregate.prefixes import Ranking
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.evaluation import Recipe
 from judgepanel.studies.panel.curator_list import CURATORS
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Panels = tuple[tuple[str, int], ...]
 
 EVERYONE = "all"

@@ -12,12 +12,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Ints
 from judgepanel.scoring.inference import Verdict
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.contest.candidates import FEW_MEMBER
 from judgepanel.studies.contest.recommended import AVERAGE
 
-Ints = NDArray[np.int64]
 Objects = NDArray[np.object_]
 
 COMPARED = FEW_MEMBER

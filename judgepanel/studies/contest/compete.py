@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import cross_fits, of_votes
 from judgepanel.kernels.aggregate.prefixes import rank
 from judgepanel.kernels.ballots import Ballots
@@ -28,10 +29,6 @@ from judgepanel.studies.contest.candidates import Candidate, Candidates, Curatio
 from judgepanel.studies.panel.curated import Curated, curated
 from judgepanel.studies.panel.curator import Known, Rules, evidence_of
 from judgepanel.studies.panel.curator_list import CURATORS
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +103,7 @@ def compete(
 
 
 def stand(
-    ballots: Ballots, rows: Index, choices: Candidates, terms: Terms, key: tuple[int, ...]
+    ballots: Ballots, rows: Ints, choices: Candidates, terms: Terms, key: tuple[int, ...]
 ) -> Standing:
     """Cross-validate every candidate on these rows alone; folds are drawn by ``key``."""
     standing = _blank(choices, rows, ballots)
@@ -118,7 +115,7 @@ def stand(
 
 def absent_losses(
     ballots: Ballots,
-    rows: Index,
+    rows: Ints,
     choices: Candidates,
     terms: Terms,
     groups: Sequence[Sequence[int]],
@@ -152,8 +149,8 @@ def absent_losses(
 
 
 def _with_absent(
-    ballots: Ballots, rows: Index, groups: Sequence[Sequence[int]]
-) -> tuple[Ballots, Index]:
+    ballots: Ballots, rows: Ints, groups: Sequence[Sequence[int]]
+) -> tuple[Ballots, Ints]:
     """Ballots with a copy of the rows for each group, without its votes; where the copies are."""
     copies = np.stack([ballots.votes[rows]] * len(groups))
     for copy, columns in zip(copies, groups, strict=True):
@@ -263,7 +260,7 @@ def _blank_arms(n_arms: int, n_eval: int) -> ItemScores:
     return ItemScores(nll, brier, hit, np.empty(n_arms))
 
 
-def _blank(choices: Candidates, rows: Index, ballots: Ballots) -> Standing:
+def _blank(choices: Candidates, rows: Ints, ballots: Ballots) -> Standing:
     """Room for what every candidate achieves on some rows."""
     n = len(choices.all())
     return Standing(np.empty((n, len(rows))), np.empty((n, ballots.n_judges), dtype=np.bool_))
@@ -271,7 +268,7 @@ def _blank(choices: Candidates, rows: Index, ballots: Ballots) -> Standing:
 
 def _family_standing(
     ballots: Ballots,
-    rows: Index,
+    rows: Ints,
     family: Family | Curation,
     terms: Terms,
     key: tuple[int, ...],
@@ -287,7 +284,7 @@ def _family_standing(
     return _standing(losses, ballots, rows, family)
 
 
-def _standing(losses: Floats, ballots: Ballots, rows: Index, family: Family) -> Standing:
+def _standing(losses: Floats, ballots: Ballots, rows: Ints, family: Family) -> Standing:
     """Of one family; ``losses`` is (n_calibrators, n_k, n_rows)."""
     order = rank(ballots, rows, family.ranking)
     place = np.empty(len(order), dtype=np.int64)

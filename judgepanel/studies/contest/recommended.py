@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.levels import has_levels
 from judgepanel.kernels.ballots import Ballots, digest_of
@@ -33,7 +33,6 @@ from judgepanel.studies.panel.curator import Known, Rules
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
-Floats = NDArray[np.float64]
 Value = TypeVar("Value")
 
 AVERAGE: Literal["average"] = "average"

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS
 from judgepanel.kernels.ballots import Ballots
@@ -43,10 +43,6 @@ from judgepanel.studies.partials import by_split, frozen
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import cached
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 MOST_POINTS = 30
 SPARSE = 0.9

@@ -9,15 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.panel.curators_result import CuratorFigures
 from judgepanel.studies.results import SplitResult, flat_row
-
-Floats = NDArray[np.float64]
-
 
 _NEXT = ("gain", "lo", "hi", "extra", "price", "price_lo", "price_hi")
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.aggregate.crossfit import N_FOLDS
 from judgepanel.kernels.aggregate.prefixes import PrefixScores
@@ -43,10 +43,6 @@ from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import listed
 from judgepanel.votes.matrix import cached
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

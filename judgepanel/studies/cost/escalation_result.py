@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.scoring.inference import (
     MARGIN,
     Estimate,
@@ -30,9 +30,6 @@ from judgepanel.studies.panel.costs import JudgeCosts
 from judgepanel.studies.partials import by_split, frozen
 from judgepanel.studies.results import SplitResult, flat_row
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 _UNITS: dict[str, Unit] = {
     "escalated": "share",
     "cost": "cost",

@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS, ClosedForm
 from judgepanel.kernels.calibrate.calibration import Calibrator
@@ -27,9 +27,6 @@ from judgepanel.studies.panel.curator import (
 )
 from judgepanel.studies.settings import Prepared
 from judgepanel.votes import VoteMatrix
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 STAND_IN: tuple[ClosedForm, Calibrator] = ("one_coin", "temperature")
 """Pipeline in which greedy steps compare panels if the scoring pipeline is not a closed form."""

@@ -13,14 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregate.levels import levels_on
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.judge_table import share_right
 from judgepanel.studies.settings import Prepared
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,12 +9,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.interval import Interval
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.orientation import constant_judges
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FAMILY = "family"
 

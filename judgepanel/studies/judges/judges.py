@@ -18,6 +18,7 @@ import scipy
 from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.judges.clusters import (
     Clusters,
@@ -43,9 +44,6 @@ from judgepanel.studies.partials import by_split, frozen, summed
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import listed
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FEW_LABELS = 50
 

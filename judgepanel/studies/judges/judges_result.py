@@ -12,13 +12,10 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.judges.clusters import FamilyAgreement
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.results import json_values, long_frame, scalars
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 MAP_JUDGES = 300
 STABLE = 0.5

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.judges.irt import TwoPLFit, fit_two_pl, logit_variance, variance_shares
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Chunk, Study
@@ -24,8 +25,6 @@ from judgepanel.studies.results import json_values, long_frame, scalars
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import VoteMatrix
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Verdict = Literal["judges", "items", "undecided"]
 
 

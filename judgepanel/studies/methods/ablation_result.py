@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.pipeline import PipelineScores
 from judgepanel.scoring.conformal import ONE, SET_NAMES, ZERO, Kinds, covers
@@ -24,9 +24,6 @@ from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import Estimator
 from judgepanel.studies.partials import by_split, frozen, summed
 from judgepanel.studies.results import SplitResult, long_frame
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 STEP_WORDS = {
     "1": "aggregator",

@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator, panel_scores
 from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator, sigmoid
@@ -42,9 +42,6 @@ from judgepanel.studies.partials import by_split, frozen
 from judgepanel.studies.results import SplitResult, long_frame
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import VoteMatrix
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 PANELS = (5, 10)
 _SHAPE_POINTS = 121

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
@@ -40,8 +41,6 @@ from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.results import SplitResult, json_values, long_frame
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import VoteMatrix
-
-Floats = NDArray[np.float64]
 
 GRID_CALIBRATORS: tuple[Calibrator, ...] = (
     "none",

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Ints
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
@@ -52,9 +52,6 @@ from judgepanel.studies.partials import frozen
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.orientation import BALANCED_SHARE
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.aggregate.crossfit import Fit
 from judgepanel.kernels.aggregate.prefixes import (
@@ -28,10 +28,6 @@ from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.studies.panel.costs import SLACK, affordable, check_budget
 from judgepanel.studies.panel.curated import fitted_logits
 from judgepanel.studies.panel.curator import Chosen, Evidence
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 FEW = 10
 """Number of judges up to which all panels are compared under a closed form."""
@@ -154,7 +150,7 @@ def _every_panel(evidence: Evidence, cost: Floats, budgets: Floats) -> UnderBudg
     return UnderBudgets(tuple(result), Chosen(panels[whole], float(nll[whole])))
 
 
-def orders(evidence: Evidence, limit: float = float("inf")) -> Index:
+def orders(evidence: Evidence, limit: float = float("inf")) -> Ints:
     """Return all judges in every order of ``ORDERS``, (3, n_judges); ties by cost, then by name.
 
     ``limit`` is the largest budget: greedy steps add no judge beyond it.
@@ -184,12 +180,12 @@ def per_cost(gain: Floats, cost: Floats) -> Floats:
     return np.asarray([float(f"{entry:.9g}") for entry in value])
 
 
-def _sorted(*keys: Floats) -> Index:
+def _sorted(*keys: Floats) -> Ints:
     """Return positions sorted by the first key, then the next; ties keep their order."""
     return np.asarray(np.lexsort(keys[::-1]), dtype=np.int64)
 
 
-def _greedy(evidence: Evidence, cost: Floats, limit: float) -> Index:
+def _greedy(evidence: Evidence, cost: Floats, limit: float) -> Ints:
     """Add judges one at a time, at most ``steps``, while NLL on an inner split improves.
 
     Their total cost is at most ``limit``. Any calibrator other than none is replaced by
@@ -229,7 +225,7 @@ def _greedy(evidence: Evidence, cost: Floats, limit: float) -> Index:
     return np.array(chosen_judges, dtype=np.int64)
 
 
-def filled(by: Index, cost: Floats, budgets: Floats) -> Bools:
+def filled(by: Ints, cost: Floats, budgets: Floats) -> Bools:
     """Panels (n_budgets, n_orders, n_judges): judges of each order that the budget can pay for.
 
     ``by`` (n_orders, n_judges) are the orders; judges that cost too much are skipped.

@@ -5,15 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregate.crossfit import cross_fitted
-from judgepanel.kernels.aggregate.prefixes import (
-    RANKINGS,
-    Index,
-    Ranking,
-    counts,
-    posterior_mean,
-    rank,
-)
+from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking, counts, posterior_mean, rank
 from judgepanel.kernels.evaluate.calibrated import nll_by_fold
 from judgepanel.kernels.evaluate.evaluation import Recipe, inner_nll
 from judgepanel.kernels.judges.clusters import clusters
@@ -25,9 +19,6 @@ from judgepanel.kernels.select.table import MOST_JUDGES, table_kernel
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.panel.curator import Chosen, Evidence, chosen_of
 from judgepanel.studies.scope.parse import legible, to_drop
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 def everyone(evidence: Evidence) -> Chosen:
@@ -43,7 +34,7 @@ def top_k(evidence: Evidence, ranking: Ranking) -> Chosen:
     return first_of(evidence, k, ranking, float(nll[k - 1]))
 
 
-def prefix_nll(evidence: Evidence, sizes: Index, ranking: Ranking) -> NDArray[np.float64]:
+def prefix_nll(evidence: Evidence, sizes: Ints, ranking: Ranking) -> NDArray[np.float64]:
     """NLL (n_sizes,) of the best k by inner folds, ranked again in each."""
     rules = evidence.rules
     recipe = Recipe(rules.aggregator, (rules.calibrator,), ranking, seed=rules.seed)
@@ -200,7 +191,7 @@ def finite_calibration(evidence: Evidence) -> Chosen:
     return first_of(evidence, k, ranking, nll_seen, table=table)
 
 
-def _table_nll(evidence: Evidence, sizes: Index, ranking: Ranking) -> Floats:
+def _table_nll(evidence: Evidence, sizes: Ints, ranking: Ranking) -> Floats:
     rows, rules = evidence.rows, evidence.rules
     whole = Split(0, rows, rows[:0])
     scores = cross_fitted(

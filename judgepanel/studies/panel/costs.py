@@ -13,10 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import JUDGES, listed, quote_value
-
-Floats = NDArray[np.float64]
 
 COST, LATENCY = "cost", "latency"
 TABLE = "the judge table"

@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import (
     KERNELS,
     Aggregator,
@@ -24,15 +24,13 @@ from judgepanel.kernels.aggregate.aggregation import (
     panel_scores,
 )
 from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit, cross_fitted
-from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores, without_votes
+from judgepanel.kernels.aggregate.prefixes import PrefixScores, without_votes
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.kernels.select.table import table, table_kernel
 from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.studies.panel.choices import first_of
 from judgepanel.studies.panel.curator import Chosen, Curator, Evidence, Known, Rules, evidence_of
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,6 +212,6 @@ def table_look(ballots: Ballots, split: Split, chosen: Chosen) -> TableLook:
     return TableLook(chosen.size, fit.occupied, fit.unseen, float(np.mean(fit.new)))
 
 
-def evidence_in(ballots: Ballots, rows: Index, known: Known, rules: Rules, number: int) -> Evidence:
+def evidence_in(ballots: Ballots, rows: Ints, known: Known, rules: Rules, number: int) -> Evidence:
     """Return evidence from the calibration rows of split ``number``."""
     return evidence_of(ballots, rows, known, rules, (number, 13))

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregate.prefixes import ClosedForm, Ranking
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator
@@ -23,9 +23,6 @@ from judgepanel.studies.panel.costs import COST, numbers_of
 from judgepanel.studies.settings import Prepared
 from judgepanel.votes import VoteMatrix
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Inner = Literal["folds", "split"]
 Needs = Literal["nothing", "families", "costs", "budget"]
 
@@ -78,11 +75,11 @@ class Evidence:
     key: tuple[int, ...]
 
     @property
-    def rows(self) -> Index:
+    def rows(self) -> Ints:
         """All rows (n,) of the evidence."""
         return np.arange(self.ballots.n_items)
 
-    def part(self, rows: Index, number: int) -> Evidence:
+    def part(self, rows: Ints, number: int) -> Evidence:
         """Return some of the rows, with a separate random stream."""
         return replace(self, ballots=rows_of(self.ballots, rows), key=(*self.key, number))
 
@@ -114,13 +111,13 @@ class Evidence:
 
 
 def evidence_of(
-    ballots: Ballots, rows: Index, known: Known, rules: Rules, key: tuple[int, ...]
+    ballots: Ballots, rows: Ints, known: Known, rules: Rules, key: tuple[int, ...]
 ) -> Evidence:
     """Return evidence from these calibration rows of the ballots."""
     return Evidence(rows_of(ballots, rows), known, rules, key)
 
 
-def rows_of(ballots: Ballots, rows: Index) -> Ballots:
+def rows_of(ballots: Ballots, rows: Ints) -> Ballots:
     """Return some of the labelled rows, without the unlabelled ones."""
     return replace(ballots.of_items(rows), unlabelled=None)
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS, ClosedForm
 from judgepanel.kernels.ballots import Ballots
@@ -42,10 +42,6 @@ from judgepanel.studies.panel.curators_result import (
 from judgepanel.studies.partials import by_split, frozen, summed
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 _NOTES = {ORACLE: ORACLE_NOTE, SELECTOR: SELECTOR_NOTE}
 

@@ -9,15 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.results import SplitResult, flat_row
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LOOKED_BEST = "looked_best"
 ORACLE_NOTE = "not deployable: chosen on the evaluation rows"

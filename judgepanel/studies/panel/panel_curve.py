@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import (
     AnyAggregator,
     cross_fits,
@@ -52,9 +52,6 @@ from judgepanel.studies.position import ConstantPosition, against_position
 from judgepanel.studies.results import NllResult
 from judgepanel.studies.settings import prepare
 from judgepanel.votes import VoteMatrix
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 DENSE_JUDGES = 200
 _GRID_SIZE = 120

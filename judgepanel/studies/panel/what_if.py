@@ -22,8 +22,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
@@ -56,7 +56,6 @@ from judgepanel.studies.results import SplitResult, flat_row, long_frame
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
-Bools = NDArray[np.bool_]
 SPLITS = 20
 """Maximum number of splits, since users wait for every result."""
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.prefixes import Ranking
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator
@@ -64,8 +64,6 @@ from judgepanel.studies.robustness.damage import (
 from judgepanel.studies.settings import prepare
 from judgepanel.votes import InputError, VoteMatrix
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Slower = Literal["all judges", "the recommended panel", "the top k", "not told apart"]
 
 FLIPS = (0.05, 0.1, 0.2, 0.3, 0.4)

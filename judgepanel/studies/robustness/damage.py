@@ -11,18 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints, Votes
 from judgepanel.kernels.aggregate.aggregation import panel_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.calibrated import SplitScores, calibrate, evaluate
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.contest.recommended import as_scores, average_on
-
-Votes = NDArray[np.int8]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 CLEAN = "clean"
 ABSENT = "absent"

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
@@ -51,9 +51,6 @@ from judgepanel.studies.robustness.difficulty_transfer_result import (
 from judgepanel.studies.robustness.slices import FEWEST_OF_A_CLASS, Strata, difficulty_strata
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FEWEST = 20
 NO_SPLIT = (

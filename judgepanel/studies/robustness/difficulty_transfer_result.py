@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.inference import estimate, holm
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, Tally
@@ -18,9 +18,6 @@ from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.results import RunResult, long_frame
 from judgepanel.studies.robustness.slices import Strata
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 Source = Literal["easy", "hard", "all"]
 Target = Literal["easy", "hard"]

@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator, panel_scores
 from judgepanel.kernels.aggregate.prefixes import PrefixScores
 from judgepanel.kernels.ballots import Ballots
@@ -40,8 +40,6 @@ from judgepanel.studies.results import SplitResult, long_frame
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 ROWS = (UNDISTORTED, *DISTORTIONS)
 SHOWN: tuple[Calibrator, ...] = (
     *("none", "temperature", "platt", "beta", "beta_clipped", "isotonic"),

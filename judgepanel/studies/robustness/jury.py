@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.prefixes import Ranking, counts, prefix_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.judges.jury import (
@@ -36,8 +36,6 @@ from judgepanel.studies.robustness.value_tally import ValueTally, tally_values
 from judgepanel.studies.settings import prepare
 from judgepanel.votes import VoteMatrix
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 N_SIZES = 24
 PRIOR_VOTES = 2.0
 MOST_CELLS = 2_000_000

@@ -15,9 +15,9 @@ import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.prefixes import counts
 from judgepanel.kernels.ballots import Ballots
@@ -34,9 +34,6 @@ from judgepanel.studies.robustness.narrow_band_result import NarrowBand
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MOST_LABELS = 500
 MOST_JUDGES = 100

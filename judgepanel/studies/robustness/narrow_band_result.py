@@ -11,11 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.results import long_frame, scalars
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

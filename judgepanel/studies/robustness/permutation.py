@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator, softplus
 from judgepanel.kernels.evaluate.calibrated import SplitScores
@@ -36,9 +36,6 @@ from judgepanel.studies.partials import by_split, frozen, summed
 from judgepanel.studies.robustness.permutation_result import Permutation
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MOST = 100_000
 _KEY = 41

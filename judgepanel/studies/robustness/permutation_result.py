@@ -9,13 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.results import RunResult, long_frame
-
-Floats = NDArray[np.float64]
 
 LEAK = 0.005
 """Margin, as a share of the null NLL, by which a permuted panel must beat it to count as a leak."""

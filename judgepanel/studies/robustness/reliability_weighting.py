@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregate.weighted import weighted_one_coin
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
@@ -40,7 +40,6 @@ from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import listed
 
-Floats = NDArray[np.float64]
 MARGIN = 0.005
 RELATIVE = 0.01
 

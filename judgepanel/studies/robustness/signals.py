@@ -9,9 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Floats
 from judgepanel.kernels.ballots import Ballots
-
-Floats = NDArray[np.float64]
 
 MOST_FEATURES = 5
 AGREEMENT, COVERAGE, RANDOM = "agreement", "votes", "random"

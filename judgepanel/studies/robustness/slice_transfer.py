@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.scoring.inference import MARGIN, bonferroni_reach, estimate, holm
 from judgepanel.scoring.interval import Interval
@@ -36,9 +36,6 @@ from judgepanel.studies.robustness.slice_transfer_result import ARMS, SliceTrans
 from judgepanel.studies.robustness.slices import Slices, slice_pools, slices_of
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _KEY = 51
 

@@ -9,15 +9,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.results import RunResult, long_frame
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Outcome = Literal["fails", "helps", "holds", "undecided"]
 
 ARMS = ("own", "elsewhere", "elsewhere, more")

@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.features import feature_columns
 from judgepanel.kernels.evaluate.density_ratio import disagreement
 from judgepanel.studies.settings import Prepared
 from judgepanel.votes import InputError
 from judgepanel.votes.errors import quote_value
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 FEWEST_UNITS = 20
 FEWEST_OF_A_CLASS = 10

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.inference import Estimate, estimate
 from judgepanel.studies.partials import by_split, frozen, summed
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _UNIT = 2.0**40
 

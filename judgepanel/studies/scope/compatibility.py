@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.scoring.inference import MARGIN, simultaneous_reach, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import Tally
@@ -22,10 +22,6 @@ from judgepanel.studies.contest.recommended import AVERAGE
 from judgepanel.studies.scope.missingness import POOLED, Missingness, MissingTest
 from judgepanel.votes.checks import Check, Outcome
 from judgepanel.votes.errors import listed, quote_value
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 PARTLY = 0.05
 FEWEST_COMPLETE = 2

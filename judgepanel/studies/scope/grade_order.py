@@ -15,15 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.judge_table import wilson
 from judgepanel.studies.notes import first_of
 from judgepanel.votes.errors import JUDGE_THRESHOLD, quote_value
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 GRADED = "judges whose grades may tell more than votes"
 """The number of P1 that is there if any judge gives grades."""

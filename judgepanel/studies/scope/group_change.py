@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
@@ -49,8 +49,6 @@ from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.parse import legible, to_drop
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
-
-Bools = NDArray[np.bool_]
 
 By = Literal["filter", "judges", "family", "cluster"]
 KINDS: tuple[By, ...] = get_args(By)

@@ -18,12 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Floats
 from judgepanel.scoring.association import rank_p, share_p, unit_means, unit_sizes
 from judgepanel.scoring.inference import holm
 from judgepanel.studies.scope.parse import ALPHA
 from judgepanel.studies.settings import Prepared
-
-Floats = NDArray[np.float64]
 
 FEWEST_MISSING = 5
 MOST_LEVELS = 25

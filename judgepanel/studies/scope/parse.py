@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregate.prefixes import FRACTIONS
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.clustered import below_half_p, share_limits, unit_counts
@@ -43,10 +43,6 @@ from judgepanel.votes.orientation import (
     ONE_VERDICT,
     SILENT,
 )
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 REVIEW_RATE = 0.90
 FILTER_RATE = 0.70

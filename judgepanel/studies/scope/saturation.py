@@ -15,17 +15,14 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.equivalence import ALPHA, equivalence
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import Tally
 from judgepanel.studies.compare import RANGES, Estimator
 from judgepanel.votes.checks import Check, Outcome
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MARGIN = 0.01
 FEWEST_JUDGES = 5

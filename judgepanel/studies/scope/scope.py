@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Ints
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.prefixes import rank
 from judgepanel.kernels.ballots import Ballots
@@ -62,8 +62,6 @@ from judgepanel.studies.scope.scope_result import Dropped, Scope
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import check_orientation
-
-Ints = NDArray[np.int64]
 
 COMPARED_SPLITS = 20
 

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.results import SplitResult, flat_row
@@ -20,10 +20,6 @@ from judgepanel.studies.scope.compatibility import SwitchArm
 from judgepanel.studies.scope.missingness import Missingness
 from judgepanel.studies.scope.saturation import Saturation
 from judgepanel.votes.checks import Check
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 _Row = tuple[str, str, str, Interval, float, str]
 _UNKNOWN = Interval.full((), math.nan, "")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregate.prefixes import ClosedForm
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator, fit
@@ -17,10 +17,6 @@ from judgepanel.scoring.metrics import CLIP, item_nll, null_logit
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.settings import Prepared
 from judgepanel.studies.value.plan import COPIES, Plan, errors_on
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 STAND_IN: tuple[ClosedForm, Calibrator] = ("one_coin", "temperature")
 """Pipeline for Shapley values if the aggregator itself would be too slow."""

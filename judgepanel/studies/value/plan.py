@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregate.prefixes import counts, posterior_mean
 from judgepanel.kernels.judges.clusters import clusters
 from judgepanel.kernels.judges.redundancy import error_correlation, error_counts
@@ -15,10 +15,6 @@ from judgepanel.studies.robustness.slices import Slices, slices_of
 from judgepanel.studies.settings import Prepared
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import cached
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 REMOVED = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 COPIES = 4

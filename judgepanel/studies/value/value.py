@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.panels import VALUED, Valued
 from judgepanel.scoring.inference import MARGIN
@@ -44,9 +44,6 @@ from judgepanel.studies.value.value_estimates import (
 )
 from judgepanel.studies.value.value_result import Value
 from judgepanel.votes import InputError, VoteMatrix
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 VALUE_SPLITS = 20
 MOST_JUDGES = 1000

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel import distributions
+from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.inference import (
     MARGIN,
     Estimate,
@@ -31,9 +32,6 @@ from judgepanel.studies.value.value_result import (
     Removal,
     Role,
 )
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SLICE_LEVEL = 0.05
 _UNKNOWN = (float("nan"),) * 3

@@ -6,8 +6,8 @@ import streamlit as st
 
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.reading import with_absence
-from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.decision.recommend_spec import RecommendSpec
 from judgepanel.decision.score import score
 from judgepanel.decision.snippet import script
 from judgepanel.decision.statuses import JudgeStatus

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools
 from judgepanel.decision.preference import cost_of
 from judgepanel.decision.reading import as_asked
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
@@ -37,8 +38,6 @@ from judgepanel.ui.work import show_result
 from judgepanel.words.commands import recommend_command
 from judgepanel.words.numbers import percent, sig
 from judgepanel.words.text import in_html
-
-Bools = NDArray[np.bool_]
 
 WITHOUT = "without"
 _VERSION, _BASE = "what-if-version", "what-if-base"

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.decision.recommend_spec import RecommendSpec
 from judgepanel.decision.statuses import JudgeStatus, statuses_of
 from judgepanel.present.decide.cost import cost_spec
 from judgepanel.present.decide.decision import other_pipeline
