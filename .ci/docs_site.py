@@ -19,9 +19,9 @@ from mkdocs.structure.pages import Page
 
 import judgepanel
 from judgepanel import models
-from judgepanel.api.reports import write_report
-from judgepanel.api.running import Workers
-from judgepanel.studies.settings import Settings
+from judgepanel.api.panels import write_report
+from judgepanel.api.studies import Workers
+from judgepanel.studies.contract import Settings
 from judgepanel.ui.glossary import TERMS
 
 ROOT = Path(__file__).resolve().parents[1]

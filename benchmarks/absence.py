@@ -16,16 +16,15 @@ from benchmarks.report import Report, Table, say
 from judgepanel.api.panels import recommend
 from judgepanel.arrays import Bools, Floats
 from judgepanel.decision.absence import FOLDS, Absence, measure_absence
-from judgepanel.decision.absence_nearest import absence_sentence, nearest_absence, on_items
-from judgepanel.decision.panel_blocks import absence_content
-from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.decision.panel_parts import absence_content
+from judgepanel.decision.score import absence_sentence, nearest_absence, on_items
+from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.models.fallback import Fallback, fit_fallback, in_order
-from judgepanel.models.mixture import Mixture, mixture_of
+from judgepanel.kernels.calibration import Calibrator
+from judgepanel.models.mixture import Fallback, Mixture, fit_fallback, in_order, mixture_of
 from judgepanel.models.panel import PanelModel, fit_panel
-from judgepanel.studies.judges.judge_table import families_of
-from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.studies.contract import Prepared, Settings, prepare
+from judgepanel.studies.understand.judge_table import families_of
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.load import load_votes
 from judgepanel.votes.simulate import SimulationSpec, simulate

@@ -13,13 +13,13 @@ from benchmarks.report import Report, Table, cores, say
 from benchmarks.scenarios import Scenario, draw, part
 from judgepanel.arrays import Floats
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.descriptive import allow_difference, allow_level, between, one_more_error
 from judgepanel.scoring.inference import Estimate, estimate
 from judgepanel.scoring.metrics import CLIP
-from judgepanel.scoring.rare_errors import allow_difference, allow_level, between, one_more_error
 from judgepanel.scoring.splits import Split, split
-from judgepanel.studies.notes import errs_rarely
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.common import errs_rarely
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.votes.simulate import SimulationSpec, simulate
 
 N_DATA_SETS, N_SPLITS = 100, 10

@@ -22,14 +22,9 @@ from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, cores, say
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import split
-from judgepanel.studies.budget.label_budget import (
-    LABEL_BUDGET,
-    LabelBudgetSpec,
-    label_sets,
-    planned,
-)
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run as run_study
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.trust.label_budget import LABEL_BUDGET, LabelBudgetSpec, label_sets, planned
 
 SPLITS = 200
 TOP = 5

@@ -9,23 +9,24 @@ import numpy as np
 
 from benchmarks.scenarios import EVEN, N_JUDGES, SPREAD, Scenario, draw, part
 from judgepanel.arrays import Floats
-from judgepanel.kernels.aggregate.aggregation import panel_scores
+from judgepanel.kernels.aggregation import panel_scores
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import fit
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.calibration import fit
+from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.accumulate import Arms, tally
-from judgepanel.studies.budget.label_budget import (
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.runner import run
+from judgepanel.studies.trust.label_budget import (
     LABEL_BUDGET,
+    NEXT,
+    LabelBudget,
     LabelBudgetSpec,
     budget_estimates,
     label_sets,
+    read,
 )
-from judgepanel.studies.budget.label_budget_result import NEXT, LabelBudget
-from judgepanel.studies.budget.readings import read
-from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes.simulate import SimulationSpec, simulate
 
 N_ITEMS = 160

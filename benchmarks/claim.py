@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
-from judgepanel.present.understand.published import looks_like, published_of
-from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
-from judgepanel.studies.claim.claim_result import Claim
-from judgepanel.studies.claim.steps import STEPS
+from judgepanel.present.paper.claim import looks_like, published_of
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.claim import CLAIM, STEPS, Claim, ClaimSpec
 from judgepanel.studies.runner import run as run_study
-from judgepanel.studies.settings import Settings
 
 SPLITS = 100
 JOINT_SPLITS = {"rewardbench_correctness": 10, "rewardbench": 0, "llmbar": 20}

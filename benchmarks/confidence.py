@@ -18,10 +18,9 @@ from benchmarks.scenarios import SCENARIOS, Scenario
 from judgepanel.arrays import Floats
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import split
-from judgepanel.studies.confidence import conformal, reliability, selective
-from judgepanel.studies.confidence.probabilities import OutOfSample, evaluations
-from judgepanel.studies.contract import Chunk
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Chunk, Settings
+from judgepanel.studies.trust import conformal, reliability, selective
+from judgepanel.studies.trust.probabilities import OutOfSample, evaluations
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.simulate import simulate
 

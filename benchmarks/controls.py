@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from benchmarks.real import real_votes
 from benchmarks.report import Table
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 
 CONTROLS = (
     ("rewardbench", 10, "curate", "-38 ± 8 %"),

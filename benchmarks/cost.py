@@ -11,14 +11,12 @@ import pandas as pd
 
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
-from judgepanel.studies.cost.cost import COST, CostSpec
-from judgepanel.studies.cost.cost_result import Cost
-from judgepanel.studies.cost.escalation import ESCALATION, EscalationSpec
-from judgepanel.studies.cost.escalation_result import Escalation
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.cost import COST, Cost, CostSpec
+from judgepanel.studies.decide.escalation import ESCALATION, Escalation, EscalationSpec
 from judgepanel.studies.runner import run as run_study
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.numbers import fixed, interval, percent, sig, with_interval
+from judgepanel.words.text import fixed, interval, percent, sig, with_interval
 
 SPLITS = {"llmbar": 20, "rewardbench": 6}
 SPREAD = 1.0

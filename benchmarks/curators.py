@@ -17,13 +17,18 @@ from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
 from judgepanel.arrays import Bools, Floats
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import ALPHA, LAMBDA, Calibrator
-from judgepanel.kernels.select.groups import found_groups
-from judgepanel.kernels.select.search import SearchResult, backward, exhaustive
-from judgepanel.kernels.select.subsets import Comparison, by_folds
+from judgepanel.kernels.calibration import ALPHA, LAMBDA, Calibrator
+from judgepanel.kernels.subsets import (
+    Comparison,
+    SearchResult,
+    backward,
+    by_folds,
+    exhaustive,
+    found_groups,
+)
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split, split
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.contract import Settings, prepare
 
 FOLDS = 5
 ROUNDS = 3

@@ -20,11 +20,11 @@ from benchmarks.process import GIB, answer, measured, peak_bytes
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
 from judgepanel.arrays import Floats
-from judgepanel.kernels.aggregate.crossfit import cross_fitted
-from judgepanel.kernels.aggregate.dawid_skene import dawid_skene
-from judgepanel.models.dawid_skene import DawidSkene
+from judgepanel.kernels.dawid_skene import dawid_skene
+from judgepanel.kernels.prefixes import cross_fitted
+from judgepanel.models.aggregators import DawidSkene
 from judgepanel.scoring.splits import split
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
 

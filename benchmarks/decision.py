@@ -14,22 +14,23 @@ from threadpoolctl import threadpool_limits
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table
 from judgepanel.arrays import Floats
-from judgepanel.decision.preference import Preference, choose
 from judgepanel.decision.recommend import REFERENCE
+from judgepanel.decision.recommend_result import Preference, choose
 from judgepanel.scoring.inference import sampling_variance
 from judgepanel.scoring.splits import Split, split
-from judgepanel.studies.contest.average import average_losses, average_weights
-from judgepanel.studies.contest.candidates import (
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.panel.candidates import (
     EVERYONE,
     FAVOURITES,
     FEW,
     Candidate,
     Candidates,
+    Terms,
     candidates_of,
+    compete,
 )
-from judgepanel.studies.contest.compete import Terms, compete
 from judgepanel.studies.panel.curator import Rules, known_judges
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.panel.recommended import average_losses, average_weights
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
 

@@ -11,7 +11,7 @@ from benchmarks.peers import Lap, agreement, pairs, plain_loop
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, cores, say
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.contract import Settings, prepare
 
 SPLITS = 100
 ROUNDS = 5

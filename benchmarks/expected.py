@@ -9,9 +9,9 @@ import numpy as np
 from benchmarks.decision import NEW_ITEMS, WORLD_ITEMS, WORLDS
 from benchmarks.report import Report, Table, say
 from judgepanel.decision.recommend import RECOMMEND
-from judgepanel.decision.recommend_spec import RecommendSpec
+from judgepanel.decision.recommend_result import RecommendSpec
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run as compute
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
 

@@ -40,10 +40,10 @@ from benchmarks.report import Report, Table, cores, say
 from judgepanel.present.registry import STUDIES
 from judgepanel.service import SqlWorkspace
 from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run as run_study
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix, load_votes
-from judgepanel.votes.samples import sample_bytes
+from judgepanel.votes.simulate import sample_bytes
 from tests.service.postgres import programs, user
 
 SESSIONS, VIEWS, KILLS = 40, 2000, 9

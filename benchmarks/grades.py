@@ -14,17 +14,16 @@ import numpy as np
 from benchmarks.real import real_path
 from benchmarks.report import Report, Table, say
 from judgepanel.arrays import Floats
-from judgepanel.kernels.aggregate.aggregation import AnyAggregator
+from judgepanel.kernels.aggregation import AnyAggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, evaluate_split
+from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.evaluation import Choice, Recipe, evaluate_split
 from judgepanel.scoring.splits import split
-from judgepanel.studies.contest.average import average_losses, average_weights, bootstrap
-from judgepanel.studies.contest.candidates import candidates_of
-from judgepanel.studies.contest.compete import Terms, compete
-from judgepanel.studies.one_thread import one_thread
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.panel.candidates import Terms, candidates_of, compete
 from judgepanel.studies.panel.curator import Known, Rules
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.panel.recommended import average_losses, average_weights, bootstrap
+from judgepanel.studies.runner import one_thread
 from judgepanel.votes.load import load_votes
 
 Pipeline = tuple[AnyAggregator, Calibrator]

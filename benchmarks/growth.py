@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.once import Job, measure
 from benchmarks.report import Report, Table, say
 from judgepanel.decision.recommend import RECOMMEND
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 
 ROUNDS = 2
 LARGEST = 3

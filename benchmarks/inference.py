@@ -28,8 +28,8 @@ from benchmarks.scenarios import (
 from judgepanel.arrays import Floats
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.inference import MARGIN, Estimate, estimate, verdict
-from judgepanel.scoring.roles import Sides
-from judgepanel.studies.looks import FEWEST, LOOKS, same_verdicts
+from judgepanel.scoring.splits import Sides
+from judgepanel.studies.contract import FEWEST, LOOKS, same_verdicts
 
 Interval = tuple[float, float]
 

@@ -16,16 +16,15 @@ from benchmarks.process import GIB, answer, measured, peak_bytes
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.aggregate.aggregation import panel_scores
-from judgepanel.kernels.aggregate.crossfit import Fit, Kernel, cross_fitted
-from judgepanel.kernels.aggregate.joint import CS, fit_panels, joint, stacking
-from judgepanel.kernels.aggregate.joint_features import features
-from judgepanel.kernels.aggregate.prefixes import PrefixScores, Ranking
+from judgepanel.kernels.aggregation import panel_scores
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import fit
+from judgepanel.kernels.calibration import fit
+from judgepanel.kernels.joint import CS, fit_panels, joint, stacking
+from judgepanel.kernels.joint_features import features
+from judgepanel.kernels.prefixes import Fit, Kernel, PrefixScores, Ranking, cross_fitted
 from judgepanel.scoring.metrics import item_scores, null_logit
 from judgepanel.scoring.splits import Split, folds, split
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.votes.simulate import SimulationSpec, simulate
 
 HALVES = 20

@@ -27,8 +27,8 @@ from benchmarks.budget_worlds import (
 from benchmarks.report import Report, Table, cores, say
 from benchmarks.scenarios import Scenario
 from judgepanel.arrays import Floats
-from judgepanel.scoring.learning_curve import first_reached
-from judgepanel.studies.budget.label_budget_result import NEXT, LabelBudget
+from judgepanel.scoring.descriptive import first_reached
+from judgepanel.studies.trust.label_budget import NEXT, LabelBudget
 
 T = TypeVar("T")
 

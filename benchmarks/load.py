@@ -32,9 +32,9 @@ from benchmarks.process import MIB
 from benchmarks.report import Report, Table, cores, say
 from judgepanel.present.pages import PAGES as MENU
 from judgepanel.service import SqlWorkspace
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from judgepanel.votes import load_votes
-from judgepanel.votes.samples import sample_bytes
+from judgepanel.votes.simulate import sample_bytes
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ["", *(Path(page.file).stem for page in MENU)]

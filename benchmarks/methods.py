@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from benchmarks.process import GIB, answer, job_text, measured, peak_bytes
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, cores, say
-from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run as run_study
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.votes.simulate import SimulationSpec, simulate
 
 TARGET_SECONDS = 30.0

@@ -15,12 +15,11 @@ from benchmarks.process import MIB, answer, job_text, measured, peak_bytes
 from benchmarks.real import real_votes
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.evaluate.evaluation import evaluate_split
+from judgepanel.kernels.evaluation import evaluate_split
 from judgepanel.scoring.splits import split
-from judgepanel.studies.contract import Chunk
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.contract import Chunk, Settings, prepare
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes.simulate import SimulationSpec, simulate
 
 

@@ -15,8 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from judgepanel.arrays import Floats
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import ALPHA, LAMBDA, apply_map, fit, softplus
-from judgepanel.kernels.calibrate.fits import MapFit
+from judgepanel.kernels.calibration import ALPHA, LAMBDA, MapFit, apply_map, fit, softplus
 from judgepanel.scoring.splits import Split, split
 
 IDENTITY = np.array([1.0, -1.0, 0.0])

@@ -14,9 +14,9 @@ import numpy as np
 from benchmarks.report import Report, Table, say
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.decide.recommend import beats_null, explained_by_position
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run as run_study
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
 

@@ -9,18 +9,18 @@ import numpy as np
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, cores, say
 from judgepanel.arrays import Floats
-from judgepanel.present.robustness.reliability_weighting import signal_name
-from judgepanel.scoring.equivalence import equivalence
+from judgepanel.present.paper.reliability_weighting import signal_name
+from judgepanel.scoring.descriptive import equivalence
 from judgepanel.scoring.inference import estimate
-from judgepanel.studies.robustness.corruption import CORRUPTION, Corruption, CorruptionSpec
-from judgepanel.studies.robustness.jury import JURY, Jury, JurySpec
-from judgepanel.studies.robustness.reliability_weighting import (
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.jury import JURY, Jury, JurySpec
+from judgepanel.studies.paper.reliability_weighting import (
     RELIABILITY_WEIGHTING,
     ReliabilityWeighting,
     ReliabilityWeightingSpec,
 )
+from judgepanel.studies.robustness.corruption import CORRUPTION, Corruption, CorruptionSpec
 from judgepanel.studies.runner import run as run_study
-from judgepanel.studies.settings import Settings
 from judgepanel.votes.simulate import SimulationSpec, simulate
 
 SAMPLES = 20_000

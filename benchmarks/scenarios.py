@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
-from judgepanel.scoring.roles import Sides
-from judgepanel.scoring.splits import Split, split
+from judgepanel.kernels.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.splits import Sides, Split, split
 from judgepanel.votes.simulate import SimulationSpec, simulate
 
 N_ITEMS = 400

@@ -14,17 +14,21 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from benchmarks.report import Report, Table, cores, say
-from judgepanel.scoring.equivalence import ALPHA as TOST_ALPHA
+from judgepanel.scoring.descriptive import ALPHA as TOST_ALPHA
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run as run_study
-from judgepanel.studies.scope.missingness import missingness
-from judgepanel.studies.scope.parse import ALPHA, legible
-from judgepanel.studies.scope.saturation import MARGIN
-from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
-from judgepanel.studies.scope.scope_result import Scope
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.trust.missingness import missingness
+from judgepanel.studies.trust.parse import ALPHA, legible
+from judgepanel.studies.trust.saturation import MARGIN
+from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
 from judgepanel.votes import MISSING, VoteMatrix
-from judgepanel.votes.samples import find_sample
-from judgepanel.votes.simulate import Simulated, SimulationSpec, simulate, simulate_with_truth
+from judgepanel.votes.simulate import (
+    Simulated,
+    SimulationSpec,
+    find_sample,
+    simulate,
+    simulate_with_truth,
+)
 
 N_PANELS = 100
 FIRST_SEED = 1_000

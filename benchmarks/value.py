@@ -12,18 +12,17 @@ from threadpoolctl import threadpool_limits
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
 from judgepanel.arrays import Floats
-from judgepanel.kernels.aggregate.crossfit import Fit
-from judgepanel.kernels.aggregate.joint import fit_panels
-from judgepanel.kernels.aggregate.joint_left_out import held_joints
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.evaluate.panels import choice_folds
+from judgepanel.kernels.joint import fit_panels
+from judgepanel.kernels.joint_left_out import held_joints
+from judgepanel.kernels.panels import choice_folds
+from judgepanel.kernels.prefixes import Fit
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import fold_of, split
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.decide.value import VALUE, Value, ValueSpec
 from judgepanel.studies.runner import run as run_study
-from judgepanel.studies.settings import Settings, prepare
-from judgepanel.studies.value.value import VALUE, ValueSpec
-from judgepanel.studies.value.value_result import Value
 from judgepanel.votes.simulate import SimulationSpec, simulate
 
 REFITTED = {"llmbar": (3, 65), "rewardbench": (1, 24)}

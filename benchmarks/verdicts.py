@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.report import Report, Table, say
-from judgepanel.votes.coverage import LEVELS
 from judgepanel.votes.outputs import read_verdict
+from judgepanel.votes.table import LEVELS
 
 N_OUTPUTS = 100_000
 LENGTH = 2_000

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from judgepanel.kernels.recent import SHARED
+from judgepanel.kernels.threads import SHARED
 
 SAMPLE_FOLDER = Path(__file__).resolve().parents[1] / "sample_data"
 REAL_VOTES = "JUDGEPANEL_REAL_VOTES"

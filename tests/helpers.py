@@ -14,9 +14,9 @@ import pytest
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.mixture import mixture_of
 from judgepanel.models.panel import fit_panel
-from judgepanel.studies.shapes import stored_fields
+from judgepanel.studies.codec import stored_fields
 from judgepanel.votes import MISSING, VoteMatrix
-from judgepanel.votes.orientation import turned_around
+from judgepanel.votes.matrix import turned_around
 
 
 def make_votes(

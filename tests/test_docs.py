@@ -15,9 +15,8 @@ import pytest
 
 from judgepanel.cli import main
 from judgepanel.cli.options import command_parser
-from judgepanel.decision.snippet import SNIPPET
-from judgepanel.present.reference import reference
-from judgepanel.present.registry import STUDIES
+from judgepanel.decision.panel_file import SNIPPET
+from judgepanel.present.registry import STUDIES, reference
 from judgepanel.studies.options import spec_options_of
 from judgepanel.votes import limits
 

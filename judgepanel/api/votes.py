@@ -13,18 +13,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import plotly.graph_objects as go
 
+from judgepanel.figures.judges import coverage_strip
+from judgepanel.present.blocks import Answer, Block, Figure, Paragraph, Table, flat
+from judgepanel.present.study import caveats
+from judgepanel.render.html import IN_NOTEBOOK, fragment
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.judges.judge_table import JudgeTable, judge_table
+from judgepanel.studies.understand.judge_table import JudgeTable, judge_table
 from judgepanel.votes import InputError, Loaded, Task, VoteMatrix, load_votes
-from judgepanel.votes.build import check_labels
 from judgepanel.votes.checks import Check, item_checks
 from judgepanel.votes.choices import OPTIONS, GivenThresholds, with_roles
-from judgepanel.votes.columnar import read_frame
-from judgepanel.votes.coverage import Coverage
+from judgepanel.votes.delimited import read_frame
 from judgepanel.votes.errors import in_terminal
-from judgepanel.votes.orientation import Oriented, Policy, orient
+from judgepanel.votes.load import check_labels
+from judgepanel.votes.matrix import Oriented, Policy, orient
 from judgepanel.votes.reading import Reading
+from judgepanel.votes.table import Coverage
 from judgepanel.words.commands import column_options
 from judgepanel.words.outputs import coverage_sentence
 from judgepanel.words.sentences import CHECK_MARKS, votes_sentence
@@ -94,7 +99,6 @@ class Votes:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from judgepanel.api.show import votes_html  # noqa: PLC0415
 
         return votes_html(self)
 
@@ -302,8 +306,6 @@ class Inspection:
 
     def plot(self) -> go.Figure:
         """Share of items with a correct, an incorrect or a missing verdict, per judge."""
-        from judgepanel.api.show import inspection_figure  # noqa: PLC0415
-
         return inspection_figure(self)
 
     def summary(self) -> dict[str, Any]:
@@ -339,7 +341,6 @@ class Inspection:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from judgepanel.api.show import inspection_html  # noqa: PLC0415
 
         return inspection_html(self)
 
@@ -444,3 +445,48 @@ def _warned(loaded: Loaded) -> Votes:
 
 def _table_source(table: Source | pd.DataFrame | None, name: str) -> Any:
     return read_frame(table, name=name) if isinstance(table, pd.DataFrame) else table
+
+
+def first_figure(blocks: Iterable[Block], name: str) -> go.Figure:
+    """The first figure among the blocks of a study.
+
+    Raises
+    ------
+    InputError
+        There is nothing to draw.
+    """
+    for block in flat(blocks):
+        if isinstance(block, Figure):
+            return on_white(block.figure)
+    raise InputError(
+        f"the study {name} has nothing to draw on these votes",
+        remedy="its frame() and summary() say what there is",
+    )
+
+
+def on_white(figure: go.Figure) -> go.Figure:
+    """A copy of a figure that is readable in light and dark notebooks."""
+    return go.Figure(figure).update_layout(template="plotly_white")
+
+
+def blocks_html(blocks: Iterable[Block]) -> str:
+    """Blocks as escaped HTML for a notebook; ``plot()`` gives the figures."""
+    return f'<div class="judgepanel"><style>{IN_NOTEBOOK}</style>{fragment(blocks)}</div>'
+
+
+def votes_html(votes: Votes) -> str:
+    """The size of the votes and the warnings about them, as HTML."""
+    return blocks_html([Answer(votes_sentence(votes.matrix)), *caveats(votes.warnings)])
+
+
+def inspection_html(inspection: Inspection) -> str:
+    """The checks of the items and the table of judges, as HTML."""
+    blocks: list[Block] = [Answer(inspection.size())]
+    blocks += [Paragraph(" ".join(lines).strip()) for lines in inspection.check_lines()]
+    blocks.append(Table(accuracy_table(inspection.judges), "Every judge, most accurate first."))
+    return blocks_html([*blocks, *caveats(inspection.warnings)])
+
+
+def inspection_figure(inspection: Inspection) -> go.Figure:
+    """Shares of items with a correct, an incorrect or a missing verdict, per judge."""
+    return on_white(coverage_strip(inspection.judges))

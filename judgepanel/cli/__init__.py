@@ -14,8 +14,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from judgepanel.cli.options import read_options
-from judgepanel.cli.terminal import never_fail_to_print, refuse
+from judgepanel.cli.options import never_fail_to_print, read_options, refuse
 from judgepanel.votes import InputError
 from judgepanel.votes.errors import in_terminal
 from judgepanel.words.text import printable

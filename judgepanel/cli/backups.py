@@ -7,12 +7,10 @@ from pathlib import Path
 
 from judgepanel.service import DatabaseProblem, default_home, default_url
 from judgepanel.service.backup import Copied, back_up, restore
-from judgepanel.service.database import connect
-from judgepanel.service.sqlite_file import file_of
+from judgepanel.service.database import connect, file_of
 from judgepanel.votes import InputError
-from judgepanel.votes.installed import documentation
-from judgepanel.words.numbers import counted
-from judgepanel.words.text import printable
+from judgepanel.votes.errors import documentation
+from judgepanel.words.text import counted, printable
 
 _POSTGRESQL = (
     "this is for SQLite: the database is PostgreSQL, whose pg_dump and pg_restore do it "

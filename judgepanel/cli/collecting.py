@@ -7,8 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-from judgepanel.api.progress import ProgressLine
-from judgepanel.cli.terminal import refuse
+from judgepanel.api.studies import ProgressLine
+from judgepanel.cli.options import refuse
 from judgepanel.collect import (
     SECONDS_A_CALL,
     Estimate,
@@ -27,8 +27,7 @@ from judgepanel.collect import (
 )
 from judgepanel.votes import InputError, VoteMatrix, write_votes
 from judgepanel.votes.errors import quote_value
-from judgepanel.words.output import write_whole
-from judgepanel.words.outputs import coverage_sentence
+from judgepanel.words.outputs import coverage_sentence, write_whole
 from judgepanel.words.tables import csv_text
 from judgepanel.words.text import printable
 

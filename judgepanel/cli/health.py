@@ -13,9 +13,15 @@ from sqlalchemy.exc import ArgumentError
 
 from judgepanel.service import DatabaseProblem, default_home
 from judgepanel.service.basics import VARIABLE
-from judgepanel.service.database import FILE, connect, transaction
+from judgepanel.service.database import (
+    FILE,
+    GONE,
+    check_connection,
+    connect,
+    expected_identity,
+    transaction,
+)
 from judgepanel.service.migrations import check_schema, is_current
-from judgepanel.service.sqlite_file import GONE, check_connection, expected_identity
 
 SERVED = "/_stcore/health"
 """Streamlit's health endpoint: 'ok' while it accepts browsers, 503 otherwise."""

@@ -7,14 +7,12 @@ from pathlib import Path
 
 from judgepanel.cli.reading import check_out
 from judgepanel.votes import TASKS, InputError, load_votes
-from judgepanel.votes.build import check_labels
 from judgepanel.votes.errors import in_terminal
 from judgepanel.votes.imports import KINDS, read_kind, source_of
-from judgepanel.words.numbers import counted
-from judgepanel.words.output import write_whole
-from judgepanel.words.outputs import coverage_sentence
+from judgepanel.votes.load import check_labels
+from judgepanel.words.outputs import coverage_sentence, write_whole
 from judgepanel.words.sentences import votes_sentence
-from judgepanel.words.text import printable
+from judgepanel.words.text import counted, printable
 
 
 def add_options(parser: argparse.ArgumentParser, _name: str) -> None:

@@ -8,7 +8,7 @@ from judgepanel.api.votes import Votes, inspect
 from judgepanel.cli.reading import grouping_option, load, reading_options
 from judgepanel.votes import InputError
 from judgepanel.votes.errors import in_terminal
-from judgepanel.votes.orientation import POLICIES
+from judgepanel.votes.matrix import POLICIES
 from judgepanel.words.outputs import coverage_sentence, coverage_text
 from judgepanel.words.sentences import votes_sentence
 from judgepanel.words.text import printable

@@ -7,6 +7,7 @@ imports.
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,8 +16,24 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from judgepanel import ENGINE, __version__
-from judgepanel.cli.terminal import refuse
 from judgepanel.votes import InputError
+from judgepanel.votes.errors import in_terminal
+from judgepanel.words.text import one_line
+
+_LONGEST_MESSAGE = 1000
+
+
+def never_fail_to_print() -> None:
+    """Print escape codes for characters that the terminal lacks, instead of a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def refuse(message: str, prog: str = "judgepanel") -> int:
+    """Print one line on stderr; return the exit status."""
+    print(f"{prog}: {one_line(in_terminal(message), _LONGEST_MESSAGE)}", file=sys.stderr)
+    return 2
+
 
 _ABOUT = "Which judges to keep, on your own votes."
 _COMMANDS = {

@@ -10,7 +10,7 @@ from typing import Any
 from judgepanel.votes import TASKS, InputError, Loaded, load_votes
 from judgepanel.votes.cells import split_names
 from judgepanel.votes.choices import OPTIONS, SEVERAL, Option, Thresholds, roles_text, with_roles
-from judgepanel.words.output import check_output, write_whole
+from judgepanel.words.outputs import check_output, write_whole
 
 
 def reading_options(parser: argparse.ArgumentParser) -> None:

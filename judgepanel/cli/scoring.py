@@ -9,8 +9,7 @@ from judgepanel.cli.reading import check_out, load, reading_options
 from judgepanel.decision.panel_file import load_panel
 from judgepanel.decision.score import score
 from judgepanel.votes.formats import text_of
-from judgepanel.words.output import write_whole
-from judgepanel.words.scored import scored_text
+from judgepanel.words.outputs import scored_text, write_whole
 from judgepanel.words.tables import csv_text
 from judgepanel.words.text import printable
 

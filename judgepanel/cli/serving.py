@@ -10,7 +10,7 @@ from pathlib import Path
 
 from judgepanel.service.basics import DatabaseProblem, check_address
 from judgepanel.votes import InputError
-from judgepanel.votes.installed import APP_FOLDER, require
+from judgepanel.votes.errors import APP_FOLDER, require
 
 HOME = "JUDGEPANEL_HOME"
 _PORTS = range(65536)

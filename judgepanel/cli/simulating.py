@@ -9,10 +9,9 @@ from pathlib import Path
 
 from judgepanel.cli.reading import check_out
 from judgepanel.votes import InputError
-from judgepanel.votes.samples import SIMULATED, sample_votes, write_panel
-from judgepanel.votes.simulate import SimulationSpec, simulate
+from judgepanel.votes.simulate import SIMULATED, SimulationSpec, sample_votes, simulate, write_panel
 from judgepanel.votes.table import check_size
-from judgepanel.words.output import write_whole
+from judgepanel.words.outputs import write_whole
 from judgepanel.words.sentences import votes_sentence
 from judgepanel.words.text import printable
 

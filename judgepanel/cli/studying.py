@@ -10,24 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from judgepanel.api.panels import DOCUMENTS, RecommendedPanel
-from judgepanel.api.running import StudyRun, Workers, run_study, study_spec
-from judgepanel.api.studies import TABLES, StudyResult
+from judgepanel.api.studies import TABLES, StudyResult, StudyRun, Workers, run_study, study_spec
 from judgepanel.api.votes import Votes
+from judgepanel.cli.options import refuse
 from judgepanel.cli.reading import check_out, grouping_option, load, reading_options
-from judgepanel.cli.terminal import refuse
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.registry import STUDIES, study_named
-from judgepanel.render.terminal import terminal_text
-from judgepanel.studies.cluster import DASK, SCHEDULER, backend_of
-from judgepanel.studies.contract import Study, WorkersEnded
+from judgepanel.render.text import terminal_text
+from judgepanel.studies.contract import AUTO_SPLITS, Settings, Study, WorkersEnded
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 from judgepanel.studies.options import similar_option, spec_options_of, unknown_option
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE
-from judgepanel.studies.runner import AUTO, BACKENDS
-from judgepanel.studies.settings import AUTO_SPLITS, Settings
+from judgepanel.studies.runner import AUTO, BACKENDS, DASK, SCHEDULER, backend_of
 from judgepanel.votes import InputError
 from judgepanel.votes.formats import text_of
-from judgepanel.votes.orientation import POLICIES, PROTOCOLS
-from judgepanel.words.output import write_whole
+from judgepanel.votes.matrix import POLICIES, PROTOCOLS
+from judgepanel.words.outputs import write_whole
 from judgepanel.words.tables import csv_text
 
 __all__ = ["add_options", "similar_option", "spec_of", "study_named", "unknown_option"]

@@ -23,22 +23,397 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints, Votes
-from judgepanel.decision.absence_arms import JudgeGroup, Kind, groups_of, numbers_absent
-from judgepanel.decision.absence_figures import AbsenceFigures, figures_of
-from judgepanel.decision.absence_scores import fallback_without, scores_without
-from judgepanel.decision.absence_threshold import NEVER, Losses, Scored, threshold
-from judgepanel.kernels.application import uncoded
-from judgepanel.kernels.ballots import Ballots
-from judgepanel.models.fallback import Fallback, fit_fallback, in_order
-from judgepanel.models.mixture import Mixture, mixture_of
+from judgepanel.kernels.ballots import Ballots, uncoded
+from judgepanel.kernels.calibration import KnotShape, apply_map
+from judgepanel.kernels.maps import sigmoid
+from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
+from judgepanel.models.mixture import Fallback, Mixture, fit_fallback, in_order, mixture_of, pooled
 from judgepanel.models.panel import PanelModel, fit_panels
-from judgepanel.scoring.splits import Split, folds
-from judgepanel.studies.settings import Prepared, Settings
+from judgepanel.models.rules import JointSum, LevelSum, TwoCoin, VoteFraction, VoteSum
+from judgepanel.scoring.inference import LEVEL, sampling_variance, satterthwaite
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.metrics import CLIP
+from judgepanel.scoring.splits import Split, folds, unit_codes
+from judgepanel.studies.contract import Prepared, Settings
 from judgepanel.votes import MISSING
+
+Kind = Literal["family", "cluster"]
+
+SHARES = (0.1, 0.25, 0.5, 0.75)
+MOST_GROUPS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeGroup:
+    """``judges`` of the panel (names, sorted) that form one family, or one cluster of errors."""
+
+    kind: Kind
+    name: str
+    judges: tuple[str, ...]
+
+
+def groups_of(
+    prepared: Prepared, judges: Sequence[str], families: Sequence[str]
+) -> tuple[JudgeGroup, ...]:
+    """Return the groups of a panel, families first, in name order; the largest ``MOST_GROUPS``.
+
+    ``families`` name those of ``prepared.judges``, '' if unknown. O(K^2) for K judges.
+    """
+    ballots = prepared.ballots
+    panel, seen = set(judges), set[tuple[str, ...]]()
+    label = clusters(error_correlation(error_counts(ballots.votes, ballots.signs))).label
+    named: dict[tuple[Kind, str], list[str]] = {}
+    for kind, names in (("family", families), ("cluster", [str(n) if n else "" for n in label])):
+        for name, judge in sorted(zip(names, prepared.judges, strict=True)):
+            if name and judge in panel:
+                named.setdefault((kind, name), []).append(judge)  # type: ignore[arg-type]
+    result = []
+    for (kind, name), members in named.items():
+        group = tuple(sorted(members))
+        if 1 < len(group) < len(panel) and group not in seen:
+            seen.add(group)
+            result.append(JudgeGroup(kind, name, group))
+    largest = sorted(result, key=lambda group: -len(group.judges))[:MOST_GROUPS]
+    return tuple(group for group in result if group in largest)
+
+
+def numbers_absent(n_judges: int) -> list[int]:
+    """Return the distinct numbers of judges for the shares, at least one absent and one present."""
+    return sorted({min(max(1, round(share * n_judges)), n_judges - 1) for share in SHARES})
+
+
+NEVER = 1.0
+GRID = 60
+_SMALLEST = 1e-6
+"""A complete item is scored by the panel itself, as is one short of it by rounding error."""
+_KEY = (7, 61)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """NLL (n_arms, n_rows) by the panel's rule (``main``) and by the fallback (``other``).
+
+    ``missing`` is the share of absent weight, same shape.
+    """
+
+    main: Floats
+    other: Floats
+    missing: Floats
+
+    def under(self, limits: Floats) -> Floats:
+        """NLL (n_arms, n_rows) if the fallback scores beyond ``limits`` (n_rows,)."""
+        return np.where(self.missing > limits, self.other, self.main)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Losses:
+    """Losses of one fold.
+
+    ``new`` are losses on its own ``rows``, ``common`` on rows ``shared`` with all other folds, most
+    of which were in the fit. ``owner`` (n_arms,) is the absence to which an arm belongs, 0 for
+    none.
+    """
+
+    rows: Ints
+    shared: Ints
+    owner: Ints
+    new: Scored
+    common: Scored
+    n_calibration: int
+
+    def averaged(self, values: Floats) -> Floats:
+        """Return means over the draws of each absence, (n_figures, n_rows)."""
+        starts = np.flatnonzero(np.r_[True, np.diff(self.owner) > 0])
+        sums = np.add.reduceat(values, starts, axis=0)
+        return np.asarray(sums / np.bincount(self.owner)[:, None])
+
+    def between_draws(self, values: Floats) -> Floats:
+        """Variance between the means of draws, (n_figures,); 0 for a single draw."""
+        means, counts = values.mean(axis=1), np.bincount(self.owner)
+        centred = means - (np.bincount(self.owner, means) / counts)[self.owner]
+        return np.asarray(np.bincount(self.owner, centred**2) / np.maximum(counts - 1, 1))
+
+    def gains(self, grid: Floats) -> Floats:
+        """NLL saved on each row by falling back beyond each threshold, (n_grid, n_rows)."""
+        counts = np.bincount(self.owner)
+        n_others = max(len(counts) - 1, 1)
+        weights = np.where(self.owner == 0, 0.5, 0.5 / n_others / counts[self.owner])
+        saved = weights[:, None] * (self.new.main - self.new.other)
+        return np.array([(saved * (self.new.missing > limit)).sum(axis=0) for limit in grid])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Threshold:
+    """``beyond`` from all items; ``cross`` (n_items,) for each item from the half it is not in."""
+
+    beyond: float
+    cross: Floats
+
+
+def threshold(losses: list[Losses], units: Ints, seed: int) -> Threshold:
+    """Choose the threshold on measured rows; units stay whole when items are halved."""
+    shares = np.concatenate([one_loss.new.missing.ravel() for one_loss in losses])
+    levels = np.unique(np.quantile(shares, np.linspace(0.0, 1.0, GRID)))
+    between = (levels[1:] + levels[:-1]) / 2.0
+    grid = np.append(between[between > _SMALLEST], NEVER)
+    n_units = int(units.max()) + 1
+    gains, times = np.zeros((n_units, len(grid))), np.zeros(n_units)
+    for loss in losses:
+        np.add.at(gains, units[loss.rows], loss.gains(grid).T)
+        np.add.at(times, units[loss.rows], 1.0)
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=_KEY))
+    half = rng.permutation(n_units) % 2 == 0
+    first, second = (
+        _taken(grid, gains[side & (times > 0)], times[side & (times > 0)]) for side in (half, ~half)
+    )
+    return Threshold(
+        beyond=_taken(grid, gains[times > 0], times[times > 0]),
+        cross=np.where(half[units], second, first),
+    )
+
+
+def _taken(grid: Floats, gains: Floats, times: Floats) -> float:
+    """The largest threshold within one standard error of the best.
+
+    ``gains`` (n_units, n_grid) are sums over ``times`` (n_units,) rows.
+    """
+    if not len(times):
+        return NEVER
+    total = times.sum()
+    behind = gains[:, [int(gains.sum(axis=0).argmax())]] - gains
+    mean = behind.sum(axis=0) / total
+    error = np.sqrt(((behind - mean * times[:, None]) ** 2).sum(axis=0)) / total
+    return float(grid[mean <= error].max())
+
+
+@dataclass(frozen=True, slots=True)
+class AbsenceFigures:
+    """``n_absent`` judges (a ``share`` of the panel) absent: the mean NLL and its rise.
+
+    ``delta`` = NLL - NLL with no judge absent, with its 95 % interval for very many new items from
+    Student's t with ``df``. A file of m items adds ``item_sd``^2 / m to the variance
+    (:func:`decision.absence_nearest.on_items`). ``main_nll`` is the NLL of the panel's own rule
+    without the fallback.
+    """
+
+    n_absent: int
+    share: float
+    nll: float
+    delta: Interval
+    df: float
+    item_sd: float
+    main_nll: float
+
+
+def figures_of(
+    losses: list[Losses],
+    limits: Threshold,
+    units: Ints,
+    sizes: Sequence[int],
+    n_judges: int,
+) -> tuple[list[AbsenceFigures], float]:
+    """Return the figures of every absence, and the NLL with no judge absent."""
+    n_figures = int(losses[0].owner[-1]) + 1
+    seen = np.unique(np.concatenate([loss.rows for loss in losses]))
+    sums, mains, finals = (np.zeros((n_figures, len(seen)), order="F") for _ in range(3))
+    times = np.zeros(len(seen))
+    of_panels, draws = [], []
+    for loss in losses:
+        nll = loss.new.under(limits.cross[loss.rows])
+        place = np.searchsorted(seen, loss.rows)
+        sums[:, place] += loss.averaged(nll)
+        mains[:, place] += loss.averaged(loss.new.main)
+        finals[:, place] += loss.averaged(loss.new.under(np.full(len(place), limits.beyond)))
+        times[place] += 1
+        common = loss.common.under(limits.cross[loss.shared])
+        of_panels.append(loss.averaged(common - common[0]).mean(axis=1))
+        draws.append(loss.between_draws(nll - nll[0]))
+    items, mains = sums / times, mains / times
+    rises, final = items[1:] - items[0], finals / times
+    rule = (final[1:] - final[0] - rises).mean(axis=1)
+    spread = _Spread.of(
+        rises,
+        np.array(of_panels)[:, 1:],
+        units[seen],
+        draws=np.mean(draws, axis=0)[1:],
+        n_draws=np.bincount(losses[0].owner)[1:] * len(losses),
+        rule=rule,
+    )
+    value = rises.mean(axis=1)
+    delta = Interval(value, value - spread.reach, value + spread.reach)
+    figures = [
+        AbsenceFigures(
+            n_absent=size,
+            share=size / n_judges,
+            nll=float(items[arm + 1].mean()),
+            delta=delta[arm],
+            df=float(spread.df[arm]),
+            item_sd=float(spread.item_sd[arm]),
+            main_nll=float(mains[arm + 1].mean()),
+        )
+        for arm, size in enumerate(sizes)
+    ]
+    return figures, float(items[0].mean())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Spread:
+    """Uncertainty of rises, (n,) each.
+
+    The 95 % ``reach`` on very many new items, degrees of freedom, and the standard deviation of the
+    rise of a single item.
+    """
+
+    reach: Floats
+    df: Floats
+    item_sd: Floats
+
+    @classmethod
+    def of(
+        cls,
+        rises: Floats,
+        of_panels: Floats,
+        units: Ints,
+        *,
+        draws: Floats,
+        n_draws: Ints,
+        rule: Floats,
+    ) -> _Spread:
+        """From ``rises`` (n, n_items) of new items, and mean rises ``of_panels`` (n_folds, n).
+
+        ``of_panels`` are the rises of the panels of all folds on the same items, so they differ
+        only by the labels of the fits. Two panels of K folds share K - 2 of K - 1 parts of their
+        labels, so the variance between panels with independent labels is K - 1 times that between
+        these. The panel that scores new items is one more draw of its labels. Randomly absent
+        judges are one draw of such judges: ``draws`` is the variance of one draw, and ``n_draws``
+        of them were averaged. ``rule`` is the distance of the rises under the panel's final
+        threshold from these.
+        """
+        n_folds, n_items = of_panels.shape[0], rises.shape[1]
+        v = sampling_variance(rises, units)
+        labels = (n_folds - 1) * of_panels.var(axis=0, ddof=1)
+        known = v + draws / n_draws
+        unknown = labels + draws
+        total = known + unknown + rule**2
+        df = satterthwaite(
+            (known, unit_codes(units)[1] - 1), (unknown, n_folds - 1), (rule**2, np.inf)
+        )
+        quantile = distributions.t_ppf(0.5 + LEVEL / 2.0, df)
+        return cls(np.asarray(quantile * np.sqrt(total)), df, np.sqrt(v * n_items))
+
+
+_SIGN = {"1": 1.0, "0": -1.0, ".": 0.0}
+
+
+def scores_without(panel: Mixture, codes: Votes, absent: list[list[int]]) -> Floats:
+    """P(label = 1), (n_arms, n_items), with the judges at the positions of each arm absent.
+
+    ``codes`` (n_items, n_judges) are in panel order. The result equals ``panel.score`` with those
+    votes missing, up to rounding and without the fallback. Without any votes it is the prior.
+    """
+    scores = []
+    for member in panel.members:
+        place = {column: j for j, column in enumerate(member.columns)}
+        positions = [[place[j] for j in arm if j in place] for arm in absent]
+        scores.append(_member_without(member.model, codes[:, list(member.columns)], positions))
+    flat = [values.ravel() for values in scores]
+    weights = [member.weight for member in panel.members]
+    return pooled(flat, weights).reshape(len(absent), len(codes))
+
+
+def _member_without(model: PanelModel, codes: Votes, absent: list[list[int]]) -> Floats:
+    signs = _signs(codes)
+    there = _there(codes.shape[1], absent)
+    scores = _probabilities(model, _logits(model, codes, signs, absent, there))
+    return np.where(_empty(signs, there), model.prior, scores)
+
+
+def _logits(
+    model: PanelModel, codes: Votes, signs: Floats, absent: list[list[int]], there: Floats
+) -> Floats:
+    """Raw logits (n_arms, n_items); ``there`` (n_judges, n_arms) is 0 for absent judges, else 1."""
+    rule = model.rule
+    if isinstance(rule, TwoCoin):
+        arms = (np.where(column > 0.0, codes, MISSING) for column in there.T)
+        return np.stack([model.logits(cast) for cast in arms])
+    if isinstance(rule, VoteFraction):
+        weights = np.array(rule.weights)[:, None] * there
+        ones, zeros = (side.astype(np.float64) @ weights for side in (signs > 0.0, signs < 0.0))
+        return np.asarray((np.log(ones + 1.0) - np.log(zeros + 1.0)).T)
+    weights = rule.weights_of(codes) if isinstance(rule, LevelSum) else np.array(rule.weights)
+    linear = ((signs * weights) @ there).T + rule.intercept
+    return linear if isinstance(rule, VoteSum) else linear + _likeness(rule, signs, absent)
+
+
+def _likeness(rule: JointSum | LevelSum, signs: Floats, absent: list[list[int]]) -> Floats:
+    """Contribution of similarity to past items, (n_arms, n_items)."""
+    past = np.array([[_SIGN[mark] for mark in row] for row in rule.prototypes])
+    past = past.reshape(-1, signs.shape[1]) * np.array(rule.shares or [1.0])
+    alike, pull = signs @ past.T, np.array(rule.pull)
+    parts = np.empty((len(absent), len(signs)))
+    for part, positions in zip(parts, absent, strict=True):
+        d = alike - signs[:, positions] @ past[:, positions].T
+        square = d * d
+        d *= square
+        square += 1.0
+        d *= square
+        part[:] = d @ (0.5 * pull)
+    return parts
+
+
+def _probabilities(model: PanelModel, logits: Floats) -> Floats:
+    """As ``model.probabilities`` of every arm, up to rounding.
+
+    The scalar functions that agree with panel files to the bit would take most of the time.
+    """
+    shape = model.shape
+    if isinstance(shape, KnotShape):
+        return np.stack([model.probabilities(arm) for arm in logits])
+    params = np.array([shape.a, shape.b, shape.c])
+    return np.clip(sigmoid(apply_map(params, logits, shape.clip)), CLIP, 1.0 - CLIP)
+
+
+def _there(n_judges: int, absent: list[list[int]]) -> Floats:
+    """Return (n_judges, n_arms), 0 for the judges that are absent in an arm, else 1."""
+    there = np.ones((n_judges, len(absent)))
+    for arm, positions in enumerate(absent):
+        there[positions, arm] = 0.0
+    return there
+
+
+def _empty(signs: Floats, there: Floats) -> NDArray[np.bool_]:
+    """Whether no judge that is there voted on an item, (n_arms, n_items)."""
+    return np.asarray((np.abs(signs) @ there == 0.0).T)
+
+
+def _signs(codes: Votes) -> Floats:
+    """Votes (n_items, n_judges) as -1, 1 and 0 where missing."""
+    votes = uncoded(codes)
+    return np.where(votes == MISSING, 0.0, 2.0 * votes - 1.0)
+
+
+def fallback_without(
+    fallback: Fallback, panel: Mixture, votes: Votes, absent: list[list[int]]
+) -> tuple[Floats, Floats]:
+    """P(label = 1) by the fallback alone, and the missing share of its weight.
+
+    Each is (n_arms, n_items); arms as in :func:`scores_without`, up to rounding.
+    """
+    weights = np.array(fallback.weights)
+    signs = _signs(votes)
+    there = _there(len(weights), absent)
+    present = ((np.abs(weights) * np.abs(signs)) @ there / np.abs(weights).sum()).T
+    logits = ((weights * signs) @ there).T / fallback.temperature(present)
+    p = np.clip(sigmoid(logits), CLIP, 1.0 - CLIP)
+    return np.where(_empty(signs, there), panel.prior, p), 1.0 - present
+
 
 FOLDS = 5
 DRAWS = 10

@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.scoring.association import fisher
-from judgepanel.scoring.clustered import design_effect, unit_counts
+from judgepanel.scoring.clustered import design_effect, fisher, unit_counts
 from judgepanel.scoring.inference import holm
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import quote_value

@@ -16,47 +16,485 @@ times as long, since curators choose again in every inner fold.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
-from judgepanel.arrays import Ints
-from judgepanel.decision.candidate_figures import FinalChoice, readings_of
-from judgepanel.decision.held_out import held_out_warnings
-from judgepanel.decision.preference import Choices, choose
-from judgepanel.decision.reading import (
-    REFERENCE,
-    fields_of,
-    fitted_panel,
-    reference_of,
-    stand_ins,
-    taking,
-    with_absence,
-)
-from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.decision.recommend_spec import (
+from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.decision.absence import Absence, measure_absence
+from judgepanel.decision.recommend_result import (
+    CandidateFigures,
+    Choices,
     Contest,
+    Preference,
+    Reading,
+    Recommendation,
     RecommendSpec,
+    choose,
     contest_of,
+    cost_of,
     shared_run,
 )
+from judgepanel.decision.training_items import held_out_warnings
+from judgepanel.kernels.aggregation import Aggregator
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.threads import threads
+from judgepanel.models.mixture import Mixture, mixture_of
+from judgepanel.models.panel import PanelModel
+from judgepanel.scoring.descriptive import allow_difference, between, one_more_error
+from judgepanel.scoring.inference import MARGIN, Estimate, Verdict, labels_to_settle, verdict
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
-from judgepanel.studies.common import splits_of
-from judgepanel.studies.compare import Estimator, mean_sizes, settled
-from judgepanel.studies.contest.average import average_losses, average_scores, bootstrap
-from judgepanel.studies.contest.compete import FINAL, Standing, absent_losses, compete, stand
-from judgepanel.studies.contest.recommended import Averaged, averaged_of, fits_memory, remember
-from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.notes import errs_rarely, few_labels, not_fitted
-from judgepanel.studies.partials import by_split, frozen
-from judgepanel.studies.position import against_position
-from judgepanel.studies.settings import grouped_votes
-from judgepanel.votes import VoteMatrix
-from judgepanel.votes.checks import reversal
+from judgepanel.studies.common import errs_rarely, few_labels, not_fitted, splits_of
+from judgepanel.studies.compare import (
+    ConstantPosition,
+    Estimator,
+    against_position,
+    grid_estimates,
+    mean_sizes,
+    settled,
+)
+from judgepanel.studies.contract import Chunk, Study, grouped_votes
+from judgepanel.studies.panel.candidates import (
+    FINAL,
+    Candidate,
+    Standing,
+    absent_losses,
+    compete,
+    final_members,
+    stand,
+)
+from judgepanel.studies.panel.recommended import (
+    AVERAGE,
+    Averaged,
+    average_losses,
+    average_scores,
+    averaged_of,
+    bootstrap,
+    fits_memory,
+    remember,
+)
+from judgepanel.studies.results import by_split, frozen
+from judgepanel.studies.runner import one_thread
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.checks import find_repeats, reversal
 from judgepanel.votes.matrix import cached
-from judgepanel.votes.repeats import find_repeats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FinalChoice:
+    """The choices from n candidates on all labelled rows.
+
+    ``inner_nll`` (n,) is the cross-validated NLL of each candidate and ``average_nll`` that of the
+    average under each preference; ``panels`` bool (n, n_judges) are the judges chosen on these
+    rows.
+    """
+
+    choices: Choices
+    inner_nll: Floats
+    average_nll: dict[Preference, float]
+    panels: Bools
+    costs: Floats | None
+
+    @classmethod
+    def of(cls, standing: Standing, choices: Choices, costs: Floats | None) -> FinalChoice:
+        """The same of choices among candidates whose losses are not needed any more."""
+        losses = standing.losses
+        averages = {
+            prefer: float(average_losses(losses, choice.weights).mean())
+            for prefer, choice in choices.by_preference.items()
+        }
+        return cls(choices, losses.mean(axis=1), averages, standing.panels, costs)
+
+
+def readings_of(
+    totals: Tally,
+    taken: Ints,
+    units: Ints,
+    candidates: tuple[Candidate, ...],
+    final: FinalChoice,
+    positions: tuple[ConstantPosition, ...],
+    *,
+    rare: bool,
+) -> tuple[tuple[CandidateFigures, ...], tuple[Reading, ...]]:
+    """Figures of all n candidates, and the reading of every preference of the final choice.
+
+    ``totals`` has the candidates followed by one arm per preference with its selection in each
+    split; ``taken`` (S, n_preferences) are the positions of these selections, and ``positions``
+    compare the preferences with a constant position, empty if not applicable. :func:`read_figures`
+    fills in the figures that depend on a preference. ``rare`` as in :func:`grid_estimates`.
+    """
+    n, prefers = len(candidates), tuple(final.choices.by_preference)
+    estimated = Estimator.of(totals, units)
+    grid = grid_estimates(totals, estimated, rare=rare)
+    levels = {metric: level[0] for metric, level in grid.items()}
+    to_reference = _against(totals, estimated, totals.reference, rare)
+    delta, null = Interval.of(to_reference), float(totals.null_nll.mean())
+    behind: Callable[[int], Interval] = cache(
+        lambda arm: Interval.of(_against(totals, estimated, arm, rare))
+    )
+
+    def achieved(arm: int) -> dict[str, Any]:
+        return {
+            "nll": levels["nll"][arm],
+            **{name: float(levels[name].value[arm]) for name in ("brier", "accuracy", "ece")},
+            "delta": delta[arm],
+            "p": float(to_reference.p[arm]),
+        }
+
+    def figures(arm: int, described: dict[str, Any]) -> CandidateFigures:
+        """Figures that do not depend on a preference (:func:`read_figures`)."""
+        return CandidateFigures(
+            **described,
+            **achieved(arm),
+            skill=1.0 - float(levels["nll"].value[arm]) / null,
+            chosen_share=0.0,
+            weight=0.0,
+            behind=delta[arm],
+            stands="undecided",
+        )
+
+    listed = tuple(figures(i, _described(candidates[i], final, i)) for i in range(n))
+    readings = []
+    for place, (prefer, choice) in enumerate(final.choices.by_preference.items()):
+        # A single chosen candidate is compared with the average that was not chosen.
+        own = prefer if choice.taken is None else "nll"
+        arm = n + prefers.index(own)
+        against = behind(arm if choice.taken is None else choice.taken)
+        shares = np.bincount(taken[:, place], minlength=n + len(prefers)) / len(taken)
+        rows = [*range(n), arm]
+        readings.append(
+            Reading(
+                prefer=prefer,
+                taken=n if choice.taken is None else choice.taken,
+                average=figures(arm, _described_average(final, prefer)),
+                weights=np.append(choice.weights, 1.0),
+                chosen_shares=shares[[*range(n), n + place]],
+                behind=against[rows],
+                **achieved(n + place),
+                chosen_on=float(totals.chosen_on[:, 0, n + place].mean()),
+                position=positions[place] if positions else None,
+            )
+        )
+    return listed, tuple(readings)
+
+
+def read_figures(
+    candidates: tuple[CandidateFigures, ...], reading: Reading
+) -> tuple[CandidateFigures, ...]:
+    """Return the figures of candidates and their average under one preference."""
+    rows = (*candidates, reading.average)
+    margin = MARGIN * float(rows[reading.taken].nll.value)
+    return tuple(
+        replace(
+            row,
+            weight=float(reading.weights[i]),
+            chosen_share=float(reading.chosen_shares[i]),
+            behind=reading.behind[i],
+            stands=verdict_on(reading.behind[i], margin),
+        )
+        for i, row in enumerate(rows)
+    )
+
+
+def verdict_on(difference: Interval, margin: float) -> Verdict:
+    """Return the verdict on a difference; 0 without width means that the two never differ."""
+    value, lo, hi = map(float, difference)
+    return verdict(lo, hi, margin, identical=value == 0.0 and lo == hi)
+
+
+def _against(totals: Tally, estimated: Estimator, arm: int, rare: bool) -> Estimate:
+    """Every arm's NLL minus that of one arm; ``rare`` as in :func:`grid_estimates`."""
+    item_means, _ = totals.item_means()
+    nll, split_nll = item_means[0, 0], totals.split_means[:, 0, 0]
+    differences = nll - nll[arm]
+    fitted = estimated(differences, split_nll - split_nll[:, [arm]])
+    extra = one_more_error(nll, estimated.units) * rare
+    return allow_difference(fitted, between(extra, extra[arm]) * differences.any(axis=1))
+
+
+def _described(candidate: Candidate, final: FinalChoice, i: int) -> dict[str, Any]:
+    """Return a candidate's description, and its figures in the final choice."""
+    choices = final.choices
+    return {
+        "panel": candidate.name,
+        "aggregator": candidate.aggregator,
+        "calibrator": candidate.calibrator,
+        "inner_nll": float(final.inner_nll[i]),
+        "smoothed_nll": float(choices.smoothed[i]) if choices.allowed[i] else float("nan"),
+        "tied": bool(choices.tied[i]),
+        "allowed": bool(choices.allowed[i]),
+        **_size(final, final.panels[i]),
+    }
+
+
+def _described_average(final: FinalChoice, prefer: Preference) -> dict[str, Any]:
+    """Return the same for the average under a preference; only single candidates can be tied."""
+    weights = final.choices.by_preference[prefer].weights
+    return {
+        "panel": AVERAGE,
+        "aggregator": AVERAGE,
+        "calibrator": "none",
+        "inner_nll": final.average_nll[prefer],
+        "smoothed_nll": float("nan"),
+        "tied": False,
+        "allowed": True,
+        **_size(final, np.asarray(final.panels[weights > 0.0].any(axis=0))),
+    }
+
+
+def _size(final: FinalChoice, panel: Bools) -> dict[str, Any]:
+    cost = None if final.costs is None else float(cost_of(panel[None], final.costs)[0])
+    return {"k": int(panel.sum()), "cost": cost}
+
+
+REFERENCE: tuple[str, Aggregator, Calibrator] = ("all", "one_coin", "beta")
+"""The reference of the recommendation: the paper's default, all judges with one-coin + beta."""
+
+
+def as_asked(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation) -> Recommendation:
+    """Return a spec's recommendation from the result of the run it shares (:func:`shared_run`).
+
+    Only the panel may need a fit; losses under absence are left to :func:`with_absence`, which
+    takes seconds.
+
+    Raises
+    ------
+    InputError
+        A preference that the costs or the budget do not allow, a candidate that does not exist or
+        exceeds the budget.
+    """
+    read = preferring(votes, spec, result, spec.prefer)
+    return taking(votes, spec, read, spec.candidate) if spec.candidate else read
+
+
+def taking(
+    votes: VoteMatrix, spec: RecommendSpec, result: Recommendation, name: str
+) -> Recommendation:
+    """Return the recommendation with the named candidate instead of the recommended one.
+
+    Raises
+    ------
+    InputError
+        A candidate that does not exist, or that exceeds the budget.
+    """
+    contest = contest_of(votes, replace(spec, candidate=name))
+    place = next(i for i, row in enumerate(result.candidates) if row.name == name)
+    row = result.candidates[place]
+    if not row.allowed:
+        raise InputError(
+            "the candidate exceeds the budget",
+            value=name,
+            allowed=f"candidates that cost at most {spec.budget:g}",
+            remedy="raise the budget or take another candidate",
+        )
+    alone = np.asarray(np.arange(len(result.candidates) - 1) == place, dtype=np.float64)
+    with one_thread():
+        model = fitted_panel(votes, spec, alone, _fitted(result))
+    return replace(
+        result,
+        model=model,
+        chosen=row,
+        instead_of=replace(result.chosen, nll=result.nll),
+        nll=row.nll,
+        brier=row.brier,
+        accuracy=row.accuracy,
+        ece=row.ece,
+        chosen_on=row.inner_nll,
+        optimism=float(row.nll.value) - row.inner_nll,
+        delta=row.delta,
+        p=row.p,
+        verdict=verdict_on(row.delta, result.margin),
+        cost=row.cost,
+        absence=None,
+        left_out=_left_out(contest.prepared.judges, model),
+        position=result.positions[place] if result.positions else None,
+        warnings=_warnings_for(result, model),
+    )
+
+
+def preferring(
+    votes: VoteMatrix, spec: RecommendSpec, result: Recommendation, prefer: Preference
+) -> Recommendation:
+    """Return the recommendation of the same study under another preference, without a new run.
+
+    ``result`` is that of ``spec`` under any preference, without another candidate chosen. A budget
+    and a held-out share need a new run: they change the candidates and the labels of all fits.
+
+    Raises
+    ------
+    InputError
+        A preference that the costs or the budget do not allow.
+    """
+    contest = contest_of(votes, replace(spec, prefer=prefer))
+    if prefer == result.prefer:
+        return result
+    reading = next(reading for reading in result.readings if reading.prefer == prefer)
+    with one_thread():
+        model = fitted_panel(votes, spec, reading.used, _fitted(result))
+    return replace(
+        result,
+        **fields_of(
+            result.candidates[:-1], reading, model, contest.prepared.judges, result.n_items
+        ),
+        absence=None,
+        warnings=_warnings_for(result, model),
+    )
+
+
+def _fitted(result: Recommendation) -> dict[int, PanelModel]:
+    """Return the candidates, by position, that the panel of a result has fitted."""
+    place = {row.name: position for position, row in enumerate(result.candidates)}
+    return {
+        place[row.name]: member.model
+        for row, member in zip(result.members, result.model.members, strict=True)
+    }
+
+
+def _warnings_for(result: Recommendation, model: Mixture) -> tuple[str, ...]:
+    """Return the warnings of a result for another panel."""
+    rest = [sentence for sentence in result.warnings if sentence not in stand_ins(result.model)]
+    return (*rest, *stand_ins(model))
+
+
+def _left_out(judges: tuple[str, ...], model: Mixture) -> tuple[str, ...]:
+    return tuple(name for name in judges if name not in set(model.judges))
+
+
+def with_absence(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation) -> Recommendation:
+    """Return the recommendation with the panel's losses under absence, and its fallback.
+
+    Measured once all splits are in; a known measurement is not repeated.
+    """
+    if result.partial or result.absence is not None:
+        return result
+    with one_thread():
+        absence = _absence(votes, shared_run(spec), result.model, result.n_splits)
+    if absence is None:
+        return result
+    return replace(result, absence=absence, model=replace(result.model, fallback=absence.fallback))
+
+
+def fields_of(
+    candidates: tuple[CandidateFigures, ...],
+    reading: Reading,
+    model: Mixture,
+    judges: tuple[str, ...],
+    n_items: int,
+) -> dict[str, Any]:
+    """Return the fields of a recommendation that depend on the preference."""
+    rows = read_figures(candidates, reading)
+    chosen, reference = rows[reading.taken], rows[reference_of(candidates)]
+    runner = _runner_up(rows, reading, model)
+    behind, least, most = map(float, runner.behind)
+    margin = MARGIN * float(reference.nll.value)
+    return {
+        "model": model,
+        "prefer": reading.prefer,
+        "chosen": chosen,
+        "lowest": min((row for row in rows[:-1] if row.allowed), key=lambda row: row.smoothed_nll),
+        "runner_up": runner,
+        "reference": reference,
+        "candidates": rows,
+        "labels_to_settle": labels_to_settle(
+            behind, (most - least) / 2.0, MARGIN * float(chosen.nll.value), n_items
+        ),
+        "nll": reading.nll,
+        "brier": reading.brier,
+        "accuracy": reading.accuracy,
+        "ece": reading.ece,
+        "chosen_on": reading.chosen_on,
+        "optimism": float(reading.nll.value) - reading.chosen_on,
+        "delta": reading.delta,
+        "p": reading.p,
+        "margin": margin,
+        "verdict": verdict_on(reading.delta, margin),
+        "cost": chosen.cost,
+        "left_out": _left_out(judges, model),
+        "position": reading.position,
+    }
+
+
+def _runner_up(
+    rows: tuple[CandidateFigures, ...], reading: Reading, model: Mixture
+) -> CandidateFigures:
+    """The candidate of lowest NLL out of sample among the others within the budget.
+
+    An average of one pipeline equals that pipeline, so neither is the other's runner-up.
+    """
+    same = {reading.taken}
+    if len(model.members) == 1:
+        alone = np.flatnonzero(reading.weights == 1.0).tolist()
+        same |= set(alone) if reading.taken in alone else set()
+    others = [row for place, row in enumerate(rows) if place not in same and row.allowed]
+    return min(others, key=lambda row: float(row.nll.value), default=rows[reading.taken])
+
+
+def reference_of(candidates: Sequence[Candidate | CandidateFigures]) -> int:
+    """Return the position of the reference among the candidates."""
+    for position, candidate in enumerate(candidates):
+        panel = candidate.name if isinstance(candidate, Candidate) else candidate.panel
+        if (panel, candidate.aggregator, candidate.calibrator) == REFERENCE:
+            return position
+    raise ValueError("the reference is not among the candidates")
+
+
+@cached(32)
+def _members(
+    votes: VoteMatrix, spec: RecommendSpec, positions: tuple[int, ...]
+) -> tuple[PanelModel, ...]:
+    """Return candidates that differ by their calibrator alone, fitted on all labelled rows."""
+    contest = contest_of(votes, spec)
+    candidates = [contest.choices.all()[position] for position in positions]
+    prepared = contest.prepared
+    return tuple(final_members(prepared.ballots, prepared.judges, candidates, contest.terms))
+
+
+def fitted_panel(
+    votes: VoteMatrix,
+    spec: RecommendSpec,
+    weights: Floats,
+    fitted: Mapping[int, PanelModel] = MappingProxyType({}),
+) -> Mixture:
+    """Return the average of candidates with ``weights`` (n_candidates,) on all labelled rows.
+
+    ``fitted`` are candidates that are already fitted.
+    """
+    members, models = np.flatnonzero(weights).tolist(), dict(fitted)
+    shared = shared_run(spec)
+    listed = contest_of(votes, shared).choices.all()
+    alike: dict[Candidate, list[int]] = {}
+    for i in members:
+        if i not in models:
+            alike.setdefault(replace(listed[i], calibrator="none"), []).append(i)
+    for positions in alike.values():
+        models.update(zip(positions, _members(votes, shared, tuple(positions)), strict=True))
+    return mixture_of([models[i] for i in members], weights[members].tolist())
+
+
+@cached(4)
+def _absence(
+    votes: VoteMatrix, spec: RecommendSpec, model: Mixture, n_splits: int
+) -> Absence | None:
+    contest = contest_of(votes, spec)
+    settings = replace(spec.settings, splits=n_splits)
+    return measure_absence(contest.prepared, settings, model, contest.terms.known.families)
+
+
+def stand_ins(model: Mixture) -> tuple[str, ...]:
+    """Return warnings about calibrators of the panel that could not be fitted."""
+    replaced = {member.model.calibrator for member in model.members if member.model.replaced}
+    return tuple(
+        f"{calibrator} could not be fitted on all labelled items (one class, or "
+        "perfectly separated); temperature stands in."
+        for calibrator in sorted(replaced)
+    )
+
 
 _LARGE = 10_000_000
 _THREADS = 2

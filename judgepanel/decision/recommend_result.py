@@ -3,26 +3,229 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
-from judgepanel.arrays import Floats
-from judgepanel.decision.absence import Absence
-from judgepanel.decision.preference import Preference
-from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.decision.absence import MOST_GROUPS, Absence
+from judgepanel.decision.training_items import check_share, fitting_votes
+from judgepanel.kernels.aggregation import ANY_AGGREGATORS
+from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.graded import has_levels
 from judgepanel.models.mixture import Mixture
-from judgepanel.scoring.inference import Verdict
+from judgepanel.scoring.inference import Verdict, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.contest.candidates import EVERYONE
-from judgepanel.studies.contest.recommended import AVERAGE
-from judgepanel.studies.position import ConstantPosition
+from judgepanel.studies.common import check_known
+from judgepanel.studies.compare import ConstantPosition
+from judgepanel.studies.contract import Prepared, Settings, grouped_votes, prepare
+from judgepanel.studies.panel.candidates import (
+    EVERYONE,
+    LISTS,
+    Candidate,
+    Candidates,
+    Terms,
+    candidates_of,
+)
+from judgepanel.studies.panel.curator import Rules, known_judges
+from judgepanel.studies.panel.curator import affordable as within
+from judgepanel.studies.panel.recommended import AVERAGE, FOLDS, average_losses, average_weights
 from judgepanel.studies.results import flat_row, scalars
-from judgepanel.votes.repeats import Repeats
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.checks import Repeats
+from judgepanel.votes.matrix import cached
+
+Preference = Literal["nll", "single", "everyone", "robust", "simplest", "cheapest", "fewest"]
+PREFERENCES: tuple[Preference, ...] = get_args(Preference)
+
+POWER = 0.5
+"""Power of the likelihood in the blend's weights."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """``weights`` (A,) of the average; ``taken`` is the single candidate chosen instead.
+
+    ``taken`` is None if the average is chosen.
+    """
+
+    weights: Floats
+    taken: int | None
+
+    @property
+    def used(self) -> Floats:
+        """Weights (A,) of the choice: 1 for a single candidate, or those of the average."""
+        if self.taken is None:
+            return self.weights
+        return np.asarray(np.arange(len(self.weights)) == self.taken, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choices:
+    """What every available preference chooses, in ``by_preference``, and how candidates compare.
+
+    ``allowed`` (A,) are those within the budget, ``smoothed`` (A,) is their mean NLL if labels
+    followed the blend, infinite if not allowed, and ``tied`` (A,) are those tied with the lowest.
+    """
+
+    by_preference: dict[Preference, Choice]
+    allowed: Bools
+    smoothed: Floats
+    tied: Bools
+
+
+def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> Floats:
+    """Mean NLL (A,) if labels followed the blend; infinite if not allowed.
+
+    ``losses`` (A, n) are cross-validated on the rows of the choice, ``units`` (n,) the clusters of
+    these rows.
+    """
+    mean = np.where(allowed, losses.mean(axis=1), np.inf)
+    weights = np.exp(-POWER * len(np.unique(units)) * (mean - mean.min()))
+    weights /= weights.sum()
+    p = np.negative(losses)  # One array for all steps: there may be a million items.
+    np.exp(p, out=p)
+    blend = weights @ p
+    np.negative(p, out=p)
+    values = losses @ blend - np.log1p(p, out=p) @ (1.0 - blend)
+    return np.where(allowed, values / losses.shape[1], np.inf)
+
+
+def tied_with_best(losses: Floats, units: Ints, smoothed: Floats) -> Bools:
+    """Return which candidates (A,) are tied with the best of them by their smoothed NLL."""
+    best = int(smoothed.argmin())
+    return np.asarray(smoothed - smoothed[best] <= _standard_errors(losses, units, best))
+
+
+def offered(
+    costs: Floats | None, budget: float | None, *, robust: bool = False
+) -> tuple[Preference, ...]:
+    """Return the preferences available in a run.
+
+    The cheapest is available if ``costs`` (n_judges,) are known, everyone if all judges together
+    are within the ``budget``, robust if absences are measured.
+    """
+    affords_all = budget is None or costs is None or bool(within(costs.sum(), budget))
+    left_out = {
+        "cheapest": costs is None,
+        "everyone": not affords_all,
+        "robust": not robust,
+    }
+    return tuple(prefer for prefer in PREFERENCES if not left_out.get(prefer, False))
+
+
+def choose(
+    losses: Floats,
+    panels: Bools,
+    units: Ints,
+    candidates: Candidates,
+    rng: np.random.Generator,
+    *,
+    costs: Floats | None = None,
+    budget: float | None = None,
+    absent: Floats | None = None,
+) -> Choices:
+    """Choose from the candidates by every available preference.
+
+    ``panels`` bool (A, n_judges) are the judges of each, ``costs`` (n_judges,) their cost per item;
+    a ``budget`` excludes panels that cost more, and members that would make the average cost more:
+    the heaviest is taken first, and one that does not fit is skipped. ``rng`` draws one bootstrap
+    for all preferences. Ties of a preference for simple, cheap or few go to the lower smoothed NLL.
+    ``absent`` (A, m) are losses while a family is absent
+    (:func:`studies.contest.compete.absent_losses`), None if they are not measured.
+    """
+    allowed = affordable(panels, costs, budget)
+    listed = candidates.all()
+    smoothed = smoothed_nll(losses, units, allowed)
+    tied = tied_with_best(losses, units, smoothed)
+    prior = candidates.prior(allowed)
+    if not prior.any():
+        prior = (np.arange(len(prior)) == smoothed.argmin()).astype(np.float64)
+    priors = candidates.with_everyone(prior)
+    average, everyone = (
+        _within(weights, panels, costs, budget)
+        for weights in average_weights(losses, units, priors, rng)
+    )
+    best = np.flatnonzero(tied).tolist()
+
+    def first(prefer: Preference) -> int:
+        return min(
+            best, key=lambda i: (*_rank(listed[i], panels[i], prefer, costs), smoothed[i], i)
+        )
+
+    choices = {
+        "nll": Choice(average, None),
+        "single": Choice(average, int(average.argmax())),
+        "everyone": Choice(everyone, None),
+    }
+    if absent is not None:
+        choices["robust"] = Choice(average, _least_absent(absent, average, best))
+    chosen = {
+        prefer: choices.get(prefer) or Choice(average, first(prefer))
+        for prefer in offered(costs, budget, robust=absent is not None)
+    }
+    return Choices(chosen, allowed, smoothed, tied)
+
+
+def _least_absent(absent: Floats, average: Floats, tied: list[int]) -> int | None:
+    """The candidate of lowest NLL while a family is absent; None if the average is lowest."""
+    means = absent.mean(axis=1)
+    best = min(tied, key=lambda i: float(means[i]))
+    return None if average_losses(absent, average).mean() <= means[best] else best
+
+
+def _within(weights: Floats, panels: Bools, costs: Floats | None, budget: float | None) -> Floats:
+    """Return weights of the members that are jointly within the budget, heaviest first."""
+    if budget is None or costs is None:
+        return weights
+    result, judges = np.zeros_like(weights), np.zeros(panels.shape[1], dtype=bool)
+    for member in np.argsort(-weights, kind="stable"):
+        joined = judges | panels[member]
+        if weights[member] > 0.0 and affordable(joined[None], costs, budget)[0]:
+            result[member], judges = weights[member], joined
+    return np.asarray(result / result.sum())
+
+
+def _standard_errors(losses: Floats, units: Ints, best: int) -> Floats:
+    """Standard errors of the difference in NLL to the best, (A,)."""
+    return np.asarray(np.sqrt(sampling_variance(losses - losses[best], units)))
+
+
+def affordable(panels: Bools, costs: Floats | None, budget: float | None) -> Bools:
+    """Return which panels (A,) are within the budget; all without one."""
+    if budget is None or costs is None:
+        return np.ones(len(panels), dtype=bool)
+    return within(cost_of(panels, costs), budget)
+
+
+def cost_of(panels: Bools, costs: Floats) -> Floats:
+    """Return the cost of each panel per item, (A,)."""
+    return np.asarray(np.where(panels, costs, 0.0).sum(axis=1))
+
+
+def _rank(
+    candidate: Candidate, panel: Bools, prefer: Preference, costs: Floats | None
+) -> tuple[float, ...]:
+    """Return the sort key of a preference, lowest first.
+
+    Simplest means fewest fitted parameters: by aggregator, then by calibrator, then no choice among
+    the judges before a ranking before a search.
+    """
+    if prefer == "fewest":
+        return (float(panel.sum()),)
+    if prefer == "cheapest" and costs is not None:
+        return (float(cost_of(panel[None], costs)[0]),)
+    chosen = 0.0 if panel.all() else 1.0
+    return (
+        float(ANY_AGGREGATORS.index(candidate.aggregator)),
+        float(CALIBRATORS.index(candidate.calibrator)),
+        chosen if candidate.curator is None else 2.0,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,3 +510,181 @@ class Recommendation:
             "repeated_items": self.repeats.n_repeated if self.repeats.apart else 0,
         }
         return {**to_plain(decided), **scalars(self)}
+
+
+_NEAR = 5
+"""Number of similar names suggested for an unknown one."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecommendSpec:
+    """Candidates and how they are chosen; ``folds`` inner folds on calibration rows.
+
+    ``prefer`` and ``candidate`` only select from a result (:mod:`decision.reading`). A separate run
+    is needed for a ``budget``, since panels within it are searched for, for a held-out share
+    (``conformal``), which leaves fewer labels for the fit, and for the preference ``robust``, for
+    which all candidates are scored without each family.
+
+    Raises
+    ------
+    InputError
+        The paper's protocol, fewer than 2 folds, an unknown list or preference, a budget that is
+        not above 0, a held-out share outside [0, 1).
+    """
+
+    settings: Settings = Settings()
+    candidates: str = field(
+        default="default", metadata={"help": "list of candidates: default or wide"}
+    )
+    folds: int = field(
+        default=FOLDS,
+        metadata={"help": "number of inner folds on calibration rows, for closed forms"},
+    )
+    prefer: Preference = field(
+        default="nll",
+        metadata={
+            "help": "what to take: the average of lowest NLL (nll), its heaviest pipeline alone "
+            "(single), the average over everyone, what is best while a family is absent (robust), "
+            "or the simplest, cheapest, or fewest judges among candidates tied with the best"
+        },
+    )
+    budget: float | None = field(
+        default=None, metadata={"help": "maximum cost of the panel per item (default: no limit)"}
+    )
+    candidate: str = field(
+        default="",
+        metadata={
+            "help": "a candidate to take in place of the recommended panel, such as 'top-5, "
+            "one_coin, temperature'; its own figures do not allow for having been picked"
+        },
+    )
+    conformal: float = field(
+        default=0.0,
+        metadata={"help": "share of the labels held out to make sets at 80 and 90 %; 0: no sets"},
+    )
+
+    def __post_init__(self) -> None:
+        if self.settings.protocol != "honest":
+            raise InputError(
+                "a recommendation under the paper's protocol would rest on in-sample scores",
+                value=self.settings.protocol,
+                allowed="honest",
+            )
+        if self.folds < 2:
+            raise InputError("too few inner folds", value=self.folds, allowed="2 or more")
+        check_known("list of candidates", tuple(LISTS), (self.candidates,))
+        check_known("preference", PREFERENCES, (self.prefer,))
+        if self.budget is not None and not 0.0 < self.budget < float("inf"):
+            raise InputError(
+                "the budget is not a price", value=self.budget, allowed="a number above 0"
+            )
+        check_share(self.conformal)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contest:
+    """The candidates and their data, built once from votes and spec.
+
+    ``families`` are columns of judges that may be absent together, empty unless a robust panel is
+    requested.
+    """
+
+    prepared: Prepared
+    choices: Candidates
+    terms: Terms
+    costs: Floats | None
+    families: tuple[tuple[int, ...], ...]
+
+    @property
+    def offered(self) -> tuple[Preference, ...]:
+        """Preferences that can be requested."""
+        return offered(self.costs, self.terms.rules.budget, robust=bool(self.families))
+
+
+def contest_of(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
+    """Return the data for the choice, without the items held out for sets.
+
+    Raises
+    ------
+    InputError
+        Costs or families are needed but unknown; a budget below every judge's cost, or below that
+        of all judges if ``everyone`` is preferred; a candidate that does not exist.
+    """
+    contest = _any_preference(votes, shared_run(spec))
+    costs = contest.costs
+    if spec.prefer not in contest.offered:
+        if costs is None or spec.budget is None:
+            raise _unknown_costs()
+        raise InputError(
+            "keeping everyone exceeds the budget",
+            value=spec.budget,
+            allowed=f"{float(costs.sum()):g} or more, what all judges cost",
+            remedy="raise the budget or take another preference",
+        )
+    names = [candidate.title for candidate in contest.choices.all()]
+    if spec.candidate and spec.candidate not in names:
+        near = get_close_matches(spec.candidate, names, _NEAR, cutoff=0.0)
+        raise InputError(
+            "no candidate has this name",
+            value=spec.candidate,
+            allowed=f"for instance {'; '.join(near)}",
+        )
+    return contest
+
+
+def shared_run(spec: RecommendSpec) -> RecommendSpec:
+    """Return the spec of the run, without the options that only select from its result."""
+    prefer: Preference = "robust" if spec.prefer == "robust" else RecommendSpec().prefer
+    return replace(spec, prefer=prefer, candidate="")
+
+
+@cached(4)
+def _any_preference(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
+    fitting = fitting_votes(grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed)
+    prepared = prepare(fitting, spec.settings)
+    ballots, known = prepared.ballots, known_judges(fitting, prepared)
+    costs = None if known.costs is None else np.array(known.costs)
+    if spec.budget is not None:
+        if costs is None:
+            raise _unknown_costs()
+        if spec.budget < costs.min():
+            raise InputError(
+                "no judge keeps within the budget",
+                value=spec.budget,
+                allowed=f"{costs.min():g} or more, what the cheapest judge costs",
+            )
+    rules = Rules(seed=spec.settings.seed, budget=spec.budget, tables=False)
+    choices = candidates_of(
+        spec.candidates,
+        ballots.n_judges,
+        symmetric=ballots.symmetric,
+        budget=spec.budget is not None,
+        robust=spec.prefer == "robust",
+        graded=has_levels(ballots),
+    )
+    absent = families_absent(known.families) if spec.prefer == "robust" else ()
+    if spec.prefer == "robust" and not absent:
+        raise InputError(
+            "families of the judges are not known",
+            allowed="a judge table with a family for some judges, and not the same one for all",
+            remedy="give a judge table with a column `family` or take another preference",
+        )
+    terms = Terms(spec.folds, spec.settings.seed, known, rules)
+    return Contest(prepared, choices, terms, costs, absent)
+
+
+def families_absent(families: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
+    """Return columns of judges (one family name each, '' if unknown) that may be absent together.
+
+    They are the largest ``MOST_GROUPS`` families; a family of all judges is left out.
+    """
+    names = np.array(families)
+    groups = [np.flatnonzero(names == name).tolist() for name in sorted(set(families) - {""})]
+    largest = sorted(groups, key=lambda columns: -len(columns))[:MOST_GROUPS]
+    return tuple(tuple(columns) for columns in largest if len(columns) < len(families))
+
+
+def _unknown_costs() -> InputError:
+    return InputError(
+        "costs of the judges are not known", allowed="a judge table with a cost for every judge"
+    )

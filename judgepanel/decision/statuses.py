@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.scope.parse import drop_reason, legible, to_drop
-from judgepanel.studies.settings import Prepared, prepare
-from judgepanel.studies.value.value import ValueSpec
-from judgepanel.studies.value.value_result import JudgeValue, Value
+from judgepanel.studies.contract import Prepared, prepare
+from judgepanel.studies.decide.value import JudgeValue, Value, ValueSpec
+from judgepanel.studies.trust.parse import drop_reason, legible, to_drop
 from judgepanel.votes import VoteMatrix
 
 Status = Literal["helps", "could go", "fails a check", "unsettled"]

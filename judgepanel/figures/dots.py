@@ -8,7 +8,10 @@ from textwrap import wrap
 import numpy as np
 import plotly.graph_objects as go
 
+from judgepanel.decision.statuses import STATUSES, JudgeStatus, Status, statuses
 from judgepanel.figures.style import (
+    ALERT,
+    BAND_OPACITY,
     CURATE_LINE,
     DOTTED,
     INCLUDE,
@@ -17,8 +20,10 @@ from judgepanel.figures.style import (
     error_bars,
     escaped,
     laid_out,
+    with_opacity,
 )
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.decide.value import Value
 
 _STYLES = ((INCLUDE, "circle", 11), (CURATE_LINE, "diamond-open", 9), (NEUTRAL, "square-open", 8))
 MOST_PANELS = len(_STYLES)
@@ -100,3 +105,159 @@ def groups_figure(
         title=None,
     )
     return figure
+
+
+LOOKS: dict[Status, tuple[str, str]] = {
+    "helps": (INCLUDE, "circle"),
+    "unsettled": (NEUTRAL, "diamond-open"),
+    "could go": (CURATE_LINE, "x"),
+    "fails a check": (ALERT, "triangle-down-open"),
+}
+"""Colour and symbol of each status."""
+_VALUE_ROW = 20
+_NAMED = 60
+_DWARFS = 3.0
+
+
+def value_figure(result: Value, judge_statuses: tuple[JudgeStatus, ...] | None = None) -> go.Figure:
+    """The value of every judge with its interval, lowest first; colour and symbol show its status.
+
+    ``judge_statuses`` are by default those without scope checks. Judges that only the checks know
+    have no value and are not drawn.
+    """
+    given = statuses(result) if judge_statuses is None else judge_statuses
+    of = {status.judge: status for status in given}
+    ranked = sorted(result.judges, key=lambda judge: float(judge.value.value))
+    values = Interval.stacked(judge.value for judge in ranked)
+    names = [escaped(judge.judge, 40) for judge in ranked]
+    figure = go.Figure()
+    for status in STATUSES:
+        own = [i for i, judge in enumerate(ranked) if of[judge.judge].status == status]
+        if not own:
+            continue
+        colour, symbol = LOOKS[status]
+        figure.add_scatter(
+            x=values.value[own],
+            y=own,
+            mode="markers",
+            name=f"{status} ({len(own)})",
+            marker={"color": colour, "symbol": symbol, "size": 9},
+            error_x={**error_bars(values[own], colour), "width": 0},
+            text=[names[i] for i in own],
+            customdata=[
+                [escaped(of[ranked[i].judge].reason, 240), float(ranked[i].shapley.value)]
+                for i in own
+            ],
+            hovertemplate="%{text}<br>value %{x:+.4f} NLL, Shapley %{customdata[1]:+.4f}<br>"
+            "%{customdata[0]}<extra></extra>",
+        )
+    figure.add_vline(x=0.0, line={"color": NEUTRAL, "width": 1})
+    figure.add_vrect(
+        x0=-result.margin,
+        x1=result.margin,
+        fillcolor=with_opacity(NEUTRAL, BAND_OPACITY / 2),
+        line_width=0,
+        layer="below",
+    )
+    n = len(names)
+    laid_out(
+        figure,
+        x="value: NLL without the judge less NLL of all<br>(shaded: 2 % of the panel's)",
+        y="",
+        height=120 + _VALUE_ROW * min(n, _NAMED),
+    )
+    few = n <= _NAMED
+    figure.update_yaxes(
+        tickvals=list(range(n)) if few else [],
+        ticktext=names if few else [],
+        title=None if few else "judges, most valuable above",
+        showgrid=False,
+        range=[-0.8, n - 0.2],
+    )
+    return figure
+
+
+def removal_figure(result: Value) -> go.Figure:
+    """Change of NLL against the number of least valuable judges removed, at even steps.
+
+    Crosses mark steps where a loss is not excluded.
+    """
+    rows = result.removal
+    start = Interval.full(1, 0.0)
+    delta, band = (
+        Interval.joined([start, Interval.stacked(getattr(row, name) for row in rows)])
+        for name in ("delta", "band")
+    )
+    m = [0, *(row.m for row in rows)]
+    nll = [float(result.nll_all.value), *(float(row.nll.value) for row in rows)]
+    free = np.array([True, *(row.free for row in rows)])
+    place = np.arange(len(m))
+    figure = go.Figure()
+    if np.isfinite([band.lo, band.hi]).all():
+        figure.add_scatter(
+            x=np.concatenate([place, place[::-1]]),
+            y=np.concatenate([band.hi, band.lo[::-1]]),
+            mode="lines",
+            fill="toself",
+            fillcolor=with_opacity(INCLUDE, BAND_OPACITY),
+            line={"width": 0},
+            hoverinfo="skip",
+            name="95 % band of all steps",
+        )
+    figure.add_scatter(
+        x=place,
+        y=delta.value,
+        mode="lines",
+        line={"color": INCLUDE, "width": 1.5},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    for outcome, name, colour, symbol in (
+        (True, "no loss, at this step and all before", INCLUDE, "circle"),
+        (False, "a loss is not excluded", CURATE_LINE, "x"),
+    ):
+        own = np.flatnonzero(free == outcome)
+        if not len(own):
+            continue
+        figure.add_scatter(
+            x=own,
+            y=delta.value[own],
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 9},
+            error_y={**error_bars(delta[own], colour), "width": 0},
+            name=name,
+            customdata=[[m[i], nll[i], _span(*delta[i])] for i in own],
+            hovertemplate="without %{customdata[0]} judges: %{y:+.4f} NLL %{customdata[2]}<br>"
+            "NLL %{customdata[1]:.3f}<extra></extra>",
+        )
+    figure.add_hline(y=0.0, line={"color": NEUTRAL, "width": 1})
+    figure.add_hline(y=result.margin, line=DOTTED)
+    laid_out(figure, x="judges that go, worth least first", y="change of NLL (dotted: 2 %)")
+    figure.update_xaxes(tickvals=list(place), ticktext=[f"{entry:,}" for entry in m])
+    _cut(figure, result, band)
+    return figure
+
+
+def _cut(figure: go.Figure, result: Value, band: Interval) -> None:
+    """Leave a last step that dwarfs the others outside the axis range, with a note of its value."""
+    ends = np.array([*band.lo[:-1], *band.hi[:-1], result.margin])
+    most = float(np.abs(ends[np.isfinite(ends)]).max())
+    last = result.removal[-1]
+    change = float(last.delta.value)
+    if change < _DWARFS * most:
+        return
+    figure.update_yaxes(range=[-1.15 * most, 1.4 * most])
+    figure.add_annotation(
+        x=len(result.removal),
+        y=1.0,
+        yref="paper",
+        yanchor="top",
+        xanchor="right",
+        showarrow=False,
+        text=f"▲ {change:+z.2f} without {last.m}",
+        font={"color": CURATE_LINE},
+    )
+
+
+def _span(_: float, lo: float, hi: float) -> str:
+    return f"[{lo:+z.4f}, {hi:+z.4f}]" if np.isfinite(lo) and np.isfinite(hi) else ""

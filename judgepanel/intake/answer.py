@@ -15,20 +15,17 @@ from itertools import islice
 
 from judgepanel.studies.codec import pack, unpack
 from judgepanel.votes import limits
-from judgepanel.votes.build import Loaded, build_votes
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.checks import Check, item_checks
 from judgepanel.votes.choices import Choices, roles_text
-from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.grades import GradedJudge, graded_judges
-from judgepanel.votes.layouts import Reader
-from judgepanel.votes.load import open_table, prepared
+from judgepanel.votes.layouts import Reader, settled
+from judgepanel.votes.load import Loaded, build_votes, open_table, prepared
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.reading import TASK_NOT_SAID, label_levels, task_of, unknown_words
 from judgepanel.votes.roles import RoleName, Roles, guess_roles
-from judgepanel.votes.rows import settled
-from judgepanel.votes.table import RawTable
+from judgepanel.votes.table import Coverage, RawTable
 
 MAX_ANSWER = limits.READER_MIB << 20
 MOST_COLUMNS = 200

@@ -29,9 +29,8 @@ from judgepanel.intake.answer import MAX_ANSWER, Answer, Ask, BadAnswer, Refusal
 from judgepanel.intake.reader import Limits, out_of_memory
 from judgepanel.studies.codec import to_plain
 from judgepanel.votes import limits
-from judgepanel.votes.errors import InputError
+from judgepanel.votes.errors import InputError, documentation
 from judgepanel.votes.formats import check_bytes
-from judgepanel.votes.installed import documentation
 
 _PIECE = 1 << 20
 _STANDBY_SECONDS = 600.0

@@ -11,9 +11,16 @@ from judgepanel.lazy import lazy_names
 
 if TYPE_CHECKING:
     from judgepanel.models.aggregators import AccuracyWeighted as AccuracyWeighted
+    from judgepanel.models.aggregators import DawidSkene as DawidSkene
+    from judgepanel.models.aggregators import GradedJoint as GradedJoint
+    from judgepanel.models.aggregators import GradedOneCoin as GradedOneCoin
+    from judgepanel.models.aggregators import Joint as Joint
     from judgepanel.models.aggregators import LogOdds as LogOdds
     from judgepanel.models.aggregators import MajorityVote as MajorityVote
+    from judgepanel.models.aggregators import MonotoneJoint as MonotoneJoint
+    from judgepanel.models.aggregators import MonotoneStacking as MonotoneStacking
     from judgepanel.models.aggregators import OneCoin as OneCoin
+    from judgepanel.models.aggregators import Stacking as Stacking
     from judgepanel.models.calibrators import AutoCalibrator as AutoCalibrator
     from judgepanel.models.calibrators import BetaCalibrator as BetaCalibrator
     from judgepanel.models.calibrators import ClippedBetaCalibrator as ClippedBetaCalibrator
@@ -24,24 +31,17 @@ if TYPE_CHECKING:
     from judgepanel.models.calibrators import IsotonicCalibrator as IsotonicCalibrator
     from judgepanel.models.calibrators import NoCalibrator as NoCalibrator
     from judgepanel.models.calibrators import PlattCalibrator as PlattCalibrator
+    from judgepanel.models.calibrators import ResidualCorrection as ResidualCorrection
     from judgepanel.models.calibrators import RidgeBetaCalibrator as RidgeBetaCalibrator
+    from judgepanel.models.calibrators import SplitConformal as SplitConformal
     from judgepanel.models.calibrators import TemperatureCalibrator as TemperatureCalibrator
     from judgepanel.models.calibrators import calibrator as calibrator
-    from judgepanel.models.conformal import SplitConformal as SplitConformal
-    from judgepanel.models.dawid_skene import DawidSkene as DawidSkene
-    from judgepanel.models.graded import GradedJoint as GradedJoint
-    from judgepanel.models.graded import GradedOneCoin as GradedOneCoin
     from judgepanel.models.irt import TwoPL as TwoPL
-    from judgepanel.models.joint import Joint as Joint
-    from judgepanel.models.joint import MonotoneJoint as MonotoneJoint
-    from judgepanel.models.joint import MonotoneStacking as MonotoneStacking
-    from judgepanel.models.joint import Stacking as Stacking
     from judgepanel.models.mixture import Member as Member
     from judgepanel.models.mixture import Mixture as Mixture
     from judgepanel.models.mixture import mixture_of as mixture_of
     from judgepanel.models.panel import PanelModel as PanelModel
     from judgepanel.models.panel import fit_panel as fit_panel
-    from judgepanel.models.residual import ResidualCorrection as ResidualCorrection
 
 __all__ = [
     "AccuracyWeighted",
@@ -79,27 +79,18 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "aggregators": ("AccuracyWeighted", "LogOdds", "MajorityVote", "OneCoin"),
-        "calibrators": (
-            "AutoCalibrator",
-            "BetaCalibrator",
-            "ClippedBetaCalibrator",
-            "CrossValidatedBetaCalibrator",
-            "FreeBetaCalibrator",
-            "IsotonicCalibrator",
-            "NoCalibrator",
-            "PlattCalibrator",
-            "RidgeBetaCalibrator",
-            "TemperatureCalibrator",
-            "calibrator",
+        "aggregators": (
+            *("AccuracyWeighted", "DawidSkene", "GradedJoint", "GradedOneCoin", "Joint", "LogOdds"),
+            *("MajorityVote", "MonotoneJoint", "MonotoneStacking", "OneCoin", "Stacking"),
         ),
-        "conformal": ("SplitConformal",),
-        "dawid_skene": ("DawidSkene",),
-        "graded": ("GradedJoint", "GradedOneCoin"),
+        "calibrators": (
+            *("AutoCalibrator", "BetaCalibrator", "ClippedBetaCalibrator"),
+            *("CrossValidatedBetaCalibrator", "FreeBetaCalibrator", "IsotonicCalibrator"),
+            *("NoCalibrator", "PlattCalibrator", "ResidualCorrection", "RidgeBetaCalibrator"),
+            *("SplitConformal", "TemperatureCalibrator", "calibrator"),
+        ),
         "irt": ("TwoPL",),
-        "joint": ("Joint", "MonotoneJoint", "MonotoneStacking", "Stacking"),
         "mixture": ("Member", "Mixture", "mixture_of"),
         "panel": ("PanelModel", "fit_panel"),
-        "residual": ("ResidualCorrection",),
     },
 )

@@ -2,21 +2,193 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from judgepanel.arrays import Floats, Votes
-from judgepanel.kernels.aggregate.prefixes import (
+from judgepanel.kernels.aggregation import RIDGES, Aggregator, panel_scores
+from judgepanel.kernels.ballots import Ballots, fraction_logits, weighted_logits
+from judgepanel.kernels.calibration import sigmoid
+from judgepanel.kernels.dawid_skene import (
+    MAX_ITER,
+    SMOOTHING,
+    TOL,
+    Rules,
+    fit_and_score,
+    fit_many,
+    training,
+    two_coin_logits,
+)
+from judgepanel.kernels.graded import band_counts, level_weights, levels_on
+from judgepanel.kernels.joint import CS, Form, JointPanel
+from judgepanel.kernels.joint_graded import GradedPanel, graded_panels
+from judgepanel.kernels.prefixes import (
+    N_FOLDS,
     ClosedForm,
+    Fit,
     closed_form_weights,
     counts,
     prefix_scores,
     prior_logit,
 )
-from judgepanel.kernels.application import fraction_logits, weighted_logits
-from judgepanel.kernels.ballots import Ballots
-from judgepanel.models.base import VoteAggregator
+from judgepanel.scoring.splits import Split, fold_of, folds
+from judgepanel.votes import MISSING
+
+
+class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Map from votes of a fixed panel to a raw logit.
+
+    A subclass names its ``kind``, fits in :meth:`_learn`, scores in :meth:`_logits` and returns in
+    :meth:`_left_out` the scores that calibrators may see.
+    """
+
+    kind: Aggregator
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit to labelled items.
+
+        Raises
+        ------
+        ValueError
+            Shapes that do not match, infinite votes, or a number of classes other than two.
+        """
+        return self._fit(X, y)
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Return the raw logit of class ``classes_[1]``, (n_items,)."""
+        check_is_fitted(self)
+        checked = validate_data(
+            self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
+        )
+        votes = self._verdicts(checked)
+        logits = self._logits_of(checked, votes)
+        return np.where((votes == MISSING).all(axis=1), self.prior_logit_, logits)
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return raw probabilities (n_items, 2) in the order of ``classes_``."""
+        p = sigmoid(self.decision_function(X))
+        return np.column_stack([1.0 - p, p])
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the more likely class; class 1 at p = .5."""
+        chosen = self.decision_function(X) >= 0.0
+        return np.asarray(self.classes_[chosen.astype(int)])
+
+    def left_out_scores(
+        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
+    ) -> Floats:
+        """Return raw logits of the training items (n_items,), none fitted to its own unit's label.
+
+        Calibrators may be fitted only to these, never to in-sample scores. They are valid for a
+        *fixed* panel; a panel chosen by a ranking needs a leave-out ranking as well, as in
+        ``judgepanel.kernels.aggregation``. What was fitted before stays.
+        """
+        fresh = clone(self)
+        return np.asarray(fresh._left_out(fresh._ballots(X, y, groups)))
+
+    def _fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        X_unlabelled: ArrayLike | None = None,
+    ) -> Self:
+        ballots = self._ballots(X, y, groups, X_unlabelled)
+        right, wrong = np.sum(ballots.signs > 0), np.sum(ballots.signs < 0)
+        prior = 0.0 if ballots.symmetric else float(np.log((right + 1.0) / (wrong + 1.0)))
+        self.prior_logit_ = prior
+        self._learn(ballots)
+        return self
+
+    def _ballots(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        X_unlabelled: ArrayLike | None = None,
+    ) -> Ballots:
+        checked, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) != 2:
+            classes = "1 class" if len(self.classes_) == 1 else f"{len(self.classes_)} classes"
+            raise ValueError(
+                f"{type(self).__name__} needs labels of exactly 2 classes and found {classes}. "
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(y)}."
+            )
+        unlabelled = None
+        if X_unlabelled is not None:
+            others = validate_data(
+                self, X_unlabelled, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
+            )
+            unlabelled = signed(self._verdicts(others))
+        votes = signed(self._verdicts(checked))
+        return Ballots(
+            votes,
+            (2 * codes - 1).astype(np.int8),
+            _units(groups, len(codes)),
+            symmetric=bool(getattr(self, "symmetric", False)),
+            unlabelled=unlabelled,
+            margins=self._margins(checked),
+        )
+
+    def _verdicts(self, X: Floats) -> Votes:
+        """Return verdicts (n_items, n_judges) in {0, 1, -1 missing} of the input."""
+        return verdicts(X)
+
+    def _margins(self, X: Floats) -> Floats | None:
+        """Return distances of the input from its threshold, if the aggregator uses them."""
+        return None
+
+    def _logits_of(self, X: Floats, votes: Votes) -> Floats:
+        """Return raw logits (n_items,) of the input and its verdicts."""
+        return self._logits(votes)
+
+    def _learn(self, ballots: Ballots) -> None:
+        """Set the fitted attributes."""
+
+    def _logits(self, votes: Votes) -> Floats:
+        """Return raw logits (n_items,) of verdicts in {0, 1, -1 missing}."""
+        raise NotImplementedError
+
+    def _left_out(self, ballots: Ballots) -> Floats:
+        """Return raw logits (n_items,) of training items without own labels; 0 without votes."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def verdicts(X: Floats) -> Votes:
+    """Return int8 verdicts: NaN is missing, .5 and above is 1."""
+    return np.where(np.isnan(X), MISSING, X >= 0.5).astype(np.int8)
+
+
+def signed(votes: Votes) -> Votes:
+    """Return V = 2y - 1, 0 if missing."""
+    return np.where(votes == MISSING, 0, 2 * votes - 1).astype(np.int8)
+
+
+def _units(groups: ArrayLike | None, n_items: int) -> NDArray[np.int64]:
+    if groups is None:
+        return np.arange(n_items)
+    codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+    if codes.shape != (n_items,):
+        raise ValueError(f"groups need one value for each of the {n_items} items")
+    return codes
 
 
 class _ClosedForm(VoteAggregator):
@@ -112,3 +284,419 @@ class OneCoin(_ClosedForm):
     """
 
     kind: ClosedForm = "one_coin"
+
+
+class DawidSkene(VoteAggregator):
+    """Two error rates per judge, estimated jointly with the labels by EM (Dawid and Skene 1979).
+
+    Without ``supervised``, labels only name the classes: the EM uses votes alone, and its starting
+    majority determines which of its two classes is which. If most judges are anti-experts, the
+    result is reversed. With ``supervised``, labelled items are clamped.
+
+    Parameters
+    ----------
+    supervised : clamp labelled items to their labels; items of ``X_unlabelled`` are used either
+        way.
+    smoothing : pseudo-votes added to each of a judge's four cells, and pseudo-items to each class,
+        at least 0; 0 is maximum likelihood.
+    max_iter, tol : stop after this many steps, or when no posterior probability changes by more.
+    symmetric : tie a judge's two error rates and hold the class prior at 1/2.
+
+    Attributes
+    ----------
+    classes_ : the two classes; 0 and 1 after a fit without labels.
+    confusion_ : float (n_judges, 2, 2), P(vote v of judge j | class z) at [j, z, v].
+    vote_logits_ : float (n_judges, 2), contribution of a vote v to the logit of ``classes_[1]``.
+    prior_ : P(``classes_[1]``), in (0, 1); ``prior_logit_`` is its logit.
+    posterior_ : float (n_items + n_unlabelled,), P(``classes_[1]``) of every training item, those
+        of X first; a clamped item has its own label.
+    n_iter_ : number of steps; ``converged_`` : whether ``tol`` was reached.
+
+    References
+    ----------
+    Dawid and Skene 1979, doi:10.2307/2346806.
+    """
+
+    kind: Aggregator = "dawid_skene"
+
+    def __init__(
+        self,
+        *,
+        supervised: bool = False,
+        smoothing: float = SMOOTHING,
+        max_iter: int = MAX_ITER,
+        tol: float = TOL,
+        symmetric: bool = False,
+    ) -> None:
+        self.supervised = supervised
+        self.smoothing = smoothing
+        self.max_iter = max_iter
+        self.tol = tol
+        self.symmetric = symmetric
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, X_unlabelled: ArrayLike | None = None
+    ) -> Self:
+        """Fit to votes X (n_items, n_judges), labels y (n_items,) and unlabelled votes.
+
+        Raises
+        ------
+        ValueError
+            Shapes that do not match, infinite votes, a number of classes other than two, a
+            parameter out of range, or no labels although ``supervised``.
+
+        Warns
+        -----
+        ConvergenceWarning
+            ``max_iter`` was reached before ``tol``.
+        """
+        if y is not None:
+            return self._fit(X, y, X_unlabelled=X_unlabelled)
+        if self.supervised:
+            raise ValueError(
+                f"{type(self).__name__} with supervised=True requires y to be passed, but the "
+                "target y is None."
+            )
+        votes = [self._votes(X, reset=True)]
+        if X_unlabelled is not None:
+            votes.append(self._votes(X_unlabelled, reset=False))
+        every = np.concatenate(votes)
+        self.classes_ = np.array([0, 1])
+        none = np.zeros(0, dtype=np.int8)
+        self._learn(Ballots(every[:0], none, np.arange(0), bool(self.symmetric), every))
+        return self
+
+    def _votes(self, X: ArrayLike, *, reset: bool) -> Votes:
+        checked = validate_data(
+            self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
+        )
+        return signed(verdicts(checked))
+
+    def _rules(self) -> Rules:
+        return Rules(self.smoothing, bool(self.symmetric), self.max_iter, self.tol)
+
+    def _learn(self, ballots: Ballots) -> None:
+        everyone, judges = np.arange(ballots.n_items), np.arange(ballots.n_judges)
+        votes, labels = training(ballots, everyone, judges, clamp=bool(self.supervised))
+        everybody = np.ones((ballots.n_judges, 1), dtype=bool)
+        fit = fit_many(votes, everybody, labels=labels, rules=self._rules())
+        given0, given1 = fit.pi0[:, 0], fit.pi1[:, 0]
+        self.confusion_ = np.stack(
+            [np.column_stack([1.0 - p, p]) for p in (given0, given1)], axis=1
+        )
+        self.vote_logits_ = np.column_stack([fit.zeros[:, 0], fit.ones[:, 0]])
+        self.prior_logit_ = float(fit.prior[0])
+        self.prior_ = float(sigmoid(fit.prior)[0])
+        posterior = sigmoid(fit.logits(votes)[0])
+        self.posterior_ = np.where(labels == 0, posterior, labels > 0)
+        self.n_iter_ = int(fit.n_iter[0])
+        self.converged_ = bool(fit.converged[0])
+        if not self.converged_:
+            warnings.warn(
+                f"Dawid-Skene stopped at max_iter={self.max_iter} before it converged.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _logits(self, votes: Votes) -> Floats:
+        zeros, ones = self.vote_logits_.T
+        return two_coin_logits(votes, ones, zeros, self.prior_logit_)
+
+    def _left_out(self, ballots: Ballots) -> Floats:
+        everyone = np.arange(ballots.n_items)
+        all_judges = np.array([ballots.n_judges])
+        logits = np.empty(ballots.n_items)
+        for piece in folds(ballots.units, everyone, N_FOLDS, seed=0, key=(0,)):
+            fit = Fit(piece.calibration, piece.evaluation, np.zeros(len(piece.calibration), int))
+            logits[piece.evaluation] = fit_and_score(
+                ballots,
+                fit,
+                all_judges,
+                "accuracy",
+                clamp=bool(self.supervised),
+                rules=self._rules(),
+            )[0]
+        return logits
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = bool(self.supervised)
+        tags.classifier_tags.poor_score = not self.supervised  # columns need not share a meaning
+        return tags
+
+
+class Stacking(VoteAggregator):
+    """Ridge logistic regression on the votes.
+
+    Parameters
+    ----------
+    Cs : variances of a judge's weight under the ridge, positive and ascending. Several are
+        averaged, weighted by their likelihood on held-out folds.
+    n_folds : folds for these weights, at least 2; at most the number of groups is used.
+    seed : seed of the folds.
+    symmetric : fit every item and its swap, without an intercept.
+
+    Attributes
+    ----------
+    weights_ : float (n_judges,), log-odds that a vote for ``classes_[1]`` adds and a vote for
+        ``classes_[0]`` subtracts.
+    intercept_ : log-odds of an item whose votes cancel.
+    C_ : the C with the largest share, ``C_weights_`` (n_C,) the shares.
+    cv_nll_ : float (n_C,), NLL in nats of every C on held-out folds; None with one C.
+    panel_ : the complete fitted scorer, see :class:`judgepanel.kernels.joint.JointPanel`.
+    """
+
+    kind: Aggregator = "stacking"
+
+    def __init__(
+        self,
+        *,
+        Cs: Sequence[float] = CS,
+        n_folds: int = N_FOLDS,
+        seed: int = 0,
+        symmetric: bool = False,
+    ) -> None:
+        self.Cs = Cs
+        self.n_folds = n_folds
+        self.seed = seed
+        self.symmetric = symmetric
+
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Fit to labelled items; items of one group (n_items,) stay in one fold.
+
+        Raises
+        ------
+        ValueError
+            Shapes that do not match, infinite votes, a number of classes other than two, or a
+            parameter out of range.
+        """
+        return self._fit(X, y, groups)
+
+    def _learn(self, ballots: Ballots) -> None:
+        everyone = np.arange(ballots.n_items)
+        self.panel_ = self._panels(ballots, [Fit(everyone, everyone[:0], self._fold(ballots))])[0]
+        self.weights_ = np.empty(ballots.n_judges)
+        self.weights_[self.panel_.judges] = self.panel_.weights
+        self.intercept_ = self.panel_.intercept
+        self.C_weights_ = self.panel_.C_weights
+        self.C_ = float(self.panel_.Cs[np.argmax(self.C_weights_)])
+        self.cv_nll_ = self.panel_.cv_nll
+
+    def _logits(self, votes: Votes) -> Floats:
+        return self.panel_.logits(signed(votes))
+
+    def _left_out(self, ballots: Ballots) -> Floats:
+        fits = self._fits(ballots)
+        logits = np.empty(ballots.n_items)
+        for fit, panel in zip(fits, self._panels(ballots, fits), strict=True):
+            logits[fit.score] = panel.logits(ballots.votes[fit.score])
+        return logits
+
+    def _fits(self, ballots: Ballots) -> list[Fit]:
+        """Return fits without each fold, which score that fold."""
+        fold = self._fold(ballots)
+        return [
+            Fit(np.flatnonzero(fold != f), np.flatnonzero(fold == f), fold[fold != f])
+            for f in range(int(fold.max()) + 1)
+        ]
+
+    def _fold(self, ballots: Ballots) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        if self.n_folds < 2:
+            raise ValueError(f"n_folds must be at least 2, this is {self.n_folds}.")
+        everyone = np.arange(ballots.n_items)
+        pieces = folds(ballots.units, everyone, self.n_folds, seed=self.seed, key=(0,))
+        return fold_of(pieces, ballots.n_items)
+
+    def _panels(self, ballots: Ballots, fits: list[Fit]) -> list[JointPanel]:
+        return self._form().panels(ballots, fits, ballots.n_judges, Cs=self._ridges())
+
+    def _ridges(self) -> list[float]:
+        """Return ``Cs`` after validation."""
+        Cs = [float(C) for C in self.Cs]
+        if not Cs or Cs != sorted(Cs) or not 0.0 < Cs[0] <= Cs[-1] < np.inf:
+            raise ValueError(f"Cs must be positive, finite and ascending, they are {self.Cs}.")
+        return Cs
+
+    def _form(self) -> Form:
+        return RIDGES[self.kind]
+
+
+class Joint(Stacking):
+    """One-coin with a fitted temperature, corrected for dependence between judges.
+
+    logit p = b + tau l(V) + V delta + g(V): l is the one-coin score, delta a correction of each
+    judge's weight, g the contribution of agreement with past items. A ridge shrinks delta and g,
+    not tau.
+
+    Parameters
+    ----------
+    agreement : whether to include g; without it the model is linear in the votes.
+    Cs, n_folds, seed, symmetric : as in :class:`Stacking`.
+
+    Attributes
+    ----------
+    weights_ : float (n_judges,), tau times the one-coin weights, plus delta.
+    tau_ : above 0; 1 for independent judges, smaller the more their votes repeat each other.
+    intercept_, C_, C_weights_, cv_nll_, panel_ : as in :class:`Stacking`.
+    """
+
+    kind: Aggregator = "joint"
+
+    def __init__(
+        self,
+        *,
+        agreement: bool = True,
+        Cs: Sequence[float] = CS,
+        n_folds: int = N_FOLDS,
+        seed: int = 0,
+        symmetric: bool = False,
+    ) -> None:
+        super().__init__(Cs=Cs, n_folds=n_folds, seed=seed, symmetric=symmetric)
+        self.agreement = agreement
+
+    def _learn(self, ballots: Ballots) -> None:
+        super()._learn(ballots)
+        self.tau_ = self.panel_.tau
+
+    def _form(self) -> Form:
+        return replace(RIDGES[self.kind], agreement=bool(self.agreement))
+
+
+class MonotoneStacking(Stacking):
+    """Ridge logistic regression on the votes with weights of at least 0.
+
+    Only judges that are below chance according to the labels (95 % interval of accuracy below 1/2)
+    may have negative weights. Attributes are those of :class:`Stacking`.
+
+    Parameters
+    ----------
+    Cs, n_folds, seed, symmetric : as in :class:`Stacking`.
+    """
+
+    kind: Aggregator = "stacking_monotone"
+
+
+class MonotoneJoint(MonotoneStacking):
+    """One-coin with a fitted temperature and a bounded correction of each judge's weight.
+
+    The total weight of a vote, ``weights_``, is at least 0 except for judges that are below chance
+    according to the labels. There is no agreement term, because weights do not bound its sign.
+    Attributes are those of :class:`Stacking`, with ``tau_`` as in :class:`Joint`.
+
+    Parameters
+    ----------
+    Cs, n_folds, seed, symmetric : as in :class:`Stacking`.
+    """
+
+    kind: Aggregator = "joint_monotone"
+
+    def _learn(self, ballots: Ballots) -> None:
+        super()._learn(ballots)
+        self.tau_ = self.panel_.tau
+
+
+class _Graded(VoteAggregator):
+    """X holds grades: above the threshold is a vote for ``classes_[1]``, at it is no vote."""
+
+    threshold: float | ArrayLike
+
+    def _verdicts(self, X: Floats) -> Votes:
+        cut = X - np.asarray(self.threshold, dtype=np.float64)
+        return np.where(np.isnan(cut) | (cut == 0.0), MISSING, cut > 0.0).astype(np.int8)
+
+    def _margins(self, X: Floats) -> Floats:
+        margins = np.abs(X - np.asarray(self.threshold, dtype=np.float64))
+        return np.asarray(np.nan_to_num(np.round(margins, 12)))
+
+
+class GradedOneCoin(_Graded):
+    """One-coin on levels: the weight of a vote follows the accuracy in the band of its grade.
+
+    Parameters
+    ----------
+    threshold : float, or float (n_judges,), at which grades are cut into votes.
+
+    Attributes
+    ----------
+    weights_ : float (4, n_judges), weight of a vote in each band of margins, nearest first; a judge
+        with b bands uses the first b.
+    levels_ : the cuts of the margins, see :class:`judgepanel.kernels.graded.Levels`.
+    """
+
+    kind: Literal["one_coin_graded"] = "one_coin_graded"  # type: ignore[assignment]
+
+    def __init__(self, *, threshold: float | ArrayLike = 0.5) -> None:
+        self.threshold = threshold
+
+    def _learn(self, ballots: Ballots) -> None:
+        self.levels_ = levels_on(ballots, np.arange(ballots.n_items))
+        bands = self.levels_.bands(ballots.margins, ballots.n_items)
+        tally = band_counts(ballots.votes, ballots.signs, bands)
+        self.weights_ = level_weights(*tally, self.levels_.n_bands)
+
+    def _logits_of(self, X: Floats, votes: Votes) -> Floats:
+        bands = self.levels_.bands(self._margins(X), len(X))
+        evidence = signed(votes) * self.weights_[bands, np.arange(votes.shape[1])]
+        return np.asarray(evidence.sum(axis=1))
+
+    def _left_out(self, ballots: Ballots) -> Floats:
+        everyone = np.arange(ballots.n_items)
+        whole = Split(0, everyone, everyone[:0])
+        scores = panel_scores(
+            ballots, whole, np.array([ballots.n_judges]), aggregator="one_coin_graded"
+        )
+        return np.where(scores.calibration_empty[0], 0.0, scores.calibration[0])
+
+
+class GradedJoint(_Graded, Stacking):
+    """Joint on levels: the weight of a judge's vote depends on the band of its grade.
+
+    Parameters
+    ----------
+    threshold : float, or float (n_judges,), at which grades are cut into votes.
+    Cs, n_folds, seed, symmetric : as in :class:`Stacking`.
+
+    Attributes
+    ----------
+    weights_ : float (4, n_judges), log-odds of a vote in each band of margins, nearest first; a
+        judge with b bands uses the first b.
+    tau_ : as in :class:`Joint`.
+    panel_ : the complete fitted scorer, see
+        :class:`judgepanel.kernels.joint_graded.GradedPanel`.
+    """
+
+    kind: Literal["joint_graded"] = "joint_graded"  # type: ignore[assignment]
+    panel_: GradedPanel  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        *,
+        threshold: float | ArrayLike = 0.5,
+        Cs: Sequence[float] = CS,
+        n_folds: int = N_FOLDS,
+        seed: int = 0,
+        symmetric: bool = False,
+    ) -> None:
+        super().__init__(Cs=Cs, n_folds=n_folds, seed=seed, symmetric=symmetric)
+        self.threshold = threshold
+
+    def _learn(self, ballots: Ballots) -> None:
+        everyone = np.arange(ballots.n_items)
+        self.panel_ = self._fitted(ballots, [Fit(everyone, everyone[:0], self._fold(ballots))])[0]
+        self.weights_ = np.empty(self.panel_.weights.shape)
+        self.weights_[:, self.panel_.judges] = self.panel_.weights
+        self.intercept_, self.tau_ = self.panel_.intercept, self.panel_.tau
+
+    def _logits_of(self, X: Floats, votes: Votes) -> Floats:
+        return self.panel_.logits(signed(votes), self._margins(X))
+
+    def _left_out(self, ballots: Ballots) -> Floats:
+        fits = self._fits(ballots)
+        logits = np.empty(ballots.n_items)
+        for fit, panel in zip(fits, self._fitted(ballots, fits), strict=True):
+            margins = None if ballots.margins is None else ballots.margins[fit.score]
+            logits[fit.score] = panel.logits(ballots.votes[fit.score], margins)
+        return logits
+
+    def _fitted(self, ballots: Ballots, fits: list[Fit]) -> list[GradedPanel]:
+        return graded_panels(ballots, fits, ballots.n_judges, Cs=self._ridges())

@@ -14,8 +14,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from judgepanel.arrays import Floats
-from judgepanel.kernels.judges.irt import MAX_ITERATIONS, fit_two_pl, variance_shares
-from judgepanel.kernels.judges.irt_items import as_marks, item_posterior, right_probability
+from judgepanel.kernels.irt import (
+    MAX_ITERATIONS,
+    as_marks,
+    fit_two_pl,
+    item_posterior,
+    right_probability,
+    variance_shares,
+)
 from judgepanel.votes import InputError
 
 
@@ -23,7 +29,7 @@ class TwoPL(BaseEstimator):  # type: ignore[misc]
     """Two-parameter logistic model: P(judge j right on item i) = s(alpha_j (theta_j - beta_i)).
 
     Difficulties beta are N(0, 1), abilities theta N(mu, sigma^2), log discriminations N(m, t^2);
-    ``judgepanel.kernels.judges.irt`` says how they are estimated.
+    ``judgepanel.kernels.irt`` says how they are estimated.
 
     Parameters
     ----------

@@ -8,18 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats
-from judgepanel.kernels.aggregate.aggregation import AnyAggregator, panel_scores
-from judgepanel.kernels.aggregate.prefixes import PrefixScores, Ranking, counts
-from judgepanel.kernels.application import knot_logits, map_logits, probabilities, uncoded
-from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import (
-    CalibrationFit,
-    Calibrator,
-    KnotShape,
-    Shape,
-    fit,
-)
-from judgepanel.kernels.evaluate.calibrated import calibration_folds
+from judgepanel.kernels.aggregation import AnyAggregator, panel_scores
+from judgepanel.kernels.ballots import Ballots, knot_logits, map_logits, probabilities, uncoded
+from judgepanel.kernels.calibrated import calibration_folds
+from judgepanel.kernels.calibration import CalibrationFit, Calibrator, KnotShape, Shape, fit
+from judgepanel.kernels.prefixes import PrefixScores, Ranking, counts
 from judgepanel.models.rules import LevelSum, Rule, fit_rule
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split

@@ -10,10 +10,10 @@ from typing import ParamSpec
 import pandas as pd
 import plotly.graph_objects as go
 
-from judgepanel.figures.method_grid import GridCells
-from judgepanel.words.numbers import capital, counted
+from judgepanel.figures.candidates import GridCells
 from judgepanel.words.sentences import CALIBRATED, first_calibrator
 from judgepanel.words.tables import Column, texts_of
+from judgepanel.words.text import capital, counted
 
 P = ParamSpec("P")
 

@@ -2,21 +2,150 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from judgepanel.decision.recommend_result import Recommendation, RecommendSpec
+from judgepanel.kernels.aggregation import Aggregator, cross_fits, of_votes
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.present.blocks import Answer, Block, Box, Caveat, Command, Method, Row, Table
-from judgepanel.present.entry import Entry
-from judgepanel.studies.claim.claim_result import Claim
-from judgepanel.studies.columns import describe, description
-from judgepanel.studies.contest.recommended import AVERAGE
-from judgepanel.studies.contract import Spec, Study
-from judgepanel.words.numbers import counted, fixed
+from judgepanel.studies.contract import Settings, Spec, Study
+from judgepanel.studies.panel.recommended import AVERAGE, PanelAggregator
+from judgepanel.studies.paper.claim import Claim
+from judgepanel.studies.results import describe, description
+from judgepanel.votes import VoteMatrix
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, in_words, so_far
 from judgepanel.words.tables import Column
+from judgepanel.words.text import counted, fixed
+
+OFFERED: tuple[Calibrator, ...] = ("beta", "temperature", "none")
+"""Calibrators that pages offer; the first is the paper's default."""
+REFITTED = 20
+"""Maximum splits of a study that fits a cross-fitted aggregator, or the recommended average, many
+times per split."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """One pipeline on the best ``panel`` judges, None for all; defaults to the paper's.
+
+    ``recommended`` if it is the heaviest member of the recommended average: studies that support
+    the average use it. ``alone`` if that average has no other member.
+    """
+
+    aggregator: Aggregator = "one_coin"
+    calibrator: Calibrator = "beta"
+    panel: int | None = None
+    recommended: bool = field(default=False, compare=False)
+    alone: bool = field(default=False, compare=False)
+
+    @property
+    def of_panel(self) -> PanelAggregator:
+        """The aggregator of studies that can show the recommended average itself."""
+        return AVERAGE if self.recommended else self.aggregator
+
+
+def pipeline_of(recommendation: Recommendation | None) -> Pipeline:
+    """Return the heaviest recommended pipeline; the paper's default without a recommendation."""
+    if recommendation is None:
+        return Pipeline()
+    main = recommendation.model.main
+    everyone = len(main.judges) == recommendation.n_judges
+    panel = None if everyone else len(main.judges)
+    return Pipeline(
+        of_votes(main.aggregator),
+        main.calibrator,
+        panel,
+        recommended=True,
+        alone=not recommendation.averages,
+    )
+
+
+def affordable_splits(settings: Settings, aggregator: PanelAggregator) -> Settings:
+    """Return settings with fewer splits for aggregators that need many fits per split."""
+    if aggregator != AVERAGE and not cross_fits(aggregator):
+        return settings
+    return replace(settings, splits=min(settings.most_splits, REFITTED))
+
+
+def panel_spec(kind: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
+    """Return a function for the default specs of a study of one panel.
+
+    They use the recommended average if there is one.
+    """
+
+    def specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> tuple[Any, ...]:
+        if pipeline.recommended:
+            return (kind(settings=settings, aggregator=AVERAGE),)
+        return (
+            kind(
+                settings=settings,
+                aggregator=pipeline.aggregator,
+                calibrator=pipeline.calibrator,
+                panel=pipeline.panel,
+            ),
+        )
+
+    return specs
+
+
+Present = Callable[..., list[Block]]
+"""``present(result, spec)`` or ``present(result, spec, view)``: returns a result as blocks."""
+DefaultSpecs = Callable[[VoteMatrix, Settings, Pipeline], tuple[Spec, ...]]
+"""Returns the specs to look for under a pipeline, the most complete first."""
+SpecAfter = Callable[[RecommendSpec, Recommendation], Spec]
+"""Returns the spec of a study that needs a recommendation."""
+View = Callable[..., Any]
+"""``view(votes, spec)``: returns what the votes add to a result, as ``present`` takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A study and its presentation.
+
+    ``default`` returns the specs that pages request initially, by default those with the settings
+    of the analysis alone; ``after`` the spec of a study that needs a recommendation. A study with
+    neither (``by_hand``) is computed only on request. ``view`` returns what the votes add to the
+    result, None if it is shown without them. ``single`` is why a study shows one pipeline
+    where an average is recommended, empty if it shows the average or no pipeline of the analysis.
+    """
+
+    study: Study[Any, Any, Any]
+    present: Present
+    default: DefaultSpecs | None = None
+    after: SpecAfter | None = None
+    view: View | None = None
+    by_hand: bool = False
+    single: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name of the study."""
+        return self.study.name
+
+    def specs(
+        self, votes: VoteMatrix, settings: Settings, recommendation: Recommendation | None = None
+    ) -> tuple[Spec, ...]:
+        """Return the specs to look for, recommended pipeline first, the most complete first."""
+        if self.by_hand:
+            return ()
+        if self.after is not None:
+            if recommendation is None:
+                return ()
+            return (self.after(RecommendSpec(settings=settings), recommendation),)
+        pipelines = dict.fromkeys((pipeline_of(recommendation), Pipeline()))
+        specs = (self.under(votes, settings, pipeline) for pipeline in pipelines)
+        return tuple(dict.fromkeys(chain.from_iterable(specs)))
+
+    def under(self, votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> tuple[Spec, ...]:
+        """Return the specs under one pipeline, the most complete first."""
+        if self.default is None:
+            return (self.study.spec(settings=settings),)
+        return self.default(votes, settings, pipeline)
 
 
 def study_blocks(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel import distributions
-from judgepanel.arrays import Floats, Ints
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.scoring.conformal import clopper_pearson
 from judgepanel.scoring.splits import unit_codes
 
@@ -105,3 +105,118 @@ def share_limits(counts: UnitCounts) -> Floats:
     effect = np.where(estimated & (n_units == 1), np.maximum(total, 1.0), effect)
     pairs = zip(counts.successes.sum(axis=0) / effect, total / effect, strict=True)
     return np.array([clopper_pearson(c, n) for c, n in pairs]).reshape(-1, 2).T
+
+
+FEWEST_EXPECTED = 5.0
+
+
+def fisher(both: Floats | float, row: Floats | float, column: Floats | float, n: float) -> Floats:
+    """Two-sided p-values of 2 x 2 tables with fixed margins; arguments broadcast.
+
+    ``both`` of ``n`` items are in a row of size ``row`` and a column of size ``column``. Twice the
+    smaller tail of the hypergeometric distribution (Fisher 1935), at most 1: conservative.
+    """
+    low, high = distributions.hypergeometric_tails(both, row, column, n)
+    return np.asarray(np.minimum(1.0, 2.0 * np.minimum(low, high)))
+
+
+def permutation_p(missing: Floats, values: Floats, classes: Ints | None = None) -> float:
+    """Two-sided p-value of the correlation of ``missing`` (n,) and ``values`` (n,) in ``classes``.
+
+    With a and b centred in each class s of n_s units, z = sum_s a_s.b_s / sqrt(sum_s |a_s|^2
+    |b_s|^2 / (n_s - 1)), whose denominator is the exact permutation standard deviation; NaN without
+    spread. ``classes`` is int (n,); a class of one unit adds nothing.
+
+    With one class, 0/1 ``missing`` and ranks as ``values`` this is Wilcoxon's rank-sum test with
+    ties.
+    """
+    if len(missing) < 2:
+        return float("nan")
+    codes = _codes(classes, len(missing))
+    a, b = _centred(missing, codes), _centred(values, codes)
+    spread = np.bincount(codes, a * a) * np.bincount(codes, b * b)
+    variance = float((spread / np.maximum(np.bincount(codes) - 1.0, 1.0)).sum())
+    if variance <= 0.0:
+        return float("nan")
+    return float(2.0 * distributions.norm_sf(abs(float(a @ b)) / np.sqrt(variance)))
+
+
+def rank_p(missing: Floats, values: Floats, classes: Ints | None = None) -> float:
+    """:func:`permutation_p` of the ranks of ``values``; items whose value is NaN are ignored."""
+    known = np.isfinite(values)
+    if known.sum() < 2:
+        return float("nan")
+    inside = None if classes is None else classes[known]
+    return permutation_p(missing[known], distributions.ranks(values[known]), inside)
+
+
+def share_p(missing: Floats, inside: Floats, classes: Ints | None = None) -> Floats:
+    """P-values (J, L) of missing, (n, J), more or less often inside slices, (n, L), than outside.
+
+    Exact if both are 0/1 and a single class has two or more units. Otherwise the permutation z; NaN
+    if fewer than ``FEWEST_EXPECTED`` are expected on either side or nothing varies.
+    """
+    codes = _codes(classes, len(missing))
+    shared = np.bincount(codes)[codes] > 1
+    missing, inside, codes = missing[shared], inside[shared], codes[shared]
+    n = float(len(missing))
+    row, column = missing.sum(axis=0)[:, None], inside.sum(axis=0)[None, :]
+    shape = (missing.shape[1], inside.shape[1])
+    values = np.full(shape, np.nan)
+    if not len(missing):
+        return values
+    varies = np.broadcast_to((row > 0) & (row < n) & (column > 0) & (column < n), shape)
+    exact = varies & _is_binary(missing)[:, None] & _is_binary(inside)[None, :]
+    exact &= bool((codes == codes[0]).all())
+    both = missing.T @ inside
+    rows, columns = np.broadcast_to(row, shape), np.broadcast_to(column, shape)
+    values[exact] = fisher(both[exact], rows[exact], columns[exact], n)
+    expected = _fewest_expected(missing, inside, codes)
+    for j, level in np.argwhere(varies & ~exact & (expected >= FEWEST_EXPECTED)):
+        values[j, level] = permutation_p(missing[:, j], inside[:, level], codes)
+    return values
+
+
+def unit_means(values: Floats, units: NDArray[np.int64]) -> Floats:
+    """Mean of ``values`` (n,) or (n, m) over each unit, ignoring NaN; NaN if all are NaN."""
+    codes = np.unique(units, return_inverse=True)[1]
+    known = np.isfinite(values)
+    shape = (int(codes.max()) + 1, *values.shape[1:])
+    total, count = np.zeros(shape), np.zeros(shape)
+    np.add.at(total, codes, np.where(known, values, 0.0))
+    np.add.at(count, codes, known.astype(np.float64))
+    return np.asarray(np.divide(total, count, out=np.full(shape, np.nan), where=count > 0))
+
+
+def unit_sizes(units: Ints) -> Ints:
+    """Number of items of each unit, in the order of :func:`unit_means`."""
+    return np.asarray(np.unique(units, return_counts=True)[1], dtype=np.int64)
+
+
+def _codes(classes: Ints | None, n: int) -> Ints:
+    if classes is None:
+        return np.zeros(n, dtype=np.int64)
+    return np.asarray(np.unique(classes, return_inverse=True)[1], dtype=np.int64)
+
+
+def _centred(values: Floats, codes: Ints) -> Floats:
+    """Values minus the mean of their class; differences due to rounding become 0."""
+    value = values - (np.bincount(codes, values) / np.maximum(np.bincount(codes), 1))[codes]
+    slip = 1e-12 * float(np.abs(values).max(initial=0.0))
+    return np.asarray(np.where(np.abs(value) > slip, value, 0.0))
+
+
+def _fewest_expected(missing: Floats, inside: Floats, codes: Ints) -> Floats:
+    """Expected missing count inside or outside, (J, L), the smaller one, by class shares."""
+    within, without = np.zeros((2, missing.shape[1], inside.shape[1]))
+    for code in np.unique(codes):
+        in_group = codes == code
+        row, column = missing[in_group].sum(axis=0)[:, None], inside[in_group].mean(axis=0)[None, :]
+        within += row * column
+        without += row * (1.0 - column)
+    return np.asarray(np.minimum(within, without))
+
+
+def _is_binary(values: Floats) -> Bools:
+    """Which columns hold only 0 and 1."""
+    return np.asarray(((values == 0.0) | (values == 1.0)).all(axis=0))

@@ -205,3 +205,59 @@ def too_few(n: int, level: float, whose: str, until_then: str) -> str:
         f"{whose} has {n} label{'' if n == 1 else 's'}, and sets at {level:.0%} need "
         f"{labels_needed(level)}: until then {until_then}."
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """Items by confidence, highest first: ``order`` (n,).
+
+    ``first`` and ``length`` (n,) are the first position and the length of the tie at each position.
+    """
+
+    order: Ints
+    first: Ints
+    length: Ints
+
+
+def ranked(confidence: Floats) -> Ranked:
+    """Return the order of confidences (n,) with their ties."""
+    order = np.argsort(-confidence, kind="stable")
+    ordered = confidence[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    lengths = np.diff(np.append(starts, len(ordered)))
+    return Ranked(order, np.repeat(starts, lengths), np.repeat(lengths, lengths))
+
+
+def answered(ranks: Ranked, shares: Floats) -> Floats:
+    """How far each item is among the most confident ``shares`` (m,), (m, n) in [0, 1].
+
+    A tie at the threshold is answered in part.
+    """
+    n = len(ranks.order)
+    limit = shares[:, None] * n
+    inside = np.empty((len(shares), n))
+    inside[:, ranks.order] = np.clip((limit - ranks.first) / ranks.length, 0.0, 1.0)
+    return inside
+
+
+def auac_values(ranks: Ranked, hit: Floats) -> Floats:
+    """Influence values (n,) of the area under the accuracy-coverage curve; their mean is AUAC."""
+    n = len(hit)
+    sorted_hit = hit[ranks.order]
+    starts = np.unique(ranks.first)
+    shared = np.add.reduceat(sorted_hit, starts) / np.diff(np.append(starts, n))
+    even = np.repeat(shared, np.diff(np.append(starts, n)))
+    inverse = 1.0 / np.arange(1.0, n + 1.0)
+    below = np.cumsum((even * inverse)[::-1])[::-1]
+    share = np.cumsum(inverse[::-1])[::-1]
+    values = np.empty(n)
+    values[ranks.order] = (
+        hit.mean() + sorted_hit * _tied(share, starts, n) - _tied(below, starts, n)
+    )
+    return values
+
+
+def _tied(values: Floats, starts: Ints, n: int) -> Floats:
+    """Return values (n,) averaged within ties."""
+    lengths = np.diff(np.append(starts, n))
+    return np.repeat(np.add.reduceat(values, starts) / lengths, lengths)

@@ -9,14 +9,18 @@ over label budgets has the first problem, too.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel import distributions
 from judgepanel.arrays import Floats
-from judgepanel.scoring.single import single_product
+from judgepanel.scoring.inference import LEVEL, Estimate
+from judgepanel.scoring.metrics import CLIP, single_product
+from judgepanel.scoring.splits import unit_codes
 
 Singles = NDArray[np.float32]
 
@@ -148,3 +152,226 @@ def paper_joint(differences: Floats, *, seed: int) -> PaperJoint:
     return PaperJoint(
         float(largest), float(np.quantile(maxima, 0.95)), (1.0 + hits) / (1.0 + JOINT_DRAWS)
     )
+
+
+FEW_ERRORS = 10
+"""Number of units with a wrong decision from which the observed spread suffices."""
+_ROUNDING = 1e-9
+"""Mean losses of items are rounded to 2^-40."""
+
+
+def one_more_error(losses: Floats, units: NDArray[np.int64]) -> Floats:
+    """Increase of each panel's mean loss with one more wrong decision, (n,).
+
+    It is 0 for panels with ``FEW_ERRORS`` or more units with a wrong decision. The cost of a wrong
+    decision is the mean of -log(1 - p) over the items, with p the probability of the decision,
+    weighted by the probability that the item's decision is wrong. Items of one unit go wrong
+    together.
+
+    Parameters
+    ----------
+    losses : float (n, N), mean NLL of each item over its evaluations.
+    units : int (N,), group codes on which variances cluster.
+    """
+    codes, n_units = unit_codes(units)
+    few = _n_wrong(losses, codes, n_units) < FEW_ERRORS
+    p = np.clip(np.exp(-losses[few]), CLIP, 1.0 - CLIP)
+    doubt = np.minimum(p, 1.0 - p)
+    cost = np.vecdot(doubt, -np.log(doubt)) / doubt.sum(axis=1)
+    more = np.zeros(len(losses))
+    more[few] = cost / n_units
+    return more
+
+
+def _n_wrong(losses: Floats, codes: NDArray[np.intp], n_units: int) -> NDArray[np.intp]:
+    """Number of units with a wrong decision, (n,); a tie is none, however its loss is rounded."""
+    by_panel = (codes[np.flatnonzero(row > np.log(2.0) + _ROUNDING)] for row in losses)
+    counts = [np.count_nonzero(np.bincount(wrong, minlength=n_units)) for wrong in by_panel]
+    return np.array(counts, dtype=np.intp)
+
+
+def between(left: Floats, right: Floats) -> Floats:
+    """Change of a difference of two panels with one more wrong decision, in either direction.
+
+    0 if one of them has enough wrong decisions to show how they differ.
+    """
+    return np.where((left > 0.0) & (right > 0.0), np.maximum(left, right), 0.0)
+
+
+def allow_level(fitted: Estimate, extra: Floats) -> Estimate:
+    """Mean NLLs whose upper ends allow for one more wrong decision, which adds ``extra`` (n,)."""
+    hi = np.where(extra > 0.0, fitted.value + _reach(fitted, extra), fitted.hi)
+    return replace(fitted, hi=hi)
+
+
+def allow_difference(fitted: Estimate, extra: Floats) -> Estimate:
+    """Differences of NLL that allow for one more wrong decision of either panel.
+
+    Standard errors, p-values and the covariance follow the interval.
+    """
+    if not (extra > 0.0).any():
+        return fitted
+    moved = extra > 0.0
+    reach = _reach(fitted, extra)
+    se = np.where(moved, reach / _quantile(fitted), fitted.se)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.abs(fitted.value) / se
+    covariance = fitted.covariance.copy()
+    if covariance.size:
+        diagonal = np.diagonal(covariance)
+        np.fill_diagonal(covariance, np.where(moved, se**2, diagonal))
+    return replace(
+        fitted,
+        se=se,
+        lo=np.where(moved, fitted.value - reach, fitted.lo),
+        hi=np.where(moved, fitted.value + reach, fitted.hi),
+        p=np.where(moved, 2.0 * distributions.t_sf(t, fitted.df), fitted.p),
+        covariance=covariance,
+    )
+
+
+def _reach(fitted: Estimate, extra: Floats) -> Floats:
+    return np.asarray(extra + _quantile(fitted) * np.sqrt(fitted.se**2 + extra**2))
+
+
+def _quantile(fitted: Estimate) -> Floats:
+    return np.asarray(distributions.t_ppf(0.5 + LEVEL / 2.0, fitted.df))
+
+
+Equivalent = Literal["equivalent", "different", "inconclusive"]
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Equivalence:
+    """``n`` tests of equivalence.
+
+    ``p`` (n,) is the larger of the two one-sided p-values, [``lo``, ``hi``] (n,) the 90 % interval,
+    ``margin`` (n,) is in the units of the values.
+    """
+
+    p: Floats
+    lo: Floats
+    hi: Floats
+    margin: Floats
+
+    @property
+    def outcomes(self) -> tuple[Equivalent, ...]:
+        """``equivalent`` if inside the margin, ``different`` if outside, else ``inconclusive``."""
+        inside = self.p < ALPHA
+        outside = (self.lo > self.margin) | (self.hi < -self.margin)
+        return tuple(
+            "equivalent" if same else "different" if apart else "inconclusive"
+            for same, apart in zip(inside, outside, strict=True)
+        )
+
+
+def equivalence(fitted: Estimate, margin: float | Floats) -> Equivalence:
+    """Two one-sided t-tests of every estimate against its margin (> 0).
+
+    An estimate without spread is equivalent if it lies inside the margin: p is then 0, else 1.
+    """
+    bound = np.broadcast_to(np.asarray(margin, dtype=np.float64), fitted.value.shape)
+    if not (bound > 0).all():
+        raise ValueError("a margin of equivalence must be above 0")
+    room = bound - np.abs(fitted.value)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(fitted.se > 0, room / fitted.se, np.where(room > 0, np.inf, -np.inf))
+    reach = np.asarray(distributions.t_ppf(1.0 - ALPHA, fitted.df)) * fitted.se
+    p = np.asarray(distributions.t_sf(t, fitted.df))
+    return Equivalence(p, fitted.value - reach, fitted.value + reach, bound)
+
+
+EXPONENTS = (0.1, 3.0)
+FEWEST_POINTS = 4
+_GRID = 60
+_FARTHEST = 100.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearningCurve:
+    """Curves a + b (n / scale)^-c, each array (D,); ``a`` is the asymptotic floor."""
+
+    a: Floats
+    b: Floats
+    c: Floats
+    scale: float
+
+    def at(self, n: float | Floats) -> Floats:
+        """Scores (D, m) at m numbers of labels."""
+        ratio = np.atleast_1d(np.asarray(n, dtype=np.float64)) / self.scale
+        return np.asarray(self.a[:, None] + self.b[:, None] * ratio ** -self.c[:, None])
+
+    def needed(self, goal: Floats) -> Floats:
+        """Labels (D,) at which each curve reaches its goal.
+
+        inf if the goal is at or below the floor, or if ``_FARTHEST`` times the scale are not
+        enough.
+        """
+        room = goal - self.a
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            n = self.scale * (self.b / room) ** (1.0 / self.c)
+        return np.where((room > 0) & (n <= _FARTHEST * self.scale), n, np.inf)
+
+
+def fit_learning_curve(n: Floats, values: Floats, se: Floats) -> LearningCurve:
+    """Fit every row by weighted least squares.
+
+    Parameters
+    ----------
+    n : float (B,), numbers of labels, increasing.
+    values : float (D, B), scores at those numbers.
+    se : float (B,), their standard errors; weights are 1 / se^2, equal if one is 0.
+    """
+    weight = np.ones(len(n)) if not (se > 0).all() else (se.min() / se) ** 2
+    scale = float(n[-1])
+    best = np.full(len(values), np.inf)
+    a, b, c = (np.zeros(len(values)) for _ in range(3))
+    for exponent in np.geomspace(*EXPONENTS, _GRID):
+        x = (n / scale) ** -exponent
+        floor, height = _line(x, values, weight)
+        error = ((values - floor[:, None] - height[:, None] * x) ** 2) @ weight
+        better = error < best
+        best = np.where(better, error, best)
+        a, b = np.where(better, floor, a), np.where(better, height, b)
+        c = np.where(better, exponent, c)
+    return LearningCurve(a, b, c, scale)
+
+
+def _line(x: Floats, values: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Intercepts and slopes of values on x, both at least 0."""
+    share = weight / weight.sum()
+    centre, mean = float(x @ share), values @ share
+    spread = float(((x - centre) ** 2) @ share)
+    slope = np.maximum((values * share) @ (x - centre) / max(spread, 1e-300), 0.0)
+    # A decrease within rounding error counts as none, whichever BLAS kernel summed it.
+    rounding = 16.0 * np.finfo(np.float64).eps * np.abs(values).max(axis=1)
+    slope = np.where(slope * np.ptp(x) > rounding, slope, 0.0)
+    floor = mean - slope * centre
+    through_zero = np.maximum((values * share) @ x / float((x * x) @ share), 0.0)
+    below = floor < 0
+    return np.where(below, 0.0, floor), np.where(below, through_zero, slope)
+
+
+def first_reached(n: Floats, values: Floats, goal: Floats) -> Floats:
+    """Labels (D,) at which each row first reaches its goal or falls below it; inf if it never does.
+
+    The score is interpolated linearly in log n; a row at its goal from the start gets the smallest
+    number.
+
+    Parameters
+    ----------
+    n : float (B,), numbers of labels, increasing.
+    values : float (D, B), scores at those numbers.
+    goal : float (D,).
+    """
+    there = values <= goal[:, None]
+    first = there.argmax(axis=1)
+    before = np.maximum(first - 1, 0)
+    rows = np.arange(len(values))
+    high, low = values[rows, before], values[rows, first]
+    drop = np.where(high > low, high - low, 1.0)
+    share = np.where(first > 0, np.clip((high - goal) / drop, 0.0, 1.0), 0.0)
+    array = np.minimum(n[before] * (n[first] / n[before]) ** share, n[first])
+    return np.where(there.any(axis=1), array, np.inf)

@@ -35,8 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Floats
-from judgepanel.scoring.roles import Roles, Sides
-from judgepanel.scoring.splits import unit_codes
+from judgepanel.scoring.splits import Roles, Sides, unit_codes
 
 Verdict = Literal[
     "keep all", "curate", "no loss from keeping", "no loss from curating", "undecided", "tie"

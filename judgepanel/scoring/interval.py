@@ -54,7 +54,7 @@ class Interval:
         Unit of all three; a difference has the unit of its terms.
     monte_carlo : float array, optional
         The part of the standard error that more splits would remove; None or NaN if it is unknown.
-        It says when splits are enough (:mod:`judgepanel.studies.looks`) and is not stored.
+        It says when splits are enough (:mod:`judgepanel.studies.contract`) and is not stored.
     """
 
     value: Ends

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -151,3 +152,13 @@ def null_logit(labels01_mean: float, *, symmetric: bool) -> float:
 def skill(nll: Floats, null_nll: float) -> Floats:
     """1 - NLL / NLL_null: 0 is no better than the base rate, 1 is perfect."""
     return np.asarray(1.0 - nll / null_nll)
+
+
+def single_product(left: Any, right: Any) -> Any:
+    """``left @ right`` in single precision; sparse if either of them is.
+
+    Sums of ones are exact below 2^24.
+    """
+    # Some BLAS kernels also compute padding and flag it as invalid, although they discard it.
+    with np.errstate(invalid="ignore"):
+        return left.astype(np.float32, copy=False) @ right.astype(np.float32, copy=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from judgepanel.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from judgepanel.service.archive import id_of_token as id_of_token
     from judgepanel.service.basics import LOCAL as LOCAL
     from judgepanel.service.basics import DatabaseProblem as DatabaseProblem
     from judgepanel.service.basics import Full as Full
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from judgepanel.service.basics import SignInFirst as SignInFirst
     from judgepanel.service.basics import check_address as check_address
     from judgepanel.service.database import default_url as default_url
-    from judgepanel.service.sharing import id_of_token as id_of_token
     from judgepanel.service.sql import SqlWorkspace as SqlWorkspace
     from judgepanel.service.workspace import Analysis as Analysis
     from judgepanel.service.workspace import Decision as Decision
@@ -31,7 +31,7 @@ _NAMES = {
         *("LOCAL", "DatabaseProblem", "Full", "NotFound", "ServerProblem", "SignInFirst"),
         "check_address",
     ),
-    "sharing": ("id_of_token",),
+    "archive": ("id_of_token",),
     "sql": ("SqlWorkspace",),
     "workspace": (
         *("Analysis", "Decision", "Job", "Share", "Stored", "Workspace"),

@@ -6,17 +6,22 @@ operations, the second sees the effect of the first.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
+import re
+import secrets
 import sqlite3
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import (
+    ColumnElement,
     Connection,
     Engine,
     and_,
@@ -30,22 +35,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
-from judgepanel.kernels.recent import Cache
-from judgepanel.service.basics import Lost, NotFound
+from judgepanel.kernels.threads import Cache
+from judgepanel.service.basics import LOCAL, TOKEN, Lost, NotFound, SignInFirst
 from judgepanel.service.database import transaction
 from judgepanel.service.ledger import Key, upsert
-from judgepanel.service.tables import ANALYSES, DECISIONS, JOBS, RESULTS, VOTES, DatabaseNow
-from judgepanel.service.workspace import (
-    Analysis,
-    Decision,
-    Stored,
-    checked_id,
-    new_id,
-)
-from judgepanel.studies.codec import from_plain, pack, to_plain, unpack
-from judgepanel.studies.contract import Spec, Study
-from judgepanel.studies.settings import AUTO_SPLITS, Settings
-from judgepanel.studies.shapes import shape_of
+from judgepanel.service.tables import ANALYSES, DECISIONS, JOBS, RESULTS, SHARES, VOTES, DatabaseNow
+from judgepanel.service.workspace import Analysis, Decision, Share, Stored, checked_id, new_id
+from judgepanel.studies.codec import from_plain, pack, shape_of, to_plain, unpack
+from judgepanel.studies.contract import AUTO_SPLITS, Settings, Spec, Study
 from judgepanel.votes import VoteMatrix
 
 T = TypeVar("T")
@@ -374,3 +371,169 @@ def _agrees(earlier: Any, asked: Any, default: Any) -> bool:
         else value == default.get(name)
         for name, value in asked.items()
     )
+
+
+_RESULT = re.compile(r"([0-9a-f]{64})-(\w+)-([0-9a-f]{64})-e([0-9]{1,6})\.json")
+
+
+def import_folder(engine: Engine, archive: Archive, home: Path) -> None:
+    """Move analyses with their votes and results from a data folder into the database."""
+    if not (home / "analyses").is_dir():
+        return
+    read: list[Path] = []
+    known: set[str] = set()
+    for path, analysis in _analyses(home / "analyses"):
+        source = home / "votes" / f"{analysis.votes_sha256}.npz"
+        try:
+            votes = votes_of(source.read_bytes())
+        except (OSError, ValueError):
+            continue
+        if votes.sha256 == analysis.votes_sha256:
+            archive.add(analysis, votes, LOCAL, anew=False)
+            known.add(votes.sha256)
+            read += [path, source]
+    for path, row in _results(home / "results", known):
+        with transaction(engine) as connection:
+            upsert(connection, RESULTS, row, ())
+        read.append(path)
+    _LOG.info("%d files were brought into the database", len(read))
+    for path in dict.fromkeys(read):
+        path.unlink(missing_ok=True)
+    for name in ("analyses", "votes", "results"):
+        if (home / name).is_dir() and not any((home / name).iterdir()):
+            (home / name).rmdir()
+
+
+def _analyses(folder: Path) -> Iterator[tuple[Path, Analysis]]:
+    for path in sorted(folder.glob("*.json")):
+        try:
+            analysis = analysis_of(json.loads(path.read_text("utf-8")))
+        except (OSError, *UNREADABLE):
+            continue
+        if analysis.id == path.stem:
+            yield path, analysis
+
+
+def _results(folder: Path, known: set[str]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    for path in sorted(folder.glob("*.json")):
+        match = _RESULT.fullmatch(path.name)
+        if match is None or match[1] not in known:
+            continue
+        try:
+            content = json.loads(path.read_text("utf-8"))
+            settings = from_plain(
+                Settings, {"group_duplicates": False} | content["spec"]["settings"]
+            )
+        except (OSError, *UNREADABLE):
+            continue
+        key = Key(match[1], match[2], match[3], int(match[4]))
+        row = {**key.columns(), "draw": draw_of(settings), "content": packed_json(content)}
+        yield path, row
+
+
+TOKEN_BYTES = 32
+_ID = re.compile(r"[0-9a-f]{64}")
+
+
+class Shares:
+    """The share links in a database, for any owner."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def make(
+        self, analysis_id: str, owner: str, seconds: float | None, *, signed_in_only: bool
+    ) -> str:
+        """Return a token that opens an analysis of this owner for ``seconds``, None until revoked.
+
+        Raises
+        ------
+        NotFound
+            This owner has no such analysis.
+        """
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        with transaction(self._engine) as connection:
+            opened(connection, analysis_id, owner, lock=True)
+            row = {
+                "token_sha256": id_of_token(token),
+                "analysis_id": analysis_id,
+                "signed_in_only": signed_in_only,
+                "created": DatabaseNow(),
+                "expires": None if seconds is None else DatabaseNow() + seconds,
+            }
+            connection.execute(insert(SHARES).values(**row))
+        return token
+
+    def list(self, analysis_id: str, owner: str) -> tuple[Share, ...]:
+        """Return the live links of an analysis of this owner, newest first, or raise NotFound."""
+        names = SHARES.c
+        wanted = select(names.token_sha256, names.created, names.expires, names.signed_in_only)
+        wanted = wanted.where(names.analysis_id == analysis_id, _live())
+        with transaction(self._engine, write=False) as connection:
+            opened(connection, analysis_id, owner)
+            rows = connection.execute(wanted.order_by(names.created.desc())).all()
+        return tuple(
+            Share(share_id, stamp(created), None if expires is None else stamp(expires), signed_in)
+            for share_id, created, expires, signed_in in rows
+        )
+
+    def revoke(self, analysis_id: str, share_id: str, owner: str) -> None:
+        """Revoke a link of an analysis of this owner, or raise NotFound; ended links stay ended."""
+        with transaction(self._engine) as connection:
+            opened(connection, analysis_id, owner)
+            if _ID.fullmatch(share_id):
+                this = (SHARES.c.token_sha256 == share_id, SHARES.c.analysis_id == analysis_id)
+                connection.execute(update(SHARES).where(*this).values(revoked=DatabaseNow()))
+
+    def open(self, token: str, *, signed_in: bool) -> Analysis:
+        """Return the analysis that a token opens.
+
+        Raises
+        ------
+        NotFound
+            The token is wrong, has expired or was revoked, without saying which.
+        SignInFirst
+            The link is only for those who have signed in.
+        """
+        with transaction(self._engine, write=False) as connection:
+            return _shared(connection, token, signed_in)[0]
+
+    def owner(self, token: str, *, signed_in: bool) -> str:
+        """Return the owner of the analysis that a token opens; raises as :meth:`open`."""
+        with transaction(self._engine, write=False) as connection:
+            return _shared(connection, token, signed_in)[1]
+
+    def decisions(self, token: str, *, signed_in: bool) -> tuple[Decision, ...]:
+        """Return the decisions on the analysis that a token opens; raises as :meth:`open`."""
+        with transaction(self._engine, write=False) as connection:
+            return decided(connection, _shared(connection, token, signed_in)[0].id)
+
+
+def _shared(connection: Connection, token: str, signed_in: bool) -> tuple[Analysis, str]:
+    """Return what a token opens, and its owner."""
+    if not TOKEN.fullmatch(token):
+        raise NotFound("no such link")
+    names = ANALYSES.c
+    wanted = select(names.id, names.content, names.owner, SHARES.c.signed_in_only)
+    wanted = wanted.join(SHARES, SHARES.c.analysis_id == ANALYSES.c.id)
+    wanted = wanted.where(SHARES.c.token_sha256 == id_of_token(token), _live())
+    row = connection.execute(wanted).first()
+    if row is None:
+        raise NotFound("no such link")
+    analysis_id, content, owner, signed_in_only = row
+    if signed_in_only and not signed_in:
+        raise SignInFirst("this link opens only for those who have signed in")
+    analysis = read(analysis_id, content)
+    if analysis is None:
+        raise NotFound("no such link")
+    return analysis, owner
+
+
+def _live() -> ColumnElement[bool]:
+    ends = SHARES.c.expires
+    return and_(SHARES.c.revoked.is_(None), or_(ends.is_(None), ends > DatabaseNow()))
+
+
+def id_of_token(token: str) -> str:
+    """The id of the link with this token."""
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -15,9 +15,8 @@ from pathlib import Path
 from sqlalchemy import URL, func, inspect, select
 
 from judgepanel.service.basics import DatabaseProblem
-from judgepanel.service.database import connect, transaction
+from judgepanel.service.database import connect, note_identity, transaction
 from judgepanel.service.migrations import check_schema
-from judgepanel.service.sqlite_file import note_identity
 from judgepanel.service.tables import ANALYSES, RESULTS
 
 IN_USE = "The database is in use: stop every server first, then restore."

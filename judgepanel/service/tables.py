@@ -176,7 +176,7 @@ INTERESTS = Table(
         ondelete="CASCADE",
     ),
 )
-"""Interests in work, by the SHA-256 of the party: see :mod:`judgepanel.service.interests`."""
+"""Interests in work, by the SHA-256 of the party: see :mod:`judgepanel.service.ledger`."""
 
 
 def _of_analysis() -> Column[str]:

@@ -12,11 +12,10 @@ from typing import Any, Literal, Protocol
 from platformdirs import user_data_path
 
 from judgepanel.service.basics import NotFound
-from judgepanel.studies.contract import Spec, Study
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings, Spec, Study
 from judgepanel.votes import Loaded, VoteMatrix
-from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.reading import Reading
+from judgepanel.votes.table import Coverage
 
 Status = Literal["running", "done", "cancelled", "failed"]
 _ID = re.compile(r"[A-Za-z0-9_-]{16,64}")

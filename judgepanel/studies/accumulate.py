@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import Calibrator, column_blocks
-from judgepanel.kernels.evaluate.calibrated import Calibrated, SplitScores, baselines
-from judgepanel.kernels.evaluate.evaluation import SplitFit
+from judgepanel.kernels.calibrated import Calibrated, SplitScores, baselines
+from judgepanel.kernels.calibration import Calibrator, column_blocks
+from judgepanel.kernels.evaluation import SplitFit
 from judgepanel.scoring.descriptive import sign_flip
+from judgepanel.scoring.inference import Estimate, estimate
 from judgepanel.scoring.metrics import ECE_BINS, ItemScores, blank_scores, gap_of, score_items
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.partials import by_split, frozen, joined, summed
+from judgepanel.studies.results import by_split, frozen, joined, summed
 
 T = TypeVar("T")
 Halves = NDArray[np.uint16]
@@ -411,3 +412,67 @@ def _in_units(scores: Floats, out: Ints) -> None:
 
 def _in_halves(scores: Floats, out: Halves) -> None:
     np.multiply(scores, 2.0, out=out, casting="unsafe")
+
+
+@frozen
+class ValueTally:
+    """V values of the items of S splits.
+
+    ``sums`` int64 (V, N) is in units of 2^-40, ``seen`` (N,) counts evaluations; ``split_means``
+    (S, V), ``n_calibration`` and ``n_evaluation`` (S,) are in the order of ``numbers``. Not every
+    item that does not calibrate has to be evaluated.
+    """
+
+    numbers: Ints = by_split()
+    n_calibration: Ints = by_split()
+    n_evaluation: Ints = by_split()
+    split_means: Floats = by_split()
+    sums: Ints = summed()
+    seen: Ints = summed()
+
+    def item_means(self, values: slice = slice(None)) -> Floats:
+        """Mean over its evaluations of every item that has any, (n, n_seen)."""
+        seen = self.seen > 0
+        return np.asarray(self.sums[values][:, seen] / (_UNIT * self.seen[seen]))
+
+    def contrasts(self, weights: Floats, units: Ints) -> Estimate:
+        """Estimates of ``weights @ values``, weights (n, V); all but values NaN from one split."""
+        seen = self.seen > 0
+        items = weights @ self.item_means()
+        splits = self.split_means @ weights.T
+        if len(splits) < 2:
+            return Estimate.of_one_split(items.mean(axis=1))
+        n_calibration, n_evaluation = self.n_calibration.mean(), self.n_evaluation.mean()
+        return estimate(
+            items,
+            splits,
+            units[seen],
+            float(n_calibration),
+            float(n_evaluation),
+            n_others=float(len(units) - n_calibration),
+            joint=False,
+        )
+
+
+def tally_values(
+    scored: Iterable[tuple[int, Ints, int, Floats]], n_items: int, n_values: int
+) -> ValueTally:
+    """Sum (number of the split, scored rows, n_calibration, values (V, n_rows))."""
+    sums = np.zeros((n_values, n_items), dtype=np.int64)
+    seen = np.zeros(n_items, dtype=np.int64)
+    numbers, calibrated, evaluated, means = [], [], [], []
+    for number, rows, n_calibration, values in scored:
+        sums[:, rows] += np.round(values * _UNIT).astype(np.int64)
+        seen[rows] += 1
+        numbers.append(number)
+        calibrated.append(n_calibration)
+        evaluated.append(len(rows))
+        means.append(values.mean(axis=1))
+    return ValueTally(
+        np.array(numbers, dtype=np.int64),
+        np.array(calibrated, dtype=np.int64),
+        np.array(evaluated, dtype=np.int64),
+        np.array(means).reshape(-1, n_values),
+        sums,
+        seen,
+    )

@@ -1,7 +1,7 @@
 """Serialisation of frozen values as JSON, or bit-exactly as bytes.
 
 Both forms decompose values in the same way; reading follows annotations, with each class described
-once (:mod:`judgepanel.studies.shapes`). The forms differ in their leaves. JSON is also for people:
+once (:mod:`judgepanel.studies.codec`). The forms differ in their leaves. JSON is also for people:
 arrays are lists, and NaN is null. Bytes keep every bit of numbers: arrays are stored as .npy beside
 the JSON, all in one compressed .npz. Nothing is pickled, and the data do not determine which types
 are built.
@@ -13,15 +13,401 @@ import hashlib
 import io
 import json
 import math
+import threading
+import types
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import is_dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Protocol,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 import pandas as pd
 
-from judgepanel.studies.shapes import columns_of, shape_of, stored_fields
+from judgepanel import ENGINE, __version__
+from judgepanel.scoring.interval import OR_ONE_NUMBER
+from judgepanel.studies.contract import Result, Spec, Study
+from judgepanel.votes import VoteMatrix
+
+Arrays = Mapping[str, np.ndarray]
+"""Arrays stored beside the JSON, by the names used there."""
+
+_SCALARS = (bool, int, float, str)
+_CELLS: dict[str, set[type]] = {
+    "f": {float, int, type(None)},
+    "i": {int},
+    "u": {int},
+    "b": {bool},
+}
+"""JSON types allowed in a cell of an array, by the kind of its dtype."""
+
+
+_CONCRETE = frozenset(np.sctypeDict.values())
+_COLUMNS = ("float64", "int64", "bool", "str", "object")
+"""Dtypes of a table's columns; any other dtype is stored as object."""
+
+
+class Shape(Protocol):
+    """Reads one JSON value; raises ValueError if it does not fit."""
+
+    def read(self, data: Any, arrays: Arrays) -> Any:
+        """Return the value that these data represent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number, text or truth value of one of these types; null is NaN if one of them is float."""
+
+    kinds: tuple[type, ...]
+
+    def read(self, data: Any, arrays: Arrays) -> Any:
+        if float in self.kinds:
+            if data is None:
+                return math.nan
+            if type(data) is int and int not in self.kinds:
+                return _float(data)
+        if type(data) in self.kinds:
+            return data
+        raise ValueError(
+            f"{data!r:.60} is not of type {' or '.join(kind.__name__ for kind in self.kinds)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """Nested lists of equal lengths as an array of one dtype; null is NaN among floats.
+
+    ``{"array": name}`` is the array of that name, which must have this dtype, and ``{"shape":
+    lengths}`` an empty one. ``alone``: a single number is read as a scalar of the dtype.
+    """
+
+    dtype: np.dtype[Any]
+    alone: bool = False
+
+    def read(self, data: Any, arrays: Arrays) -> Any:
+        if isinstance(data, dict):
+            if set(data) == {"array"}:
+                return _array_of(self.dtype, arrays, str(data["array"]))
+            return np.empty(_empty_shape(data), self.dtype)
+        if not isinstance(data, list) and not (self.alone and not isinstance(data, str)):
+            raise ValueError("an array needs a list")
+        cells = np.array(data, dtype=object)
+        allowed = _CELLS[self.dtype.kind]
+        kinds = set(map(type, cells.ravel().tolist()))
+        if not kinds <= allowed:
+            names = ", ".join(sorted(kind.__name__ for kind in kinds - allowed))
+            raise ValueError(f"an array of {self.dtype} cannot hold {names}")
+        try:
+            return cells.astype(self.dtype)[()]
+        except OverflowError:
+            raise ValueError(f"a number is out of the range of {self.dtype}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """Null as None, anything else as its shape."""
+
+    shape: Shape
+
+    def read(self, data: Any, arrays: Arrays) -> Any:
+        return None if data is None else self.shape.read(data, arrays)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A list as a tuple, with one shape per item or, if ``each`` is set, one for all items."""
+
+    shapes: tuple[Shape, ...] = ()
+    each: Shape | None = None
+
+    def read(self, data: Any, arrays: Arrays) -> Any:
+        if not isinstance(data, list):
+            raise ValueError("a list is needed")
+        if self.each is not None:
+            return tuple(self.each.read(item, arrays) for item in data)
+        if len(data) != len(self.shapes):
+            raise ValueError(f"a list of {len(self.shapes)} is needed, this has {len(data)}")
+        return tuple(
+            shape.read(item, arrays) for shape, item in zip(self.shapes, data, strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """An object as a dictionary from text to values of one shape."""
+
+    shape: Shape
+
+    def read(self, data: Any, arrays: Arrays) -> Any:
+        if not isinstance(data, dict):
+            raise ValueError("an object is needed")
+        return {key: self.shape.read(item, arrays) for key, item in data.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Columns in order, each with its type, as a DataFrame; null is a missing cell."""
+
+    def read(self, data: Any, arrays: Arrays) -> Any:
+        try:
+            index = range(data["n_rows"])
+            columns = {}
+            for column in data["columns"]:
+                if column["dtype"] not in _COLUMNS:
+                    raise ValueError(f"{column['dtype']!r:.60} is no type of a column")
+                values = _values(column["values"], arrays)
+                columns[column["name"]] = pd.Series(values, dtype=column["dtype"], index=index)
+            return pd.DataFrame(columns, index=index)
+        except (KeyError, TypeError, OverflowError, IndexError) as error:
+            raise ValueError(f"no table: {error}") from None
+
+
+def _values(data: Any, arrays: Arrays) -> Any:
+    """Return the cells of a column: a list, an array, or words with a code for each cell."""
+    if not isinstance(data, dict):
+        return data
+    if "array" in data:
+        return arrays[data["array"]]
+    words = np.array([*data["words"], None], dtype=object)
+    codes = data["codes"]
+    return words[np.asarray(arrays[codes["array"]] if isinstance(codes, dict) else codes, np.intp)]
+
+
+def columns_of(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return a table in the form that :class:`Frame` reads; texts are words and codes."""
+    columns = []
+    for name, column in frame.items():
+        dtype = str(column.dtype) if str(column.dtype) in _COLUMNS else "object"
+        values: Any = column.tolist()
+        if dtype in ("float64", "int64"):
+            values = column.to_numpy()
+        elif dtype == "str":
+            codes, words = pd.factorize(column)
+            values = {"words": words.tolist(), "codes": codes.astype(np.int32)}
+        columns.append({"name": str(name), "dtype": dtype, "values": values})
+    return {"n_rows": len(frame), "columns": columns}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of a fixed set of values."""
+
+    values: tuple[Any, ...]
+
+    def read(self, data: Any, arrays: Arrays) -> Any:
+        for value in self.values:
+            if type(value) is type(data) and value == data:
+                return value
+        raise ValueError(f"{data!r:.60} is none of {self.values}")
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """The dataclass whose ``kind`` matches the data."""
+
+    records: Mapping[str, Record]
+
+    def read(self, data: Any, arrays: Arrays) -> Any:
+        tag = data.get("kind") if isinstance(data, dict) else None
+        record = self.records.get(tag) if isinstance(tag, str) else None
+        if record is None:
+            raise ValueError(f"{tag!r:.60} is not a kind of {', '.join(self.records)}")
+        return record.read(data, arrays)
+
+
+@dataclass(slots=True, eq=False)
+class Record:
+    """An object as a dataclass; its keys are the fields of the constructor."""
+
+    kind: type
+    shapes: dict[str, Shape]
+
+    def read(self, data: Any, arrays: Arrays) -> Any:
+        if not isinstance(data, dict):
+            raise ValueError(f"{self.kind.__name__} needs an object")
+        if set(data) != set(self.shapes):
+            raise ValueError(
+                f"{self.kind.__name__} has keys {sorted(data)}, expected {sorted(self.shapes)}"
+            )
+        values = {}
+        for name, shape in self.shapes.items():
+            try:
+                values[name] = shape.read(data[name], arrays)
+            except ValueError as error:
+                raise ValueError(f"{self.kind.__name__}.{name}: {error}") from None
+        return self.kind(**values)
+
+
+_RECORDS: dict[type, Record] = {}
+_LOCK = threading.RLock()
+
+
+def shape_of(annotation: Any) -> Shape:
+    """Return the shape of an annotation, whichever way it is spelled; cached per class.
+
+    Raises
+    ------
+    TypeError
+        The annotation, or that of a nested field, has no shape; the message names the field.
+    """
+    with _LOCK:
+        known = set(_RECORDS)
+        try:
+            return _shape(annotation)
+        except BaseException:
+            # Classes that refer to each other are described together or not at all.
+            for unfinished in set(_RECORDS) - known:
+                del _RECORDS[unfinished]
+            raise
+
+
+def _record(kind: Any) -> Record:
+    if kind in _RECORDS:
+        return _RECORDS[kind]
+    # Registered before its fields are described, because a class may refer to itself.
+    record = _RECORDS[kind] = Record(kind, {})
+    hints = get_type_hints(kind, include_extras=True)
+    for name in stored_fields(kind):
+        try:
+            record.shapes[name] = _shape(hints[name])
+        except TypeError as error:
+            raise TypeError(f"{kind.__name__}.{name}: {error}") from None
+    return record
+
+
+@cache
+def stored_fields(kind: Any) -> tuple[str, ...]:
+    """Return the fields with which a dataclass is stored and built again."""
+    return tuple(f.name for f in fields(kind) if f.init and f.metadata.get("stored", True))
+
+
+def _shape(annotation: Any) -> Shape:
+    meant = _unaliased(annotation)
+    if get_origin(meant) is Annotated:
+        held, *marks = get_args(meant)
+        whole = _shape(held)
+        if isinstance(whole, Array) and OR_ONE_NUMBER in marks:
+            return Array(whole.dtype, alone=True)
+        return whole
+    if meant in _SCALARS:
+        return Scalar((meant,))
+    if is_dataclass(meant):
+        return _record(meant)
+    if meant is pd.DataFrame:
+        return Frame()
+    make = _SHAPES.get(get_origin(meant))
+    shape = None if make is None else make(get_args(meant))
+    if shape is None:
+        raise TypeError(f"{annotation!r} cannot be read back")
+    return shape
+
+
+def _unaliased(annotation: Any) -> Any:
+    """Resolve a type alias: ``type X = ...`` of Python 3.12, with or without arguments."""
+    while hasattr(alias := get_origin(annotation) or annotation, "__value__"):
+        meant = alias.__value__
+        if arguments := get_args(annotation):
+            given = dict(zip(alias.__type_params__, arguments, strict=True))
+            meant = meant[tuple(given[parameter] for parameter in meant.__parameters__)]
+        annotation = meant
+    return annotation
+
+
+def _array(arguments: tuple[Any, ...]) -> Shape | None:
+    """Use only the dtype: NumPy does not keep dimensions in its types."""
+    dtype = _unaliased(arguments[-1]) if len(arguments) == 2 else None
+    (scalar,) = get_args(dtype) if get_origin(dtype) is np.dtype else (None,)
+    if scalar not in _CONCRETE:  # Such as np.floating, which has no precision.
+        return None
+    exact = np.dtype(scalar)
+    return Array(exact) if exact.kind in _CELLS else None
+
+
+def _union(arguments: tuple[Any, ...]) -> Shape | None:
+    inner = tuple(_unaliased(argument) for argument in arguments if argument is not type(None))
+    shape: Shape
+    if len(inner) == 1:
+        shape = _shape(inner[0])
+    elif all(kind in _SCALARS for kind in inner):
+        shape = Scalar(inner)
+    elif all(is_dataclass(kind) and isinstance(kind, type) for kind in inner):
+        shape = _tagged(inner)
+    else:
+        return None
+    # In a field that may be None, null is None, so such a field must not hold NaN.
+    return shape if len(inner) == len(arguments) else Optional(shape)
+
+
+def _tagged(kinds: tuple[Any, ...]) -> Tagged:
+    records: dict[str, Record] = {}
+    for kind in kinds:
+        tags = get_args(_unaliased(get_type_hints(kind).get("kind")))
+        if not tags or any(tag in records for tag in tags):
+            raise TypeError(f"{kind.__name__} of a union needs a literal 'kind' of its own")
+        records |= dict.fromkeys(tags, _record(kind))
+    return Tagged(types.MappingProxyType(records))
+
+
+def _row(arguments: tuple[Any, ...]) -> Shape | None:
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        return Row(each=_shape(arguments[0]))
+    return Row(tuple(map(_shape, arguments)))
+
+
+def _table(arguments: tuple[Any, ...]) -> Shape | None:
+    return Table(_shape(arguments[1])) if _unaliased(arguments[0]) is str else None
+
+
+def _choice(arguments: tuple[Any, ...]) -> Shape | None:
+    return Choice(arguments)
+
+
+_SHAPES: Mapping[Any, Callable[[tuple[Any, ...]], Shape | None]] = types.MappingProxyType(
+    {
+        np.ndarray: _array,
+        Union: _union,
+        types.UnionType: _union,
+        tuple: _row,
+        dict: _table,
+        Mapping: _table,
+        Literal: _choice,
+    }
+)
+
+
+def _float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError("a number is out of the range of a float") from None
+
+
+def _array_of(dtype: np.dtype[Any], arrays: Arrays, name: str) -> np.ndarray:
+    array = arrays.get(name)
+    if not isinstance(array, np.ndarray) or array.dtype != dtype:
+        raise ValueError(f"there is no array of {dtype} named {name:.60}")
+    return array
+
+
+def _empty_shape(data: dict[str, Any]) -> tuple[int, ...]:
+    """Return the lengths of an empty array."""
+    lengths = data.get("shape")
+    if set(data) != {"shape"} or not isinstance(lengths, list):
+        raise ValueError("an array needs a list")
+    if 0 not in lengths or any(type(n) is not int or not 0 <= n < 2**31 for n in lengths):
+        raise ValueError("an array that holds nothing has a length of 0")
+    return tuple(lengths)
+
 
 T = TypeVar("T")
 
@@ -141,3 +527,31 @@ def _listed(leaf: np.ndarray | float) -> Any:
     if lengths[1:] and 0 in lengths:
         return {"shape": list(lengths)}
     return _apart(leaf.tolist(), _listed)
+
+
+def result_content(
+    study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec, result: Result
+) -> dict[str, Any]:
+    """Return the content of a result file: study, spec, votes, engine, table, summary, warnings."""
+    summary = result.summary()
+    return {
+        "study": study.name,
+        "judgepanel": __version__,
+        "engine": ENGINE,
+        "spec": to_plain(spec),
+        "votes": {
+            "n_items": votes.n_items,
+            "n_judges": votes.n_judges,
+            "n_labelled": int(votes.labelled.sum()),
+            "sha256": votes.sha256,
+            "orientation": summary.get("orientation"),
+        },
+        "table": to_plain(result.frame().to_dict(orient="records")),
+        "summary": to_plain(summary),
+        "warnings": list(result.warnings),
+    }
+
+
+def result_json(content: dict[str, Any]) -> str:
+    """Return the text of a result file."""
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import AnyAggregator
-from judgepanel.kernels.aggregate.prefixes import Ranking
-from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.kernels.evaluate.evaluation import Recipe
-from judgepanel.scoring.splits import Split, split
-from judgepanel.studies.contract import Chunk
-from judgepanel.studies.settings import Prepared, Settings
+from judgepanel.kernels.aggregation import AnyAggregator
+from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.evaluation import Recipe
+from judgepanel.kernels.prefixes import Ranking, counts
+from judgepanel.scoring.descriptive import FEW_ERRORS
+from judgepanel.scoring.splits import Split, split, unit_codes
+from judgepanel.studies.contract import Chunk, Prepared, Settings
 from judgepanel.votes import InputError
 
 
@@ -90,3 +90,101 @@ def fields_of_run(prepared: Prepared, settings: Settings, n_splits: int) -> dict
         "planned_splits": settings.most_splits,
         "seed": settings.seed,
     }
+
+
+_CELLS = 1_000_000
+"""Votes that are summed together: the product needs a copy of them in double precision."""
+FEW_LABELS = 30
+
+
+def few_labels(prepared: Prepared, n_calibration: float, *, allowed: bool = False) -> list[str]:
+    """Warn about few calibration labels, few groups for variances, or few wrong decisions for NLL.
+
+    ``allowed``: the intervals of the study allow for one more wrong decision.
+    """
+    result = []
+    if n_calibration < FEW_LABELS:
+        result.append(
+            f"Only {n_calibration:.0f} labels calibrate in each split: intervals are wide, and "
+            "calibrators with several parameters are shrunk or unstable."
+        )
+    n_groups = unit_codes(prepared.ballots.units)[1]
+    if n_groups < FEW_LABELS and n_groups < prepared.ballots.n_items:
+        result.append(
+            f"The items form only {n_groups} groups, and groups are what intervals count: take "
+            "them as rough."
+        )
+    return result + few_errors(prepared, allowed=allowed)
+
+
+def run_warnings(prepared: Prepared, splits: SplitCounts, *more: str) -> tuple[str, ...]:
+    """Return what must accompany every figure: notices about votes, few labels, and ``more``."""
+    few = few_labels(prepared, float(splits.n_calibration.mean()))
+    return (*prepared.notices, *few, *filter(None, more))
+
+
+def n_errors(prepared: Prepared) -> int:
+    """Number of labelled items, or groups of items, that all judges together decide wrongly.
+
+    Decisions are those of one-coin weights on all labelled items; ties count one half. A group
+    counts as its worst item, as items of a group go wrong together.
+    """
+    ballots = prepared.ballots
+    correct, voted = counts(ballots, np.arange(ballots.n_items))
+    weights = np.log((correct + 1.0) / (voted - correct + 1.0))
+    step = max(1, _CELLS // max(1, ballots.n_judges))
+    starts = range(0, ballots.n_items, step)
+    margin = np.concatenate([ballots.votes[start : start + step] @ weights for start in starts])
+    margin *= ballots.signs
+    wrong = np.where(margin < 0.0, 1.0, np.where(margin == 0.0, 0.5, 0.0))
+    codes, n_units = unit_codes(ballots.units)
+    worst = np.zeros(n_units)
+    np.maximum.at(worst, codes, wrong)
+    return int(np.floor(worst.sum()))
+
+
+def errs_rarely(prepared: Prepared) -> bool:
+    """Whether there are so few wrong decisions that intervals of NLL must allow for more."""
+    return n_errors(prepared) < FEW_ERRORS
+
+
+def few_errors(prepared: Prepared, *, allowed: bool = False) -> list[str]:
+    """Warn if all judges together decide nearly every labelled item correctly."""
+    wrong = n_errors(prepared)
+    if wrong >= FEW_ERRORS:
+        return []
+    are = "is" if wrong == 1 else "are"
+    n_units = unit_codes(prepared.ballots.units)[1]
+    what = "items" if n_units == prepared.ballots.n_items else "groups of items"
+    follows = (
+        "intervals of panels that are so accurate allow for one wrong decision more than was seen."
+        if allowed
+        else "its intervals are then too short on the flattering side."
+    )
+    return [
+        f"Of {n_units:,} labelled {what} only {wrong} {are} decided wrongly by all "
+        f"judges together. NLL rests on such items above all: {follows}"
+    ]
+
+
+def stand_ins(names: Sequence[str], replaced: Sequence[int], fits: int) -> list[str]:
+    """Return one warning per name that could not be fitted in ``replaced`` of ``fits`` cases."""
+    return [
+        not_fitted(name, f"{count} of {fits} cases")
+        for name, count in zip(names, replaced, strict=True)
+        if count
+    ]
+
+
+def not_fitted(name: str, where: str) -> str:
+    """Return what could not be fitted, where, and the fallback."""
+    return (
+        f"{name} could not be fitted in {where} (one class, or perfectly separated); temperature "
+        "stands in there."
+    )
+
+
+def first_of(sentences: Sequence[str], most: int = 3) -> str:
+    """Return the first few clauses as one sentence, and how many more there are."""
+    text, n = "; ".join(sentences[:most]), len(sentences)
+    return f"{text}." if n <= most else f"{text}; and {n - most} more."

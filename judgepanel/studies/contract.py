@@ -3,16 +3,229 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from judgepanel.studies.looks import LOOKS, is_open, looks
-from judgepanel.studies.settings import Settings
-from judgepanel.votes import VoteMatrix
+from judgepanel.distributions import norm_ppf
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.scoring.inference import MARGIN, Estimate, verdict
+from judgepanel.scoring.interval import Interval
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.checks import find_repeats, group_copies, repeats_sentence
+from judgepanel.votes.matrix import Oriented, Policy, Protocol, cached, orient
+
+MAX_SPLITS = 10_000
+AUTO_SPLITS = "auto"
+MOST_SPLITS = 100
+"""Splits that are used at most if their number is left to the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Shared options. ``judges`` None means all judges; ``fraction`` of the items calibrates.
+
+    ``splits`` None (the word ``auto``) means as many as the answer needs, at most ``MOST_SPLITS``
+    (:mod:`judgepanel.studies.contract`).
+
+    ``group_duplicates`` puts copies of an item into one group (:mod:`judgepanel.votes.checks`), so
+    that splits keep them together and variances count them once.
+
+    Raises
+    ------
+    InputError
+        Splits outside 2..10000, a fraction outside (0, 1), a negative seed.
+    """
+
+    orientation: Policy = "auto"
+    protocol: Protocol = "honest"
+    judges: tuple[str, ...] | None = None
+    splits: int | None = field(default=None, metadata={"words": {AUTO_SPLITS: None}})
+    fraction: float = 0.5
+    seed: int = 0
+    group_duplicates: bool = False
+
+    def __post_init__(self) -> None:
+        if self.splits is not None and not 2 <= self.splits <= MAX_SPLITS:
+            raise InputError(
+                "number of splits out of range", value=self.splits, allowed="auto, or 2..10000"
+            )
+        if not 0.0 < self.fraction < 1.0:
+            raise InputError(
+                "calibration share out of range", value=self.fraction, allowed="between 0 and 1"
+            )
+        if self.seed < 0:
+            raise InputError("the seed must not be negative", value=self.seed)
+
+    @property
+    def most_splits(self) -> int:
+        """Number of splits, or the most that the answer may need."""
+        return MOST_SPLITS if self.splits is None else self.splits
+
+    @property
+    def of_splits(self) -> Settings:
+        """The settings without the number of splits, on which no split depends."""
+        return replace(self, splits=None)
+
+    @property
+    def splits_text(self) -> str:
+        """The number of splits as text, ``auto`` where it is left to the answer."""
+        return AUTO_SPLITS if self.splits is None else f"{self.splits:,}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """Votes, oriented votes, and ballots for the kernels."""
+
+    oriented: Oriented
+    ballots: Ballots
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Names of the columns of ``ballots``."""
+        return self.oriented.votes.judges
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Sentences about these votes that must accompany every figure."""
+        repeats = find_repeats(self.oriented.given).repeats
+        return (*self.oriented.notices, *([repeats_sentence(repeats)] if repeats.apart else []))
+
+
+def grouped_votes(votes: VoteMatrix, settings: Settings) -> VoteMatrix:
+    """Return the votes, with copies of an item in one group if the settings say so."""
+    return group_copies(votes) if settings.group_duplicates else votes
+
+
+@cached(4)
+def prepare(votes: VoteMatrix, settings: Settings) -> Prepared:
+    """Return labelled items, oriented, with judges in name order, which breaks ties.
+
+    The votes are those of an analysis, in which copies are grouped (:func:`grouped_votes`).
+    """
+    oriented = orient(
+        votes,
+        settings.orientation,
+        protocol=settings.protocol,
+        seed=settings.seed,
+        judges=settings.judges,
+    )
+    votes = oriented.votes
+    ballots = Ballots(
+        votes=_signed(votes.votes),
+        signs=(2 * votes.labels - 1).astype(np.int8),
+        units=votes.units,
+        symmetric=oriented.symmetric,
+        unlabelled=_signed(oriented.unlabelled) if len(oriented.unlabelled) else None,
+        ties=votes.ties,
+        margins=votes.margins,
+    )
+    return Prepared(oriented, ballots)
+
+
+def _signed(votes: NDArray[np.int8]) -> NDArray[np.int8]:
+    return np.where(votes < 0, 0, 2 * votes - 1).astype(np.int8)
+
+
+LOOKS = (4, 10, 20, 30, 50, 70, 100)
+FEWEST = 20
+FEWEST_OF_MANY = 4
+"""Splits that are always run; fewer suffice where each of them scores ``MANY`` items."""
+MANY = 20_000
+REACH = 3.0
+MOST_OF_REACH = 0.2
+"""Largest Monte Carlo error of a figure that decides, as a share of the half width of its interval.
+
+One of two standard errors to either side is then at most 9 % wider than with any number of splits.
+"""
+
+Deciding = Iterable[tuple[Interval, float | NDArray[np.float64]]]
+"""Figures that decide, each with the margins that it is compared with; 0 where its sign decides."""
+
+
+def is_open(settings: Settings) -> bool:
+    """Return whether the number of splits is left to the answer; the paper's protocol fixes it."""
+    return settings.splits is None and settings.protocol != "paper"
+
+
+def looks(votes: VoteMatrix, settings: Settings, most: int) -> tuple[int, ...]:
+    """Return the numbers of splits after which to look, the last of which is ``most``."""
+    if not is_open(settings):
+        return (most,)
+    n_scored = (1.0 - settings.fraction) * int(np.count_nonzero(votes.labels >= 0))
+    fewest = FEWEST_OF_MANY if n_scored >= MANY else FEWEST
+    return (*(n for n in LOOKS if fewest <= n < most), most)
+
+
+def always(*_: object) -> bool:
+    """Settle a study without verdicts at the first look."""
+    return True
+
+
+def same_verdicts(differences: Estimate, levels: NDArray[np.float64] | float) -> bool:
+    """Return whether more splits are unlikely to change the verdict of any difference.
+
+    ``levels`` are the NLLs to which the margins are relative.
+    """
+    margins = np.broadcast_to(MARGIN * np.asarray(levels), differences.value.shape)
+    return _same(differences.lo, differences.hi, differences.monte_carlo, margins)
+
+
+def steady(
+    merge: Callable[[VoteMatrix, Any, Any], Any], deciding: Callable[[Any], Deciding]
+) -> Callable[[VoteMatrix, Any, Any], bool]:
+    """Return a ``settled`` that looks at those figures of the merged result that decide."""
+
+    def settled(votes: VoteMatrix, spec: Any, partial: Any) -> bool:
+        return all(holds(*entry) for entry in deciding(merge(votes, spec, partial)))
+
+    return settled
+
+
+def inside(figure: Interval, margin: float | NDArray[np.float64]) -> Deciding:
+    """Return what decides whether a figure lies inside its margins by two one-sided tests."""
+    within = at_level(figure, 0.9)
+    return [(within, margin), (-within, margin)]
+
+
+def at_level(figure: Interval, level: float) -> Interval:
+    """Return about the interval of another level, by quantiles of the normal distribution."""
+    ours, theirs = norm_ppf(0.5 + np.array([level, figure.level]) / 2.0)
+    down, up = (ours / theirs * (end - figure.value) for end in (figure.lo, figure.hi))
+    return replace(figure, lo=figure.value + down, hi=figure.value + up, level=level)
+
+
+def holds(figure: Interval, margin: float | NDArray[np.float64]) -> bool:
+    """Return whether more splits would neither narrow these intervals nor change their verdicts."""
+    if figure.monte_carlo is None:
+        return False
+    lo, hi, error = (np.ravel(part) for part in (figure.lo, figure.hi, figure.monte_carlo))
+    # Without an interval nothing was estimated; an interval of one point is known.
+    open_ = np.isfinite(lo) & np.isfinite(hi) & (hi > lo)
+    lo, hi, error = lo[open_], hi[open_], error[open_]
+    margins = np.ravel(np.broadcast_to(margin, figure.shape))[open_]
+    narrow = error <= MOST_OF_REACH * (hi - lo) / 2.0
+    return bool(narrow.all()) and _same(lo, hi, error, margins)
+
+
+def _same(
+    lo: NDArray[np.float64],
+    hi: NDArray[np.float64],
+    error: NDArray[np.float64],
+    margins: NDArray[np.float64],
+) -> bool:
+    """Return whether verdicts stay the same if intervals move by ``REACH`` errors either way."""
+    ends = zip(lo, hi, REACH * error, margins, strict=True)
+    return all(
+        verdict(low - shift, high - shift, margin) == verdict(low + shift, high + shift, margin)
+        for low, high, shift, margin in ends
+    )
+
 
 CHUNK_SPLITS = 5
 """Splits per chunk; fixed, so results depend neither on workers nor on the number of splits."""
@@ -96,17 +309,17 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     """A question and how it is answered.
 
     ``run_chunk(votes, spec, chunk)`` is pure and returns a partial, which declares how it is
-    combined with others (:mod:`judgepanel.studies.partials`). ``merge(votes, spec, partial)`` turns
+    combined with others (:mod:`judgepanel.studies.results`). ``merge(votes, spec, partial)`` turns
     any combined subset into a result, marked as partial until it contains all splits. Both get the
     votes of the analysis from the runner, which has grouped copies of items if the settings say so.
     ``partial`` is the type of partials, as which stored chunks are read back. ``rounds`` returns
     how many splits (or resamples) a spec needs, ``chunk`` is the number per chunk, and ``first``
     that of the first chunk if smaller, so that a first result appears early. What
-    ``run_chunk`` keeps of a split (:data:`judgepanel.kernels.recent.SHARED`) serves all studies of
+    ``run_chunk`` keeps of a split (:data:`judgepanel.kernels.threads.SHARED`) serves all studies of
     the votes, whichever worker computed it.
 
     ``settled(votes, spec, partial)`` returns whether the splits of a partial are enough, if the
-    settings leave their number to the answer (:mod:`judgepanel.studies.looks`). A study without it
+    settings leave their number to the answer (see ``steady``). A study without it
     runs all of them. ``complete(votes, spec, result)`` adds what only a whole result has, once it
     is known that no splits follow; ``merge`` cannot know it if their number is left to the answer.
 

@@ -14,8 +14,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from judgepanel.studies.contract import Spec, Study
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings, Spec, Study
 from judgepanel.votes import InputError
 from judgepanel.votes.cells import join_names, split_names
 

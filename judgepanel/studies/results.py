@@ -7,19 +7,142 @@ descriptions of its columns and the table of a page follow from that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from operator import add, iadd
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast, dataclass_transform
 
 import numpy as np
 import pandas as pd
 
+from judgepanel.arrays import Ints
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.partials import COLUMN, FrameColumn, column, frozen
+from judgepanel.studies.contract import Study
 
 T = TypeVar("T")
+COLUMN, BY_SPLIT, BY_ROW, SUMMED = "column", "by split", "by row", "summed"
+"""Metadata of declared fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameColumn:
+    """A column of a result's frame.
+
+    ``text`` describes it; empty for a name that means the same in all studies. ``heading`` and
+    ``form`` (:mod:`judgepanel.words.tables`) are those of tables for people; a column without a
+    heading is in the frame only. ``name`` is its name if not that of the field, ``axis`` the axis
+    of the frame along which an array (n,) runs, ``ends`` what holds for the ends of its interval.
+    """
+
+    text: str = ""
+    heading: str = ""
+    form: str = ""
+    name: str = ""
+    axis: int = -1
+    ends: str = ""
+
+
+def column(text: str = "", heading: str = "", form: str = "", **more: Any) -> Any:
+    """Declare a field as a column of the frame; parameters as in :class:`FrameColumn`."""
+    return field(metadata={COLUMN: FrameColumn(text, heading, form, **more)})
+
+
+def by_split(axis: int = 0) -> Any:
+    """Declare an array, or a tuple, with one entry per split along an axis."""
+    return field(metadata={BY_SPLIT: axis})
+
+
+def by_row(axis: int = 0) -> Any:
+    """Declare an array with the evaluated rows of all splits, ``n_evaluation`` of each."""
+    return field(metadata={BY_ROW: axis})
+
+
+def summed() -> Any:
+    """Declare an exact sum over splits."""
+    return field(metadata={SUMMED: True})
+
+
+@dataclass_transform(
+    frozen_default=True,
+    eq_default=False,
+    field_specifiers=(column, by_split, by_row, summed, field),
+)
+def frozen(kind: type[T]) -> type[T]:
+    """Make a class a frozen, slotted dataclass; arrays do not compare, so neither does it."""
+    return dataclass(frozen=True, slots=True, eq=False)(kind)
+
+
+def combine(left: T, right: T) -> T:
+    """Combine two sets of splits; exact and independent of order.
+
+    Splits are in the order of ``numbers``, those of the partial or of the first one inside. What is
+    neither by split nor summed is equal in both, or None or empty in one.
+    """
+    return cast(T, _combined(left, right, add))
+
+
+def absorb(left: T, right: T) -> T:
+    """Like :func:`combine`, but reuses the memory of ``left``, which must not be used again."""
+    return cast(T, _combined(left, right, iadd))
+
+
+def joined(left: T, right: T) -> T:
+    """Like :func:`combine`, where the sums of ``right`` contain those of ``left``."""
+    return cast(T, _combined(left, right, lambda _, sums: sums))
+
+
+def _combined(left: Any, right: Any, plus: Callable[[Any, Any], Any]) -> Any:
+    if left is None or right is None or not np.size(left) or not np.size(right):
+        return right if left is None or not np.size(left) else left
+    if isinstance(left, tuple):
+        return tuple(_combined(a, b, plus) for a, b in zip(left, right, strict=True))
+    if not is_dataclass(type(left)):
+        return left
+    numbers, values = _numbers(left, right), {}
+    for entry in fields(left):
+        both = getattr(left, entry.name), getattr(right, entry.name)
+        if SUMMED in entry.metadata:
+            values[entry.name] = plus(*both)
+        elif BY_SPLIT in entry.metadata:
+            values[entry.name] = _joined(*both, entry.metadata[BY_SPLIT], numbers)
+        elif BY_ROW in entry.metadata:
+            lengths = np.concatenate([part.n_evaluation for part in (left, right)])
+            of_rows = None if numbers is None else np.repeat(numbers, lengths)
+            values[entry.name] = _joined(*both, entry.metadata[BY_ROW], of_rows)
+        else:
+            values[entry.name] = _combined(*both, plus)
+    return replace(left, **values)
+
+
+def _joined(left: Any, right: Any, axis: int, numbers: Ints | None) -> Any:
+    """Return both together, ordered by the numbers of their splits unless these are None."""
+    if isinstance(left, tuple):
+        both = (*left, *right)
+        order = range(len(both)) if numbers is None else np.argsort(numbers, kind="stable")
+        return tuple(both[place] for place in order if both)
+    together = np.concatenate([left, right], axis=axis)
+    if numbers is None or together.shape[axis] < len(numbers):
+        return together
+    return together.take(np.argsort(numbers, kind="stable"), axis=axis)
+
+
+def _numbers(left: Any, right: Any) -> Ints | None:
+    """Return the numbers of the splits of both; None if they are in order, or have none."""
+    first, second = _numbers_of(left), _numbers_of(right)
+    if first is None or second is None or not first.size or not second.size:
+        return None
+    return None if first[-1] < second[0] else np.concatenate([first, second])
+
+
+def _numbers_of(partial: Any) -> Ints | None:
+    if hasattr(partial, "numbers"):
+        return np.asarray(partial.numbers)
+    parts = partial if isinstance(partial, tuple) else ()
+    if is_dataclass(partial):
+        parts = tuple(getattr(partial, entry.name) for entry in fields(partial))
+    return next((n for n in map(_numbers_of, parts) if n is not None), None)
 
 
 class Derived(Generic[T]):
@@ -181,3 +304,132 @@ def scalars(result: Any) -> dict[str, Any]:
 
 def _fields(record: Any) -> dict[str, Any]:
     return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+_COMPARED = "NLL of this panel minus that of all judges, in nats; above 0 keeping all is better."
+
+COMMON: Mapping[str, str] = MappingProxyType(
+    {
+        "aggregator": "How the votes are summed.",
+        "calibrator": "How the sum becomes a probability.",
+        "panel": "Which judges: all, or the top k.",
+        "judge": "Name of the judge.",
+        "judges": "Number of judges.",
+        "family": "Family of the judge in the judge table; blank if it gives none.",
+        "k": "Number of judges in the panel.",
+        "n_splits": "Number of splits into calibration and evaluation items behind the figures.",
+        "seed": "Seed of the splits.",
+        "nll": "Negative log-likelihood: mean -log p(true label) on new items, in nats.",
+        "null_nll": "NLL of the base rate of the calibration labels, without any judge.",
+        "constant_nll": "NLL of a constant score calibrated by the same calibrator.",
+        "skill": "1 - NLL / null NLL: 0 is no better than the base rate, 1 is perfect.",
+        "brier": "Brier score: mean squared difference of probability and label, 0 to 1.",
+        "accuracy": "Share of right decisions on new items, 0 to 1.",
+        "ece": (
+            "Expected calibration error: mean absolute difference of stated confidence "
+            "and accuracy."
+        ),
+        "delta": _COMPARED,
+        "margin": "Differences smaller than this, in nats, count as no loss.",
+        "p": "Two-sided p-value of no difference.",
+        "p_holm": "The p-value after Holm's correction for several tests.",
+        "band_lo": "Lower end of the 95 % interval of the difference that covers all rows at once.",
+        "band_hi": "Upper end of the 95 % interval of the difference that covers all rows at once.",
+        "verdict": "What the interval of the difference decides against the margin.",
+        "chosen_share": (
+            "Share of the splits in which the choice on calibration rows selected this."
+        ),
+        "tied": "Whether it cannot be distinguished from the best.",
+        "cost": "Cost of the panel per item; blank if costs are unknown.",
+        "unit": "Unit of the costs.",
+        "labels": "Number of labels on which the panel was fitted, mean over splits.",
+        "items": "Number of items.",
+        "stage": "Before (raw) or after calibration.",
+        "stability": (
+            "Agreement of the splits: 1 if all choose alike, 0 if the choice is effectively random."
+        ),
+        "size": "Number of judges chosen, mean over splits.",
+        "seen": "NLL on the rows on which the choice was made, in nats.",
+        "optimism": "NLL on new items minus the NLL on which the choice was made, in nats.",
+        "gap": "Accuracy minus mean stated confidence.",
+        "correct": "Number of labelled items on which the judge's vote is right.",
+        "voted": "Number of labelled items on which the judge voted.",
+        "coverage": "Share of all items on which the judge voted, 0 to 1.",
+        "constant": "Whether the judge gives the same verdict on every item.",
+        "ability": "Ability in a 2PL model, in standard deviations of item difficulty.",
+        "discrimination": "How sharply the judge separates easy from hard items in a 2PL model.",
+        "nearest": "The judge whose errors correlate with this judge's most.",
+        "feature": "Item feature.",
+    }
+)
+
+
+_ENDS = {"_lo": "Lower", "_hi": "Upper"}
+_STARTS = {
+    "weight_": "Weight of the judge's vote under {}.",
+    "feat_": "Value of the item feature {}.",
+}
+_SETS = {
+    "coverage": "Share of sets at {level} % that hold the true label.",
+    "size": "Mean number of labels in a set at {level} %, 0 to 2.",
+    "share_neither": "Share of sets at {level} % without a label.",
+    "share_only_0": "Share of sets at {level} % with label 0 only.",
+    "share_only_1": "Share of sets at {level} % with label 1 only.",
+    "share_both": "Share of sets at {level} % with both labels.",
+}
+
+
+def own_columns(study: Study[Any, Any, Any]) -> Mapping[str, str]:
+    """Return the column descriptions specific to this study."""
+    own = {}
+    for column in frame_columns(study.result).values():
+        if column.text:
+            own[column.name] = column.text
+        for end, word in _ENDS.items() if column.ends else ():
+            text = f"{word} end of the 95 % interval of {column.name}{column.ends}."
+            own[column.name + end] = text
+    return own | dict(getattr(study.result, "COLUMNS", {}))
+
+
+def describe(study: Study[Any, Any, Any], column: str) -> str:
+    """Return the description of a column of a study's frame.
+
+    Raises
+    ------
+    KeyError
+        The column is not described.
+    """
+    text = description(study, column)
+    if not text:
+        raise KeyError(f"the column {column} of the study {study.name} is not described")
+    return text
+
+
+def description(study: Study[Any, Any, Any], column: str) -> str:
+    """Return the description of a column of a study's frame; empty if it is not described."""
+    own = own_columns(study)
+    if column in own or column in COMMON:
+        return own.get(column) or COMMON[column]
+    for end, word in _ENDS.items():
+        figure = column.removesuffix(end)
+        if figure != column and description(study, figure):
+            over = "central 95 % over splits" if figure == "ece" else "95 % interval"
+            return f"{word} end of the {over} of {figure}."
+    for start, words in _STARTS.items():
+        if column.startswith(start):
+            return words.format(column.removeprefix(start))
+    return _set_column(column)
+
+
+def described(study: Study[Any, Any, Any], columns: Iterable[str]) -> pd.DataFrame:
+    """Return the data dictionary of a frame: one row per column, with its description."""
+    names = [str(column) for column in columns]
+    return pd.DataFrame({"column": names, "description": [describe(study, name) for name in names]})
+
+
+def _set_column(column: str) -> str:
+    """Describe figures of conformal sets, whose names contain their level: ``share_80_both``."""
+    parts = column.split("_")
+    level = next((part for part in parts if part.isdigit() and len(part) == 2), None)
+    text = _SETS.get("_".join(part for part in parts if part != level), "")
+    return "" if level is None else text.format(level=level)

@@ -25,7 +25,7 @@ from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_N
 
 from judgepanel.service.basics import LOCAL, ServerProblem
 from judgepanel.votes import InputError
-from judgepanel.votes.installed import require
+from judgepanel.votes.errors import require
 
 MODES = ("local", "team")
 SIGNED_IN_SECONDS = 24 * 3600.0

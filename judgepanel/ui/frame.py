@@ -18,8 +18,7 @@ from judgepanel.ui.glossary import TERMS, with_terms
 from judgepanel.ui.preload import QUIET
 from judgepanel.ui.session import current, is_reader, link_parameters
 from judgepanel.votes.errors import InputError, on_page
-from judgepanel.words.numbers import counted
-from judgepanel.words.text import in_html
+from judgepanel.words.text import counted, in_html
 
 if TYPE_CHECKING:
     from judgepanel.service import Analysis
@@ -271,7 +270,7 @@ def _menu(analysis: Analysis | None) -> None:
 def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
     from judgepanel.ui.reporting import report  # noqa: PLC0415
     from judgepanel.ui.sharing import share  # noqa: PLC0415
-    from judgepanel.votes.orientation import resolve  # noqa: PLC0415
+    from judgepanel.votes.matrix import resolve  # noqa: PLC0415
 
     labelled = int(votes.labelled.sum())
     known = "all labelled" if labelled == votes.n_items else f"{labelled:,} labelled"

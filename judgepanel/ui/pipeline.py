@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.kernels.aggregate.aggregation import Graded
-from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.figures.style import METRIC_NAMES
+from judgepanel.kernels.aggregation import AGGREGATORS, Graded
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.present.decide import recommend
-from judgepanel.present.decide.decision import is_recommended, pipeline_sentence
-from judgepanel.present.pipeline import Pipeline, pipeline_of
+from judgepanel.present.decide.recommend import is_recommended, pipeline_sentence
+from judgepanel.present.study import OFFERED, Pipeline, pipeline_of
 from judgepanel.service import Job
-from judgepanel.studies.contest.recommended import AVERAGE, PanelAggregator
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.panel.recommended import AVERAGE, PANEL_AGGREGATORS, PanelAggregator
+from judgepanel.ui.defaults import begins_with
 from judgepanel.ui.frame import PageContext, caption, show_errors
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import FIRST_SECONDS, POLL_SECONDS
-from judgepanel.words.numbers import counted
-from judgepanel.words.sentences import pipeline_name
+from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES, pipeline_name
+from judgepanel.words.text import counted
 
 _KEYS = ("aggregator", "calibrator")
 
@@ -207,3 +212,85 @@ def _other(
 def _take(aggregator: str, calibrator: str) -> None:
     st.session_state["aggregator"] = aggregator
     st.session_state["calibrator"] = calibrator
+
+
+METRIC_LABELS = {"nll": "NLL", "brier": "Brier", "ece": "ECE", "accuracy": "Accuracy"}
+
+
+Name = TypeVar("Name", bound=str)
+
+
+def folded(label: str = "Another pipeline or view") -> DeltaGenerator:
+    """Where controls are that few change, so that the answer is on the first screen."""
+    return st.expander(label)
+
+
+def score_control(where: DeltaGenerator, *, key: str, help: str) -> str:
+    """The score to draw."""
+    return str(
+        where.segmented_control(
+            "Score",
+            tuple(METRIC_NAMES),
+            default="nll",
+            required=True,
+            key=key,
+            bind="query-params",
+            format_func=METRIC_LABELS.__getitem__,
+            help=help,
+        )
+    )
+
+
+def calibrator_control(
+    where: DeltaGenerator,
+    default: Calibrator,
+    offered: Sequence[Calibrator] = OFFERED,
+    *,
+    average: bool = False,
+) -> Calibrator:
+    """The calibrator of both arms; ``default`` is always offered.
+
+    Under the recommended average it is drawn all the same: Streamlit would lose a choice that a
+    button makes for a widget that was not there.
+    """
+    begins_with("calibrator", default)
+    offered = offered if default in offered else (default, *offered)
+    if st.session_state.get("calibrator", default) not in offered:
+        del st.session_state["calibrator"]
+    chosen: Calibrator = where.segmented_control(
+        "Calibrator",
+        offered,
+        default=default,
+        required=True,
+        key="calibrator",
+        bind="query-params",
+        format_func=CALIBRATOR_NAMES.__getitem__,
+        help="How the summed votes become a probability. All panels on the page use the same one; "
+        "members of the recommended average have their own.",
+        disabled=average,
+    )
+    return chosen
+
+
+def offered_aggregators(settings: Settings) -> tuple[PanelAggregator, ...]:
+    """All aggregators, and the recommended average where there can be one."""
+    return PANEL_AGGREGATORS if settings.protocol == "honest" else AGGREGATORS
+
+
+def aggregator_control(
+    where: DeltaGenerator, default: Name, offered: Sequence[Name], *, help: str
+) -> Name:
+    """The aggregator that sums the votes; a choice that is not in ``offered`` is forgotten."""
+    begins_with("aggregator", default)
+    if st.session_state.get("aggregator", default) not in offered:
+        del st.session_state["aggregator"]
+    chosen: Name = where.selectbox(
+        "Aggregator",
+        offered,
+        index=offered.index(default),
+        key="aggregator",
+        bind="query-params",
+        format_func=AGGREGATOR_NAMES.__getitem__,
+        help=help,
+    )
+    return chosen

@@ -23,7 +23,7 @@ _FIRST = (
     "judgepanel.ui.frame",
     "judgepanel.ui.pages.start",
     "judgepanel.ui.pages.home",
-    "judgepanel.votes.samples",
+    "judgepanel.votes.simulate",
     "judgepanel.service.sql",
 )
 _NEXT = (
@@ -81,7 +81,7 @@ def prepare() -> None:
 def _prepare() -> None:
     for name in _FIRST:
         import_module(name)
-    from judgepanel.ui.spaces import own_space  # noqa: PLC0415
+    from judgepanel.ui.server import own_space  # noqa: PLC0415
 
     QUIET.page()
     with suppress(ServerProblem):

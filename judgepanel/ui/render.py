@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import math
+import sys
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
+from numpy.typing import NDArray
 
-from judgepanel.figures.method_grid import GridCells
+from judgepanel.figures.candidates import GridCells
 from judgepanel.figures.style import text_on
 from judgepanel.present.blocks import (
     Answer,
@@ -24,18 +33,254 @@ from judgepanel.present.blocks import (
     Row,
     Table,
 )
-from judgepanel.present.entry import Entry
 from judgepanel.present.pages import Page
 from judgepanel.present.registry import entries_of
-from judgepanel.present.study import study_blocks
-from judgepanel.studies.contract import Spec
+from judgepanel.present.study import Entry, study_blocks
+from judgepanel.studies.codec import result_content
+from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.understand.judge_table import JudgeTable
 from judgepanel.ui.frame import PageContext
 from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.pipeline import known_recommendation
-from judgepanel.ui.widgets import chart, downloads, table
+from judgepanel.ui.reporting import download_button, image_format
+from judgepanel.ui.session import is_reader, open_with
 from judgepanel.ui.work import show_result
+from judgepanel.votes.checks import Check, find_repeats
 from judgepanel.words.commands import study_command
-from judgepanel.words.text import LONGEST, in_html
+from judgepanel.words.sentences import CHECK_MARKS, check_numbers
+from judgepanel.words.tables import Column, Form, csv_text, levels, numbers, text
+from judgepanel.words.text import LONGEST, counted, csv_name, in_html, plain
+
+# Set once, since the option is global: a page that changed it while drawing would change it for
+# other users' pages too.
+pd.set_option("styler.render.max_elements", sys.maxsize)
+
+
+def check_card(check: Check, below: Callable[[], None] | None = None) -> None:
+    """Draw one check: outcome in words, why, advice, numbers; ``below`` adds to the card."""
+    with st.container(border=True):
+        st.html(
+            f'<p class="jp-note"><b>{with_terms(check.title)}: {CHECK_MARKS[check.outcome]}.</b> '
+            f"{with_terms(f'{check.why} {check.advice}', 2000)}</p>"
+        )
+        with st.expander("What was counted"):
+            st.html(f'<p class="jp-note">{with_terms(check_numbers(check), 1000)}</p>')
+        if below is not None:
+            below()
+
+
+def offer_grouping(context: PageContext) -> None:
+    """Where copies of items count as independent, offer an analysis that groups them."""
+    settings = context.analysis.settings
+    if is_reader() or settings.group_duplicates or not find_repeats(context.votes).repeats.apart:
+        return
+    if st.button("Group them", key="group-duplicates", type="primary"):
+        open_with(context.analysis, replace(settings, group_duplicates=True))
+
+
+def chart(figure: go.Figure, *, key: str, alt: str) -> None:
+    """A figure with a toolbar on hover: zoom, pan, reset, and a download as an image."""
+    config = {
+        "displaylogo": False,
+        "modeBarButtons": [["toImage"], ["zoom2d", "pan2d", "resetScale2d"]],
+        "toImageButtonOptions": {
+            "format": image_format(),
+            "scale": 3,
+            "filename": f"judgepanel-{key}",
+        },
+    }
+    st.plotly_chart(figure, key=key, alt=alt, config=config)
+
+
+ROW = 35
+"""Height of a row of a table, in pixels."""
+_PADDING = 17
+"""Space around a cell, in pixels."""
+_NARROW, _WIDE = frozenset("fijlrtI"), frozenset("mwMW%+<>=±−@")
+_WIDEST_TEXT = 260
+"""Pixels that a column of texts takes at most; a click on a cell shows all of it."""
+_PHONE, _PAGE = 340, 1084
+"""Pixels that a table has on a phone, and at most."""
+_MEASURED = 200
+"""Rows whose texts are measured, as by the browser."""
+_MOST_STYLED = 2_000
+_BROWSER = MappingProxyType({"number": "%.3f", "share": "%.1f %%", "whole": "localized"})
+"""Formats of numbers that the browser applies itself."""
+
+
+class _Shown(float):
+    """A number that sorts, and the text that a cell shows for it."""
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, number: float, text: str) -> _Shown:
+        # Blanks sort before all numbers.
+        self = super().__new__(cls, -math.inf if math.isnan(number) else number)
+        self.text = text
+        return self
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def table(block: Table, *, key: str) -> None:
+    """Draw a table that sorts by its numbers and can be searched; cells are plain text.
+
+    A short table is only as high as its rows, since empty rows look like missing data. A
+    line below says how to see columns for which there is no room.
+    """
+    frame: dict[str, Any] = {}
+    config: dict[str, Any] = {}
+    styled, texts_only = list[str](), list[str]()
+    widths = {}
+    for name, column in block.columns.items():
+        about = block.help.get(name)
+        styles = column.numbers is not None and (
+            column.form not in _BROWSER or bool(column.words) or _has_blanks(column.numbers)
+        )
+        texts = column.texts(None if styles or column.numbers is None else _MEASURED)
+        # The browser measures only the first rows and would cut off longer numbers below.
+        widths[name] = max(map(_width, [name, *texts]))
+        if column.numbers is None:
+            frame[name] = texts
+            width = _WIDEST_TEXT if widths[name] > _WIDEST_TEXT else None
+            config[name] = st.column_config.Column(help=about, width=width)
+            texts_only.append(name)
+            widths[name] = min(widths[name], _WIDEST_TEXT)
+        elif styles:
+            values = list(map(_Shown, column.numbers.tolist(), texts))
+            frame[name] = pd.Series(values, dtype=object)
+            config[name] = st.column_config.NumberColumn(width=widths[name], help=about)
+            styled.append(name)
+        else:
+            frame[name] = _browsed(column.numbers, column.form)
+            config[name] = st.column_config.NumberColumn(format=_BROWSER[column.form], help=about)
+    hidden = [name for name in block.hidden if name in frame]
+    total = sum(width for name, width in widths.items() if name not in hidden)
+    if total > _PAGE:  # Else the browser shares the room that is left.
+        for name in texts_only:
+            config[name]["width"] = widths[name]
+    cells = pd.DataFrame(frame)
+    # Only a Styler can show text over a number in a cell, and it is slow: only tables that need it
+    # get one.
+    st.dataframe(
+        cells.style.format(dict.fromkeys(styled, str)) if styled else cells,
+        hide_index=True,
+        key=f"table-{key}",
+        height=block.height if block.height and ROW * (block.n_rows + 1) > block.height else "auto",
+        column_config=config | dict.fromkeys(hidden),
+    )
+    if total > _PHONE or hidden:
+        # Widths are estimated, a little too high.
+        st.html(_out_of_sight(round(0.97 * total), len(hidden)))
+
+
+def _width(words: str) -> int:
+    """Pixels that a text takes in a table, in the widest font of the theme."""
+    return _PADDING + round(sum(map(_character_width, words)))
+
+
+def _character_width(character: str) -> float:
+    if character in _WIDE:
+        return 12.5
+    if character.isdigit():
+        return 9.0
+    if not character.isalpha() or character in _NARROW:
+        return 5.5
+    return 10.0 if character.isupper() else 8.5
+
+
+def _out_of_sight(width: int, n_hidden: int) -> str:
+    """Say how to see columns that are hidden, and those for which ``width`` is too much."""
+    which = "it" if n_hidden == 1 else "them"
+    more = counted(n_hidden, "more column")
+    hidden = f"{more}: select {which} with the eye icon above the table."
+    return (
+        '<div class="jp-below">'
+        f'<p class="jp-further" aria-hidden="true" style="--table: {width}px">'
+        "The table goes on to the right: scroll it sideways.</p>"
+        + f'<p class="jp-reading">{hidden}</p>' * bool(n_hidden)
+        + "</div>"
+    )
+
+
+def _has_blanks(numbers: NDArray[np.float64]) -> bool:
+    """Whether the browser would write None for blanks; long tables accept that to stay fast."""
+    return len(numbers) <= _MOST_STYLED and bool(np.isnan(numbers).any())
+
+
+def _browsed(numbers: NDArray[np.float64], form: Form) -> Any:
+    """Numbers for the browser to format; whole numbers are rounded, or it would show decimals."""
+    if form == "whole":
+        return pd.array(np.round(numbers), dtype="Float64").astype("Int64")
+    return numbers * (100.0 if form == "share" else 1.0)
+
+
+def judge_rows(judges: JudgeTable) -> dict[str, Column]:
+    """Columns for a table of all judges, most accurate first; long names are cut."""
+    order = np.argsort(-np.nan_to_num(judges.accuracy.value, nan=-1.0), kind="stable")
+    return {
+        "judge": text([plain(judges.judges[j], 120) for j in order]),
+        "accuracy": levels(judges.accuracy[order]),
+        "correct": numbers(judges.correct[order], "whole"),
+        "voted": numbers(judges.voted[order], "whole"),
+        "coverage": numbers(judges.coverage[order], "share"),
+        "constant": text(["yes" if constant else "" for constant in judges.constant[order]]),
+    }
+
+
+def how(words: str, command: str) -> None:
+    """Draw how a result was computed, and the command that computes it again."""
+    with st.expander("How this was computed"):
+        st.write(words)
+        st.code(command, language=None, wrap_lines=True)
+
+
+def how_study(context: PageContext, study: Study[Any, Any, Any], spec: Spec, words: str) -> None:
+    """Draw how a study's result was computed, with its command."""
+    votes, analysis = context.votes, context.analysis
+    how(
+        words,
+        study_command(study.name, analysis.file, spec, task=votes.task, columns=analysis.columns),
+    )
+
+
+def downloads(
+    context: PageContext,
+    study: Study[Any, Any, Any],
+    spec: Spec,
+    result: Any,
+    *,
+    label: str = "Download CSV",
+    stem: str | None = None,
+) -> None:
+    """Offer a result's table as CSV and all of it as JSON; the files are named ``stem``."""
+    left, right, _ = st.columns([1, 1, 3])
+    name = stem or study.name.replace("_", "-")
+    download_button(
+        left,
+        label,
+        lambda: csv_text(result.frame()),
+        csv_name(context.analysis.name, f"{name}.csv"),
+        "text/csv",
+        key=f"csv-{study.name}",
+        width="stretch",
+    )
+    download_button(
+        right,
+        "Download JSON",
+        lambda: json.dumps(result_content(study, context.votes, spec, result), allow_nan=False),
+        csv_name(context.analysis.name, f"{name}.json"),
+        "application/json",
+        key=f"json-{study.name}",
+        width="stretch",
+    )
+
+
+def section_answer(sentence: str) -> None:
+    """Draw a section's answer; HTML, since Markdown would interpret brackets and stars in it."""
+    st.html(f'<p class="jp-text jp-result">{with_terms(sentence, 1000)}</p>')
 
 
 class Caveats:

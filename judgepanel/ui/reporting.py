@@ -3,19 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
+from itertools import count
+from typing import Any
 
 import streamlit as st
+from streamlit import runtime
+from streamlit.delta_generator import DeltaGenerator
 
+from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
 from judgepanel.present.blocks import Document
+from judgepanel.present.registry import ENTRIES, STUDIES, default_specs
 from judgepanel.render.html import html_text
-from judgepanel.render.markdown import markdown_text
+from judgepanel.render.text import markdown_text
 from judgepanel.service import Analysis, Decision, Workspace
+from judgepanel.studies.contract import Spec
 from judgepanel.ui.access import is_team, signed_in, user
-from judgepanel.ui.download import download_button
 from judgepanel.ui.session import SHARE, is_reader, workspace
-from judgepanel.words.numbers import minute
-from judgepanel.words.text import csv_name, in_html
+from judgepanel.words.text import csv_name, in_html, minute
+
+KEPT = 8
+"""Number of files, the last ones made, that are kept for the browsers that asked for them."""
+_numbers = count()
+
+
+def download_button(
+    place: DeltaGenerator,
+    label: str,
+    make: Callable[[], str],
+    file_name: str,
+    mime: str,
+    **options: Any,
+) -> None:
+    """Offer a file; ``make`` runs in a thread without a session, ``options`` are Streamlit's."""
+    place.download_button(
+        label,
+        data=partial(_made, make, file_name, mime),
+        file_name=file_name,
+        mime=mime,
+        on_click="ignore",
+        **options,
+    )
+
+
+def _made(make: Callable[[], str], file_name: str, mime: str) -> bytes:
+    """Make the file. Streamlit itself forgets it once two scripts of any visitors have ended, which
+    may be before the browser fetches it.
+    """
+    data = make().encode("utf-8")
+    if runtime.exists():
+        manager = runtime.get_instance().media_file_mgr
+        place = f"download-{next(_numbers) % KEPT}"
+        manager.add(data, mime, place, file_name, is_for_static_download=True)
+    return data
+
 
 LONGEST = 2_000
 _IMAGE = "image-format"
@@ -89,7 +132,6 @@ def _downloads(space: Workspace, analysis: Analysis, decisions: Decisions) -> No
 
     def made(form: Callable[[Document], str]) -> str:
         # Imported here because it imports every study, and each page has this popover.
-        from judgepanel.ui.report_content import report_document  # noqa: PLC0415
 
         return form(report_document(space, analysis, decisions))
 
@@ -137,3 +179,51 @@ def _form(space: Workspace, analysis: Analysis) -> None:
     space.decide(analysis.id, what.strip(), by.strip(), why.strip())
     st.session_state[_ROUND] = number + 1
     st.rerun()
+
+
+def report_document(space: Workspace, analysis: Analysis, decisions: Decisions) -> Document:
+    """The report as a document; ``space`` and ``decisions`` are bound to the current visitor."""
+    return analysis_document(collected(space, analysis, decisions))
+
+
+def collected(space: Workspace, analysis: Analysis, decisions: Decisions) -> AnalysisReport:
+    """The report's content; ``space`` and ``decisions`` are bound to the current visitor."""
+    all_decisions = decisions()
+    votes = space.votes(analysis.votes_sha256)
+    settings = analysis.settings
+    findings: dict[str, Finding] = {}
+    outdated: list[str] = []
+
+    def look(name: str, specs: tuple[Spec, ...]) -> None:
+        study = STUDIES[name]
+        for spec in specs:
+            stored = space.result(study, votes.sha256, spec)
+            if stored is not None and stored.current:
+                findings[name] = Finding(study, spec, stored.result)
+                return
+            if stored is not None and name not in outdated:
+                outdated.append(name)
+
+    look(RECOMMEND.name, ENTRIES[RECOMMEND.name].specs(votes, settings))
+    recommended = findings.get(RECOMMEND.name)
+    recommendation = None if recommended is None else recommended.result
+    for name, specs in default_specs(votes, settings, recommendation).items():
+        if name != RECOMMEND.name:
+            look(name, specs)
+    old = tuple(name for name in outdated if name not in findings)
+    gone = {*findings, *old, *(name for name, entry in ENTRIES.items() if entry.by_hand)}
+    return AnalysisReport(
+        name=analysis.name,
+        file=analysis.file,
+        columns=analysis.columns,
+        notes=analysis.notes,
+        votes=votes,
+        settings=settings,
+        findings=tuple(findings[name] for name in STUDIES if name in findings),
+        outdated=old,
+        missing=tuple(name for name in STUDIES if name not in gone),
+        decisions=all_decisions,
+        written=datetime.now(UTC).isoformat(),
+        coverage=analysis.coverage,
+        reading="" if analysis.reading is None else analysis.reading.sentence,
+    )

@@ -8,8 +8,9 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.middleware import Middleware
 from streamlit import config
@@ -17,10 +18,67 @@ from streamlit import config
 from judgepanel.service.basics import LOCAL, ServerProblem, check_address
 from judgepanel.ui.access import is_team, user_of_cookies
 from judgepanel.ui.address import host_of, public_origins
-from judgepanel.ui.guard import LOCAL_NAMES, Guard
+from judgepanel.ui.guard import LOCAL_NAMES, Guard, UploadQuota
 from judgepanel.ui.preload import prepare
-from judgepanel.ui.quota import UploadQuota
-from judgepanel.ui.spaces import release_work
+from judgepanel.votes import InputError
+
+if TYPE_CHECKING:
+    from judgepanel.service.sql import SqlWorkspace
+
+_SPACES: dict[tuple[str, str], SqlWorkspace] = {}
+_LOCK = threading.Lock()
+
+
+def own_space() -> SqlWorkspace:
+    """The workspace of this server's database, for nobody yet."""
+    from judgepanel.service import default_home, default_url  # noqa: PLC0415
+
+    home = default_home()
+    return open_workspace(default_url(home), str(home))
+
+
+def open_workspace(url: str, home: str) -> SqlWorkspace:
+    """The workspace of a database, opened once.
+
+    It is not in Streamlit's cache, since anyone who reaches the server can have that cleared.
+    """
+    with _LOCK:
+        if (url, home) not in _SPACES:
+            from judgepanel.service.sql import SqlWorkspace  # noqa: PLC0415
+            from judgepanel.studies.runner import DASK  # noqa: PLC0415
+
+            backend = os.environ.get("JUDGEPANEL_BACKEND", "loky")
+            if backend == DASK:
+                backend = _scheduler()
+            _SPACES[url, home] = SqlWorkspace(url, Path(home), backend)
+        return _SPACES[url, home]
+
+
+def _scheduler() -> str:
+    from judgepanel.studies.runner import DASK, SCHEDULER, backend_of  # noqa: PLC0415
+
+    try:
+        return backend_of(DASK, os.environ.get(SCHEDULER), ())
+    except InputError as error:
+        raise ServerProblem(str(error)) from None
+
+
+def close_workspaces() -> None:
+    """End all work of this process; the next page opens a new workspace."""
+    with _LOCK:
+        for space in _SPACES.values():
+            space.close()
+        _SPACES.clear()
+
+
+def release_work() -> None:
+    """Leave the work of this process to others at once, because the process is about to end."""
+    process = sys.modules.get("judgepanel.intake.process")
+    if process is not None:  # Else no file was read.
+        process.kill_readers()
+    for space in tuple(_SPACES.values()):
+        space.release()
+
 
 END_SECONDS = 2.0
 """Seconds that a server waits for open connections after a signal to end."""

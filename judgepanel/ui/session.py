@@ -13,12 +13,12 @@ import streamlit as st
 
 from judgepanel.service.basics import SignInFirst
 from judgepanel.ui.access import owner, signed_in
-from judgepanel.ui.spaces import own_space
+from judgepanel.ui.server import own_space
 
 if TYPE_CHECKING:
     from judgepanel.service import Analysis, Workspace
-    from judgepanel.studies.judges.judge_table import JudgeTable
-    from judgepanel.studies.settings import Settings
+    from judgepanel.studies.contract import Settings
+    from judgepanel.studies.understand.judge_table import JudgeTable
     from judgepanel.votes import VoteMatrix
 
 PARAMETER = "analysis"
@@ -96,6 +96,6 @@ def judges_of(votes: VoteMatrix) -> JudgeTable:
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def _judges(sha256: str, _votes: VoteMatrix) -> JudgeTable:
-    from judgepanel.studies.judges.judge_table import judge_table  # noqa: PLC0415
+    from judgepanel.studies.understand.judge_table import judge_table  # noqa: PLC0415
 
     return judge_table(_votes)

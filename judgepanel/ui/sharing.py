@@ -15,8 +15,8 @@ from judgepanel.service import Analysis, Share, id_of_token
 from judgepanel.ui.access import is_team
 from judgepanel.ui.address import PUBLIC_URL, is_local, public_origins
 from judgepanel.ui.session import COMPARE, PARAMETER, SHARE, workspace
-from judgepanel.votes.installed import documentation
-from judgepanel.words.numbers import minute
+from judgepanel.votes.errors import documentation
+from judgepanel.words.text import minute
 
 _DAY = 24 * 3600.0
 _LASTS: dict[str, float | None] = {

@@ -26,7 +26,7 @@ from judgepanel.words.text import plain
 
 if TYPE_CHECKING:
     from judgepanel.intake.answer import Answer, Ask
-    from judgepanel.service.turns import Places
+    from judgepanel.service.jobs import Places
     from judgepanel.votes.choices import Choices
 
 _MOST_ANSWERS, _MOST_BYTES = 64, 400_000_000
@@ -162,7 +162,7 @@ def _read(key: _Key, ask: Ask, files: list[bytes]) -> Answer:
 @cache
 def _places() -> Places:
     """The places of files that are read at once."""
-    from judgepanel.service.turns import Places  # noqa: PLC0415
+    from judgepanel.service.jobs import Places  # noqa: PLC0415
 
     return Places(READERS)
 

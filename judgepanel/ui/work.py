@@ -15,7 +15,7 @@ from judgepanel.service import Job, NotFound, ServerProblem, SignInFirst
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.ui.frame import PageContext, problem, show_errors
 from judgepanel.ui.session import is_reader, workspace
-from judgepanel.words.numbers import counted
+from judgepanel.words.text import counted
 
 POLL_SECONDS = 1.0
 REDRAWN_AT = 1.5

@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING
 from judgepanel.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from judgepanel.votes.build import Loaded as Loaded
+    from judgepanel.votes.companions import write_votes as write_votes
     from judgepanel.votes.errors import InputError as InputError
+    from judgepanel.votes.load import Loaded as Loaded
     from judgepanel.votes.load import load_votes as load_votes
     from judgepanel.votes.matrix import MISSING as MISSING
     from judgepanel.votes.matrix import TASKS as TASKS
     from judgepanel.votes.matrix import Task as Task
     from judgepanel.votes.matrix import VoteMatrix as VoteMatrix
-    from judgepanel.votes.write import write_votes as write_votes
 
 _NAMES = {
-    "build": ("Loaded",),
     "errors": ("InputError",),
-    "load": ("load_votes",),
+    "load": ("Loaded", "load_votes"),
     "matrix": ("MISSING", "TASKS", "Task", "VoteMatrix"),
-    "write": ("write_votes",),
+    "companions": ("write_votes",),
 }
 __all__ = [name for names in _NAMES.values() for name in names]
 __getattr__, __dir__ = lazy_names(__name__, _NAMES)

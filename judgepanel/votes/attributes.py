@@ -10,12 +10,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.votes import errors, limits
-from judgepanel.votes.cells import is_number, not_reserved, unshield
+from judgepanel.votes.cells import (
+    FEATURE_PREFIX,
+    decimal_of,
+    distinct,
+    is_missing,
+    is_number,
+    is_verdict,
+    not_reserved,
+    unshield,
+)
 from judgepanel.votes.errors import InputError, correct_or_name, quote_value
 from judgepanel.votes.matrix import check_texts
-from judgepanel.votes.names import FEATURE_PREFIX
 from judgepanel.votes.table import RawTable
-from judgepanel.votes.words import decimal_of, distinct, is_missing, is_verdict
 
 Integers = NDArray[np.integer]
 Codes = NDArray[np.intp]

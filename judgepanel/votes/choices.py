@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from judgepanel.votes.cells import MEANT, NO_WORDS, given_meaning, parsed_words, plain
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.formats import text_of
 from judgepanel.votes.matrix import TASKS, Task
-from judgepanel.votes.words import MEANT, NO_WORDS, given_meaning, parsed_words, plain
 
 if TYPE_CHECKING:
-    from judgepanel.votes.build import Loaded
+    from judgepanel.votes.load import Loaded
 
 
 @dataclass(frozen=True, slots=True)

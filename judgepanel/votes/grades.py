@@ -18,15 +18,22 @@ from numpy.typing import NDArray
 from judgepanel.arrays import Floats
 from judgepanel.votes import errors
 from judgepanel.votes.attributes import THOUSANDS, names_in
-from judgepanel.votes.cells import is_number, unshield
+from judgepanel.votes.cells import (
+    CODES,
+    distinct,
+    is_number,
+    is_role_name,
+    is_verdict,
+    plain,
+    unshield,
+    verdict_of,
+)
 from judgepanel.votes.choices import Thresholds
 from judgepanel.votes.columns import Column
 from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
-from judgepanel.votes.names import is_role_name
 from judgepanel.votes.roles import Roles
 from judgepanel.votes.table import RawTable
-from judgepanel.votes.words import CODES, distinct, is_verdict, plain, verdict_of
 
 Words = Mapping[str, Mapping[str, int]]
 """The words of every judge, with the number of cells of each."""

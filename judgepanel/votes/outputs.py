@@ -22,18 +22,43 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.votes import coverage, names
 from judgepanel.votes.attributes import first_given, given_rows, names_in, refuse_first, repeated
-from judgepanel.votes.cells import is_number
+from judgepanel.votes.cells import (
+    FEATURE_PREFIX,
+    GROUP_NAMES,
+    JUDGE_WORDS,
+    LABEL_NAMES,
+    LONG_ITEM_NAMES,
+    LONG_JUDGE_NAMES,
+    LONG_VERDICT_NAMES,
+    SCORE_NAMES,
+    TEXT_NAMES,
+    UNKNOWN,
+    Vocabulary,
+    find_column,
+    is_number,
+    is_role_name,
+    ordered,
+    tokens_of,
+    words_in,
+)
 from judgepanel.votes.choices import NO_CHOICES, Choices
-from judgepanel.votes.columns import Column, Columns
-from judgepanel.votes.coverage import LEVELS, REASONS, Coverage, JudgeCoverage, Parsed, Side, Unread
+from judgepanel.votes.columns import Column, Columns, first_shown, order_column, says_orders
 from judgepanel.votes.errors import CORRECT_CELL, REMOVE_ROW, InputError, listed, quote_value
-from judgepanel.votes.names import find_column, words_in
-from judgepanel.votes.orders import first_shown, order_column, says_orders
 from judgepanel.votes.roles import judges_beside
-from judgepanel.votes.table import RawTable, text_column
-from judgepanel.votes.words import UNKNOWN, Vocabulary
+from judgepanel.votes.table import (
+    LEVELS,
+    REASONS,
+    Coverage,
+    JudgeCoverage,
+    Level,
+    Parsed,
+    RawTable,
+    Side,
+    Unread,
+    read_scores,
+    text_column,
+)
 
 CLOSING = 80
 """Number of final characters in which a side named alone is the verdict."""
@@ -65,7 +90,7 @@ def read_verdict(text: str) -> Parsed:
     return _in_scores(said) or Parsed(None, reason=_why_unread(said))
 
 
-def _forms(text: str) -> Iterator[tuple[coverage.Level, set[Named]]]:
+def _forms(text: str) -> Iterator[tuple[Level, set[Named]]]:
     """Yield forms from strict to loose with the sides that each supports."""
     own = _unquoted(text)
     is_marked = "\\boxed" in own or "</" in own
@@ -209,7 +234,7 @@ _ADVERBS = (
     "clearly|slightly|much|significantly|marginally|overall|still|thus|therefore|generally|far|"
     "definitely|considered|judged|deemed|the|a|somewhat|ultimately|to be|indeed|also"
 )
-_STEMS = names.ordered(
+_STEMS = ordered(
     "better|best|superior|prefer|stronger|win|verdict|choice|decision|conclusion|final answer|judg"
 )
 """Every statement contains one of these stems, or a verb in the first person."""
@@ -376,7 +401,7 @@ def _in_scores(text: str) -> Parsed | None:
     one_scale = len({scale for *_, scale in pairs}) == 1
     if len(pairs) != 2 or len(numbers) != 2 or not one_scale or _LOWER_IS_BETTER.search(low):
         return Parsed(None, "score", "several scores")
-    return coverage.read_scores(numbers["A"], numbers["B"])
+    return read_scores(numbers["A"], numbers["B"])
 
 
 _REFUSAL = re.compile(
@@ -451,14 +476,14 @@ def columns_of(table: RawTable, choices: Choices = NO_CHOICES) -> OutputColumns 
         return None
     own, asked = Columns(table), choices.verdict_column
     free = [name for name in table.columns if name not in choices.columns]
-    item = next(iter(choices.id_column), None) or find_column(free, names.LONG_ITEM_NAMES)
+    item = next(iter(choices.id_column), None) or find_column(free, LONG_ITEM_NAMES)
     judge = next(iter(choices.judge_column), None) or _judge_of(free, own)
-    found = [asked] if asked else [find_column(free, (n,)) for n in names.LONG_VERDICT_NAMES]
+    found = [asked] if asked else [find_column(free, (n,)) for n in LONG_VERDICT_NAMES]
     verdicts = [name for name in found if name is not None]
     texts = [name for name in verdicts if _is_output(own[name])]
-    text = (None if asked else find_column(free, names.TEXT_NAMES)) or next(iter(texts), None)
+    text = (None if asked else find_column(free, TEXT_NAMES)) or next(iter(texts), None)
     lower = {name.lower(): name for name in reversed(free)}
-    scored = names.SCORE_NAMES
+    scored = SCORE_NAMES
     scores = tuple(lower[name] for name in scored if lower.keys() >= {*scored})
     if item is None or judge is None or texts != verdicts or not (text or scores):
         return None
@@ -476,10 +501,10 @@ def columns_of(table: RawTable, choices: Choices = NO_CHOICES) -> OutputColumns 
 
 def _judge_of(free: Sequence[str], columns: Columns) -> str | None:
     """Return the column with the names of judges: one of a usual name, else by its words."""
-    named = [name for name in free if names.JUDGE_WORDS & set(names.tokens_of(name))]
+    named = [name for name in free if JUDGE_WORDS & set(tokens_of(name))]
     worded = (name for name in named if columns[name].kind == "words")
     recur = (n for n in worded if 2 * len(columns[n].given) <= columns.table.n_rows)
-    return find_column(free, names.LONG_JUDGE_NAMES) or next(recur, None)
+    return find_column(free, LONG_JUDGE_NAMES) or next(recur, None)
 
 
 def _is_output(column: Column) -> bool:
@@ -516,7 +541,7 @@ def transcribed(table: RawTable, choices: Choices = NO_CHOICES) -> RawTable:
 
 def _transcribed(table: RawTable, columns: OutputColumns, choices: Choices) -> RawTable:
     items, ids = names_in(table, (columns.item,), "item id")
-    raters, judges = names_in(table, (columns.judge,), "judge name", names.is_role_name)
+    raters, judges = names_in(table, (columns.judge,), "judge name", is_role_name)
     forward, notes = first_shown(table, columns.order)
     if columns.order is None and choices.order_column is not None:
         notes = []
@@ -560,9 +585,9 @@ def _with_attributes(table: RawTable, items: Ints, n_items: int) -> pd.DataFrame
     Only some rows are kept, and the others may be those that give them. Raises InputError if two
     rows of an item have another label: labels do not depend on the order that was shown.
     """
-    label = find_column(table.columns, names.LABEL_NAMES)
-    group = find_column(table.columns, names.GROUP_NAMES)
-    features = (name for name in table.columns if name.startswith(names.FEATURE_PREFIX))
+    label = find_column(table.columns, LABEL_NAMES)
+    group = find_column(table.columns, GROUP_NAMES)
+    features = (name for name in table.columns if name.startswith(FEATURE_PREFIX))
     changed = {}
     for name in filter(None, (label, group, *features)):
         column = Columns(table)[name]
@@ -587,7 +612,7 @@ def _readings(table: RawTable, columns: OutputColumns, rows: Ints) -> NDArray[np
         first, second = (_numbers(table, name, rows, "score") for name in columns.scores)
         for k in range(len(rows)):
             if columns.text is None or not (np.isnan(first[k]) and np.isnan(second[k])):
-                readings[k] = coverage.read_scores(first[k], second[k])
+                readings[k] = read_scores(first[k], second[k])
     if UNUSABLE in table.columns:
         unusable = table.frame[UNUSABLE].isin(_UNUSABLE_REASONS).to_numpy()
         readings[unusable[rows]] = Parsed(None, reason="unusable")

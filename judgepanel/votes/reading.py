@@ -33,16 +33,26 @@ from numpy.typing import NDArray
 from judgepanel.arrays import Floats
 from judgepanel.votes import errors
 from judgepanel.votes.attributes import first_given
+from judgepanel.votes.cells import (
+    ABSTAINED,
+    AGGREGATE_NAMES,
+    LABEL_NAMES,
+    TIE,
+    form_of,
+    is_good_or_bad,
+    is_role_name,
+    plain_name,
+    side_of,
+    tokens_of,
+)
 from judgepanel.votes.checks import reversal
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import Column
 from judgepanel.votes.errors import CHOICE_CONTROLS, InputError, listed, quote_value
 from judgepanel.votes.layouts import Reader
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
-from judgepanel.votes.names import AGGREGATE_NAMES, LABEL_NAMES, is_role_name, plain_name, tokens_of
 from judgepanel.votes.roles import CHOSEN, DESCRIBES, PLACES, UNUSED, ColumnRole, Roles
 from judgepanel.votes.table import RawTable
-from judgepanel.votes.words import ABSTAINED, TIE, form_of, is_good_or_bad, side_of
 
 FEW_LABELS = 20
 _IF_PAIRS = (

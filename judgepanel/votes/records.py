@@ -28,13 +28,21 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.votes import errors, limits, table
-from judgepanel.votes import names as naming
-from judgepanel.votes.cells import is_number
+from judgepanel.votes.cells import (
+    JUDGE_WORDS,
+    LABEL_WORDS,
+    LONG_JUDGE_NAMES,
+    LONG_VERDICT_NAMES,
+    VERDICT_WORDS,
+    find_column,
+    is_missing,
+    is_number,
+    is_verdict,
+    tokens_of,
+)
 from judgepanel.votes.delimited import check_text
 from judgepanel.votes.errors import EXPORT_AGAIN, SAVE_AS_UTF8, InputError, listed, quote_value
-from judgepanel.votes.names import JUDGE_WORDS, LABEL_WORDS, VERDICT_WORDS, find_column, tokens_of
 from judgepanel.votes.table import RawTable
-from judgepanel.votes.words import is_missing, is_verdict
 
 # Possessive quantifiers never backtrack, so matching takes linear time.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
@@ -43,7 +51,7 @@ _ALLOWED = 'a list of objects, such as [{"item_id": "q1", "label": 1, "judge-a":
 NESTED = "a nested value"
 _ERRORS = frozenset(("error", "errors", "exception", "failure", "parse_error"))
 RECORD = "record"
-_OF_A_VOTE = (*naming.LONG_JUDGE_NAMES, *naming.LONG_VERDICT_NAMES)
+_OF_A_VOTE = (*LONG_JUDGE_NAMES, *LONG_VERDICT_NAMES)
 """The column with the number of the record, where a list in it makes several rows."""
 KEY = "key"
 """The column with the keys of an object of records."""

@@ -16,16 +16,41 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.votes import errors
-from judgepanel.votes import names as naming
-from judgepanel.votes.cells import unshield
+from judgepanel.votes.cells import (
+    AGGREGATE_NAMES,
+    COMPUTED_WORDS,
+    FEATURE_NAMES,
+    FEATURE_PREFIX,
+    GROUP_NAMES,
+    ID_NAMES,
+    JUDGE_WORDS,
+    LABEL_NAMES,
+    LABEL_WORDS,
+    LONG_ITEM_NAMES,
+    LONG_JUDGE_NAMES,
+    LONG_VERDICT_NAMES,
+    MEASURE_WORDS,
+    PERSON_WORDS,
+    TEXT_NAMES,
+    UNKNOWN,
+    VERDICT_WORDS,
+    Vocabulary,
+    find_column,
+    is_good_or_bad,
+    is_role_name,
+    names_order,
+    plain,
+    plain_name,
+    side_of,
+    tokens_of,
+    unshield,
+    words_in,
+)
 from judgepanel.votes.choices import SINGLE, Choices
-from judgepanel.votes.columns import Column, Columns, computed, evaluators, facet_of
+from judgepanel.votes.columns import Column, Columns, computed, evaluators, facet_of, says_orders
 from judgepanel.votes.errors import CHOICE_CONTROLS, ONE_ROLE_EACH, InputError, quote_value
-from judgepanel.votes.names import FEATURE_PREFIX, find_column, plain_name, tokens_of, words_in
-from judgepanel.votes.orders import says_orders
 from judgepanel.votes.records import RECORD
 from judgepanel.votes.table import FILE_COLUMN, RawTable, no_column
-from judgepanel.votes.words import UNKNOWN, Vocabulary, is_good_or_bad, plain, side_of
 
 Layout = Literal["wide", "long"]
 Place = Literal[
@@ -42,13 +67,13 @@ PLACES: dict[RoleName, str] = {role: f"{role}_column" for role in get_args(Place
 """The field of ``Roles`` with the columns of a role."""
 _LONG_NAMES = frozenset(
     plain_name(name)
-    for names in (naming.LONG_ITEM_NAMES, naming.LONG_JUDGE_NAMES, naming.LONG_VERDICT_NAMES)
-    for name in (*names, *naming.TEXT_NAMES)
+    for names in (LONG_ITEM_NAMES, LONG_JUDGE_NAMES, LONG_VERDICT_NAMES)
+    for name in (*names, *TEXT_NAMES)
 )
-_LABEL_NAMES_ONLY = frozenset(map(plain_name, naming.LABEL_NAMES)) - {"target", "y", "z"}
+_LABEL_NAMES_ONLY = frozenset(map(plain_name, LABEL_NAMES)) - {"target", "y", "z"}
 """Names of labels that no judge is likely to have."""
 _LABELS = words_in("label|labels")
-_TRUTHS, _PERSONS = naming.LABEL_WORDS - _LABELS, naming.PERSON_WORDS
+_TRUTHS, _PERSONS = LABEL_WORDS - _LABELS, PERSON_WORDS
 _BY_PERSON = _PERSONS | words_in("annotation|annotated|true|reference|final")
 _LABEL_TIERS = ((_TRUTHS,), (_LABELS, _BY_PERSON), (_PERSONS,), (_LABELS,))
 """Sets of words of which the name of a label has one each, the plainest names first."""
@@ -284,7 +309,7 @@ class _Guess:
     def _may_be_label(self, name: str) -> bool:
         column = self.columns[name]
         most = _LABEL_VALUES if column.kind == "numbers" else _FEW_VALUES
-        is_computed = _says(name, naming.COMPUTED_WORDS - {"final"})
+        is_computed = _says(name, COMPUTED_WORDS - {"final"})
         is_other = is_computed or name.startswith(FEATURE_PREFIX)
         return self.is_value(name) and len(column.given) <= most and not is_other
 
@@ -295,7 +320,7 @@ class _Guess:
         """
         if self.choices.label_column is not None:
             return self.choices.label_column
-        usual = find_column(self.without(taken), naming.LABEL_NAMES)
+        usual = find_column(self.without(taken), LABEL_NAMES)
         names = self.label_candidates(taken) if usual is None else (usual,)
         if len(names) != 1 or not (within is None or self.is_constant(names[0], within)):
             return None
@@ -356,7 +381,7 @@ class _Guess:
 
     def _usual_id(self, taken: Iterable[str | None]) -> str | None:
         free = self.without(taken)
-        return find_column(free, naming.ID_NAMES, lambda name: self.columns[name].is_unique)
+        return find_column(free, ID_NAMES, lambda name: self.columns[name].is_unique)
 
     def _may_be_id(self, name: str) -> bool:
         """Whether a column of different values may number or name the items."""
@@ -365,7 +390,7 @@ class _Guess:
             return False
         if _says(name, _ID_WORDS):
             return column.kind in ("numbers", "words")
-        if _says(name, naming.MEASURE_WORDS):
+        if _says(name, MEASURE_WORDS):
             return False
         if column.kind != "numbers":
             return column.kind == "words" and not any(map(self.vocabulary.knows, column.given))
@@ -373,7 +398,7 @@ class _Guess:
         return bool((np.diff(numbers) == 1.0).all() and numbers[0] in (0.0, 1.0))
 
     def group(self, taken: Collection[str | None]) -> str | None:
-        named = (name for name in _usual(self.free, naming.GROUP_NAMES) if name not in taken)
+        named = (name for name in _usual(self.free, GROUP_NAMES) if name not in taken)
         found = (n for n in named if self.columns[n].kind not in ("verdicts", "empty"))
         return self.choices.group_column or next(found, None)
 
@@ -408,7 +433,7 @@ class _Guess:
             raise missing.in_header(self.table)
         taken.add(verdict)
         if label is None:
-            label = find_column(self.without(taken), naming.LABEL_NAMES)
+            label = find_column(self.without(taken), LABEL_NAMES)
             if label is None and not (asked or self._several_votes(item)) and self.judges(taken):
                 return None
             label = label or self.label(taken, within)
@@ -421,7 +446,7 @@ class _Guess:
 
     def _described(self, roles: Roles) -> Roles:
         """Return roles with the columns that describe the items and the votes of any file."""
-        named = filter(naming.names_order, self.without(roles.used))
+        named = filter(names_order, self.without(roles.used))
         orders = (name for name in named if says_orders(self.columns[name]))
         return replace(
             roles,
@@ -467,11 +492,11 @@ class _Guess:
 
     def _judge_names(self) -> tuple[str, ...]:
         """Return the columns that name the judge of a row: by a usual name, else by its words."""
-        usual = find_column(self.free, naming.LONG_JUDGE_NAMES)
+        usual = find_column(self.free, LONG_JUDGE_NAMES)
         named = _plainest(
             self.free,
             lambda name: name == usual,
-            lambda name: _says(name, naming.JUDGE_WORDS) and self._holds_names(name),
+            lambda name: _says(name, JUDGE_WORDS) and self._holds_names(name),
             lambda name: name.endswith(" number") and self._repeats(name),
             lambda name: name == FILE_COLUMN and self._files_are_judges(),
         )
@@ -500,9 +525,9 @@ class _Guess:
     def _items_of_votes(self, judge: Sequence[str], taken: set[str | None]) -> tuple[str, ...]:
         """Return the column of the items: one that recurs, but hardly ever with the same judge."""
         free = self.without(taken)
-        usual = find_column(free, naming.LONG_ITEM_NAMES)
+        usual = find_column(free, LONG_ITEM_NAMES)
         if usual is not None and not self.columns[usual].is_unique:
-            named = _usual(free, naming.LONG_ITEM_NAMES)
+            named = _usual(free, LONG_ITEM_NAMES)
             return (next((name for name in named if self._recurs(name)), usual),)
         named = [name for name in free if judge and self._is_named_as_item(name, judge)]
         named = [name for name in named if _says(name, _ITEM_WORDS)] or named
@@ -515,10 +540,10 @@ class _Guess:
 
     def _is_named_as_item(self, name: str, judge: Sequence[str]) -> bool:
         """Whether a column is the items of votes by its name and its values."""
-        if name == RECORD or find_column([name], naming.GROUP_NAMES):
+        if name == RECORD or find_column([name], GROUP_NAMES):
             return False
         by_name = _says(name, _ID_WORDS | _ITEM_WORDS)
-        of_votes = _says(name, _NO_ITEMS | naming.JUDGE_WORDS)
+        of_votes = _says(name, _NO_ITEMS | JUDGE_WORDS)
         return by_name and not of_votes and self._are_items(name, judge)
 
     def _names_records(self, name: str) -> bool:
@@ -542,14 +567,14 @@ class _Guess:
     def _verdict(self, taken: set[str | None], within: np.ndarray) -> str | None:
         """Return the column with the verdict of a row, first one that differs within items."""
         free = self.without(taken)
-        named = _usual(free, naming.LONG_VERDICT_NAMES)
-        worded = [n for n in free if _says(n, naming.VERDICT_WORDS) and self.is_value(n)]
+        named = _usual(free, LONG_VERDICT_NAMES)
+        worded = [n for n in free if _says(n, VERDICT_WORDS) and self.is_value(n)]
         named += [name for name in worded if name not in named]
         # Crowdsourcing files call the worker's answer "label" and the truth "gold".
         named += [n for n in (find_column(free, ("label", "labels")),) if n and n not in named[:1]]
         named = [name for name in named if not _says(name, _TRUTHS | _PERSONS)] or named
         varying = [name for name in named if not self.is_constant(name, within)]
-        usual = [name for name in varying if find_column([name], naming.LONG_VERDICT_NAMES)]
+        usual = [name for name in varying if find_column([name], LONG_VERDICT_NAMES)]
         short = [name for name in usual or varying if self.columns[name].kind != "texts"]
         return next(iter(short or varying or named), None)
 
@@ -571,7 +596,7 @@ class _Guess:
 
     def judges(self, taken: Collection[str | None]) -> tuple[str, ...]:
         """Return the verdict columns whose names suggest neither a role nor a long file."""
-        out = {*taken, self._usual_id(taken), find_column(self.free, naming.LABEL_NAMES)}
+        out = {*taken, self._usual_id(taken), find_column(self.free, LABEL_NAMES)}
         out |= {self.group(taken), *self.features(out)}
         rest = (n for n in self.free if n not in out and plain_name(n) not in _LONG_NAMES)
         return tuple(filter(self.readable, rest))
@@ -615,7 +640,7 @@ class _Guess:
 
     def _refuse_half_a_long_file(self, taken: Iterable[str | None]) -> None:
         """Refuse judge names without verdicts, and texts without judge names."""
-        judges, texts = naming.LONG_JUDGE_NAMES, naming.TEXT_NAMES
+        judges, texts = LONG_JUDGE_NAMES, TEXT_NAMES
         for names, missing, choice, allowed in (
             (judges, "verdicts or outputs", "verdict_column", ("verdict", "vote", *texts)),
             (texts, "the names of judges", "judge_column", judges[:4]),
@@ -662,8 +687,8 @@ class _Guess:
     def _by_name(self, name: str) -> None:
         """Give a column the role that its name says."""
         lower = name.strip().lower()
-        is_known = unshield(name, naming.is_role_name) in self.choices.known
-        is_order = naming.names_order(name) and says_orders(self.columns[name])
+        is_known = unshield(name, is_role_name) in self.choices.known
+        is_order = names_order(name) and says_orders(self.columns[name])
         is_file = name == FILE_COLUMN and self.table.files
         is_writer = name in (self.columns.pair or ())
         self.give_first(
@@ -674,8 +699,8 @@ class _Guess:
             (is_writer, "text", "the name of the model that wrote a response"),
             (lower.startswith(_INDEX), "ignore", "an index column"),
             (name == RECORD, "ignore", "the number of its record"),
-            (lower in naming.AGGREGATE_NAMES, "ignore", _COMPUTED),
-            (lower in naming.FEATURE_NAMES, "feature", DESCRIBES),
+            (lower in AGGREGATE_NAMES, "ignore", _COMPUTED),
+            (lower in FEATURE_NAMES, "feature", DESCRIBES),
             (is_order, "ignore", "named as the order in which responses were shown"),
         )
 
@@ -750,11 +775,11 @@ class _Guess:
                 self.give_first(
                     name,
                     (
-                        _says(name, naming.MEASURE_WORDS),
+                        _says(name, MEASURE_WORDS),
                         "ignore",
                         "numbers, named as a measurement",
                     ),
-                    (_says(name, naming.COMPUTED_WORDS), "ignore", f"numbers, {_COMPUTED}"),
+                    (_says(name, COMPUTED_WORDS), "ignore", f"numbers, {_COMPUTED}"),
                     (is_constant, "ignore", "the same number in every row"),
                 )
             if self.why[name].role == "judge":

@@ -20,10 +20,9 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from judgepanel.votes import limits
-from judgepanel.votes.columnar import parquet_in, readable
+from judgepanel.votes.delimited import parquet_in, readable
 from judgepanel.votes.errors import EXPORT_AGAIN, InputError, TooLarge, unopened
-from judgepanel.votes.excel import ZIP
-from judgepanel.votes.formats import read_table
+from judgepanel.votes.formats import ZIP, read_table
 from judgepanel.votes.records import decoded, json_lines
 from judgepanel.votes.table import too_large_unpacked
 

@@ -11,17 +11,15 @@ import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from judgepanel.studies.contract import Spec
+from judgepanel.studies.contract import AUTO_SPLITS, Settings, Spec
 from judgepanel.studies.options import written_options
-from judgepanel.studies.settings import AUTO_SPLITS, Settings
 from judgepanel.votes import Loaded, Task
-from judgepanel.votes.cells import join_names
+from judgepanel.votes.cells import join_names, words_text
 from judgepanel.votes.choices import OPTIONS, Thresholds
-from judgepanel.votes.installed import IN_CHECKOUT
-from judgepanel.votes.words import words_text
+from judgepanel.votes.errors import IN_CHECKOUT
 
 if TYPE_CHECKING:
-    from judgepanel.decision.recommend_spec import RecommendSpec
+    from judgepanel.decision.recommend_result import RecommendSpec
 
 PROGRAM = "./run cli" if IN_CHECKOUT else "judgepanel"
 """The command line: in a checkout of the repository, or where the package is installed."""
@@ -42,7 +40,7 @@ def recommend_command(
 def study_command(name: str, file: str, spec: Spec, *, task: Task, columns: tuple[str, ...]) -> str:
     """Return the command that runs a study, with the options that differ from their defaults."""
     # Imported here because reading votes needs only the column options.
-    from judgepanel.decision.recommend_spec import RecommendSpec  # noqa: PLC0415
+    from judgepanel.decision.recommend_result import RecommendSpec  # noqa: PLC0415
 
     if isinstance(spec, RecommendSpec):
         return recommend_command(file, spec, task=task, columns=columns)

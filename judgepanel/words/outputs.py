@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
 import pandas as pd
 
+from judgepanel.decision.score import Labelled, Scored
 from judgepanel.studies.outputs import Positions
-from judgepanel.votes.coverage import LEVELS, REASONS, Coverage, JudgeCoverage
-from judgepanel.words.numbers import counted, percent
+from judgepanel.votes import InputError
+from judgepanel.votes.table import LEVELS, REASONS, Coverage, JudgeCoverage
 from judgepanel.words.tables import Column, Form, levels, numbers, text
-from judgepanel.words.text import plain
+from judgepanel.words.text import counted, percent, plain, sig, with_interval
 
 FORM_TITLES = {
     "bracket": "[[A]]",
@@ -81,3 +87,104 @@ def position_table(positions: Positions) -> dict[str, Column]:
         "same in both orders": levels(positions.consistent),
         "lean to the first": levels(positions.lean),
     }
+
+
+def check_output(path: Path, *, inputs: Sequence[Path] = (), kinds: Sequence[str] = ()) -> None:
+    """Refuse an invalid output path before any work is done.
+
+    ``kinds`` are the allowed extensions; a device or pipe accepts any content. ``inputs`` are the
+    files that are read, which must not be overwritten.
+
+    Raises
+    ------
+    InputError
+        Another extension, a missing folder, a folder, or one of the inputs.
+    """
+    name = path.name
+    if path.is_dir():
+        raise InputError("this is a folder, not a file to write to", file=name)
+    if not path.resolve().parent.is_dir():
+        raise InputError("the folder to write to does not exist", file=name, value=path.parent)
+    if _is_special(path):
+        return
+    if kinds and not path.name.lower().endswith(tuple(kinds)):
+        raise InputError(
+            "cannot write this kind of file",
+            file=name,
+            allowed=f"a name that ends in {' or '.join(kinds)}",
+        )
+    for source in inputs:
+        if path.exists() and source.exists() and path.samefile(source):
+            raise InputError(
+                "this would write over what is read", file=name, allowed="another name"
+            )
+
+
+def write_whole(path: Path, data: bytes, *, mode: int = 0o666) -> None:
+    """Write a file atomically; devices and pipes are written directly.
+
+    ``mode`` are the permissions of a new file, reduced by the process's umask.
+    """
+    if _is_special(path):
+        path.write_bytes(data)
+        return
+    target = path.resolve()
+    if target.exists():
+        mode = target.stat().st_mode & 0o777
+    beside = target.with_name(f".{secrets.token_hex(8)}.new")
+    try:
+        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
+            stream.write(data)
+        os.replace(beside, target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def _is_special(path: Path) -> bool:
+    """Whether the path is something other than a regular file or folder."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+_FEW_WRONG = 10
+
+
+def scored_text(scored: Scored, file: str) -> str:
+    """Return what was written to ``file``, and the NLL on labels if the file has any."""
+    decided = int((scored.frame()["decision"] != "").sum())
+    lines = [f"{len(scored.p):,} items scored, {decided:,} decided, written to {file}."]
+    if scored.labelled is not None:
+        lines.append(labelled_sentence(scored.labelled))
+    return "\n".join(lines)
+
+
+def labelled_sentence(labelled: Labelled) -> str:
+    """Return the NLL on labelled new items with interval and null, or why there is none."""
+    if labelled.figures is None:
+        if labelled.n_seen > labelled.n:
+            return (
+                f"{counted(labelled.n_seen, 'labelled item')} of this file took part in making the "
+                "panel; no NLL is given, since it would flatter."
+            )
+        return "There are too few labelled new items for an NLL."
+    figures = labelled.figures
+    which = (
+        "that the panel has not seen"
+        if labelled.checked
+        else "(it is not known whether they are new)"
+    )
+    text = (
+        f"On {counted(labelled.n, 'labelled item')} {which}: NLL "
+        f"{with_interval(*figures.nll)}, the base rate alone "
+        f"{sig(figures.null_nll)} (skill {percent(figures.skill)}), accuracy "
+        f"{percent(figures.accuracy)}."
+    )
+    if figures.n_wrong < _FEW_WRONG:
+        text += f" It rests on {counted(figures.n_wrong, 'wrong answer')}, so take it as rough."
+    if labelled.n_seen:
+        text += (
+            f" {counted(labelled.n_seen, 'labelled item')} that took part in making it left out."
+        )
+    if labelled.measures_coding:
+        text += " Nearly all labels are alike: this measures the coding, not the judges."
+    return text

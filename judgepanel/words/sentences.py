@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import Check, check_repeats
-from judgepanel.votes.orientation import BALANCED_SHARE
-from judgepanel.words.numbers import capital, counted, fixed, interval, percent, signed
+from judgepanel.votes.matrix import BALANCED_SHARE
+from judgepanel.words.text import capital, counted, fixed, interval, percent, signed
 
 if TYPE_CHECKING:
     from judgepanel.models.mixture import Member, Mixture
-    from judgepanel.studies.position import ConstantPosition
+    from judgepanel.studies.compare import ConstantPosition
 
 CALIBRATOR_NAMES = {
     "none": "uncalibrated",

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.present.reference import columns_reference
-from judgepanel.present.registry import STUDIES
-from judgepanel.studies.columns import COMMON, describe, described, own_columns
+from judgepanel.present.registry import STUDIES, columns_reference
+from judgepanel.studies.results import COMMON, describe, described, own_columns
 from judgepanel.studies.runner import run
 from tests.present.results import spec_of, votes
 

@@ -29,7 +29,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def function(name: str) -> Any:
-    module = importlib.import_module("judgepanel.api.reports")
+    module = importlib.import_module("judgepanel.api.panels")
     return module.report if name == "report" else getattr(jp, name)
 
 

@@ -17,12 +17,12 @@ import plotly.graph_objects as go
 import pytest
 
 import judgepanel as jp
-from judgepanel.api import running
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.api import studies as running
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import steps
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import write_votes
-from judgepanel.votes.installed import SAMPLE_FOLDER
+from judgepanel.votes.errors import SAMPLE_FOLDER
 from tests.helpers import make_votes
 
 SAMPLE = SAMPLE_FOLDER / "clean_pairwise_votes.csv"

@@ -15,7 +15,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 
-from judgepanel.votes.installed import SAMPLE_FOLDER
+from judgepanel.votes.errors import SAMPLE_FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = ROOT / "docs" / "first_decision.ipynb"

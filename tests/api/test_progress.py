@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from judgepanel.api.progress import ProgressLine
+from judgepanel.api.studies import ProgressLine
 
 
 @pytest.fixture

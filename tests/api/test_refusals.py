@@ -7,9 +7,8 @@ import pytest
 
 import judgepanel as jp
 from judgepanel.cli import main
-from judgepanel.votes.columnar import FRAME
-from judgepanel.votes.errors import in_terminal
-from judgepanel.votes.installed import SAMPLE_FOLDER
+from judgepanel.votes.delimited import FRAME
+from judgepanel.votes.errors import SAMPLE_FOLDER, in_terminal
 
 SAMPLE = SAMPLE_FOLDER / "clean_pairwise_votes.csv"
 

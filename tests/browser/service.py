@@ -6,9 +6,9 @@ from contextlib import closing
 from pathlib import Path
 
 from judgepanel.service import LOCAL, SqlWorkspace
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from judgepanel.votes import load_votes
-from judgepanel.votes.samples import sample_bytes
+from judgepanel.votes.simulate import sample_bytes
 
 
 def prepared(home: Path, name: str, splits: int = 4, owner: str = LOCAL) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.claim import CLAIM, ClaimSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
-from judgepanel.votes.samples import sample_bytes
+from judgepanel.votes.simulate import sample_bytes
 from judgepanel.words.tables import csv_text
 from tests.browser.axe import problems
 from tests.browser.conftest import Guard, Server

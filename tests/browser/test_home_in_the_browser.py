@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from judgepanel.service import SqlWorkspace
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from judgepanel.votes import load_votes
-from judgepanel.votes.samples import sample_bytes
+from judgepanel.votes.simulate import sample_bytes
 from tests.browser.conftest import ROOT, Guard, Server
 from tests.browser.driver import (
     LABELS_FILE,

@@ -8,12 +8,12 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from judgepanel.studies.judges.judges import JUDGES as STUDY
-from judgepanel.studies.judges.judges import JudgesSpec
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.understand.judges import JUDGES as STUDY
+from judgepanel.studies.understand.judges import JudgesSpec
 from judgepanel.votes import load_votes
-from judgepanel.votes.samples import sample_bytes
+from judgepanel.votes.simulate import sample_bytes
 from judgepanel.words.tables import csv_text
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (

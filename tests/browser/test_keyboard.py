@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from judgepanel.decision.panel_file import load_panel
-from judgepanel.votes.samples import sample_bytes
+from judgepanel.votes.simulate import sample_bytes
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import answer, as_upload, finished_panel, settled
 

@@ -9,11 +9,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from judgepanel.present.trust.label_budget import budget_spec
-from judgepanel.studies.budget.label_budget import LABEL_BUDGET
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.trust.label_budget import LABEL_BUDGET
 from judgepanel.votes import load_votes
-from judgepanel.votes.samples import sample_bytes
+from judgepanel.votes.simulate import sample_bytes
 from judgepanel.words.tables import csv_text
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
-from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
-from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGridSpec
+from judgepanel.kernels.aggregation import AGGREGATORS
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGridSpec
 from judgepanel.votes import load_votes
-from judgepanel.votes.samples import sample_bytes
+from judgepanel.votes.simulate import sample_bytes
 from judgepanel.words.tables import csv_text
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (

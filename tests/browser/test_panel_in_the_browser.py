@@ -16,7 +16,7 @@ from playwright.sync_api import Page, expect
 from judgepanel.decision.panel_file import load_panel
 from judgepanel.decision.score import score
 from judgepanel.votes import load_votes
-from judgepanel.votes.samples import sample_bytes
+from judgepanel.votes.simulate import sample_bytes
 from judgepanel.words.tables import csv_text
 from tests.browser.conftest import ROOT, Guard, Server
 from tests.browser.driver import (

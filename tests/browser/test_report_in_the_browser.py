@@ -18,7 +18,7 @@ from judgepanel.render.html import html_text
 from judgepanel.service import SqlWorkspace, Stored
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.runner import run
-from judgepanel.ui.report_content import collected
+from judgepanel.ui.reporting import collected
 from judgepanel.votes import VoteMatrix
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import CURVE, address, answer, finished_curve, idle

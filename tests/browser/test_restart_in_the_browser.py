@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
-from judgepanel.votes.samples import sample_bytes
+from judgepanel.votes.simulate import sample_bytes
 from judgepanel.words.tables import csv_text
 from tests.browser.conftest import PATIENCE, Guard, ServerFactory
 from tests.browser.driver import (

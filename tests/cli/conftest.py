@@ -9,10 +9,10 @@ import pytest
 from judgepanel.cli import main
 from judgepanel.decision.panel_file import export_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import load_votes
-from judgepanel.votes.installed import SAMPLE_FOLDER
+from judgepanel.votes.errors import SAMPLE_FOLDER
 from tests.helpers import single_panel
 
 GOOD = "item_id,label,j1,j2\n" + "".join(

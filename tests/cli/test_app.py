@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from judgepanel.votes.installed import APP_FOLDER
+from judgepanel.votes.errors import APP_FOLDER
 
 
 class Started(Exception):

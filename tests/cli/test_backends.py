@@ -8,10 +8,10 @@ import pytest
 
 import judgepanel as jp
 from judgepanel.service.basics import ServerProblem
-from judgepanel.studies import cluster
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.settings import Settings
-from judgepanel.ui.spaces import close_workspaces, open_workspace
+from judgepanel.studies import runner as cluster
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.ui.server import close_workspaces, open_workspace
 from tests.dask_cluster import DaskCluster, dask_cluster
 from tests.service.counting import finish
 

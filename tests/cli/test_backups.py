@@ -6,7 +6,7 @@ import pytest
 
 from judgepanel.service import SqlWorkspace
 from judgepanel.service.database import FILE, VARIABLE
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
 from tests.service.counting import loaded
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from judgepanel.cli import main
-from judgepanel.collect import calls
+from judgepanel.collect import runner as calls
 from judgepanel.votes import load_votes
 from tests.collect.endpoint import KEY, endpoint
 

@@ -9,11 +9,11 @@ import pytest
 from judgepanel import ENGINE
 from judgepanel.decision.panel_file import load_panel
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
-from judgepanel.votes.samples import SAMPLES, SIMULATED
+from judgepanel.votes.simulate import SAMPLES, SIMULATED
 from judgepanel.words.sentences import CODING
 
 FEW = ("--splits", 4, "--jobs", 1)

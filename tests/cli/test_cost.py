@@ -5,11 +5,11 @@ import shlex
 
 import pytest
 
-from judgepanel.studies.cost.cost import COST, CostSpec
-from judgepanel.studies.cost.escalation import ESCALATION, EscalationSpec
-from judgepanel.studies.result_file import result_content, result_json
+from judgepanel.studies.codec import result_content, result_json
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.cost import COST, CostSpec
+from judgepanel.studies.decide.escalation import ESCALATION, EscalationSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
 from judgepanel.words.commands import study_command
 

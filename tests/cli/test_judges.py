@@ -7,9 +7,9 @@ import json
 import pytest
 
 from judgepanel.present.registry import STUDIES
-from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.understand.judges import JUDGES, JudgesSpec
 from judgepanel.votes import load_votes
 
 FEW = ("--splits", "4", "--jobs", "1")

@@ -6,10 +6,10 @@ import shlex
 
 import pytest
 
-from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
-from judgepanel.studies.result_file import result_content
+from judgepanel.studies.codec import result_content
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.trust.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.votes import load_votes
 from judgepanel.words.commands import study_command
 

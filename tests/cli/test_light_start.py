@@ -65,7 +65,7 @@ print(*sys.modules, sep="\\n", file=sys.stderr)
 START_PAGE = """
 import sys
 import judgepanel.ui.frame, judgepanel.ui.pages.start, judgepanel.ui.pages.home
-import judgepanel.votes.samples, judgepanel.service.sql
+import judgepanel.votes.simulate, judgepanel.service.sql
 from judgepanel.service.database import connect
 from judgepanel.service.migrations import migrate
 for _ in range(2):
@@ -98,7 +98,7 @@ def test_score_imports_no_figures_estimators_or_database(cli, tmp_path):
 
 def test_a_study_imports_no_estimators_and_no_study_of_another_page():
     modules = imported("curve", VOTES, "--splits", "2", "--jobs", "1")
-    assert "judgepanel.studies.panel.panel_curve" in modules
+    assert "judgepanel.studies.decide.panel_curve" in modules
     assert "sklearn" not in modules
     others = ("robustness.corruption", "methods.method_grid", "scope.scope", "claim.claim")
     assert not modules & {f"judgepanel.studies.{other}" for other in others}
@@ -121,6 +121,6 @@ def test_the_start_page_imports_neither_studies_nor_what_they_compute_with(tmp_p
     modules = modules_of(START_PAGE, str(tmp_path / "new.db"))
     assert "sqlalchemy" in modules
     assert not modules & ({"sklearn", "scipy.stats", "scipy.optimize"} & needless())
-    assert not modules & {"alembic", "numba", "judgepanel.models", "judgepanel.ui.widgets"}
+    assert not modules & {"alembic", "numba", "judgepanel.models", "judgepanel.ui.render"}
     assert not modules & {"judgepanel.present.registry", "judgepanel.decision.recommend"}
     assert not any(name.startswith("judgepanel.kernels.evaluate") for name in modules)

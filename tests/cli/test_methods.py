@@ -6,14 +6,14 @@ import shlex
 
 import pytest
 
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
-from judgepanel.kernels.calibrate.calibration import CALIBRATORS
-from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
-from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGridSpec
-from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
-from judgepanel.studies.result_file import result_content
+from judgepanel.kernels.aggregation import AGGREGATORS
+from judgepanel.kernels.calibration import CALIBRATORS
+from judgepanel.studies.codec import result_content
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
+from judgepanel.studies.paper.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGridSpec
 from judgepanel.votes import load_votes
 from judgepanel.words.commands import study_command
 

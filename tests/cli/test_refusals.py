@@ -173,7 +173,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(cli, votes, tmp_pat
     def full(*_arguments, **_options):
         raise OSError(28, "No space left on device", "c.json")
 
-    monkeypatch.setattr("judgepanel.words.output.os.replace", full)
+    monkeypatch.setattr("judgepanel.words.outputs.os.replace", full)
     before = sorted(tmp_path.iterdir())
     ran = cli("curve", votes, *FEW, "--out", tmp_path / "c.json")
     assert ran.status == 2

@@ -18,7 +18,6 @@ import pytest
 from judgepanel.collect import (
     Journal,
     Plan,
-    calls,
     collect,
     dollars,
     estimate,
@@ -27,8 +26,9 @@ from judgepanel.collect import (
     read_pairs,
     votes_of,
 )
+from judgepanel.collect import runner as calls
 from judgepanel.votes import InputError, load_votes
-from judgepanel.votes.coverage import REASONS
+from judgepanel.votes.table import REASONS
 from tests.collect.endpoint import KEY, Endpoint, endpoint
 
 VARIABLE = "JUDGE_TEST_KEY"

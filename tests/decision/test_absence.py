@@ -6,18 +6,23 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from judgepanel.decision.absence import FOLDS, measure_absence
-from judgepanel.decision.absence_arms import groups_of
-from judgepanel.decision.absence_figures import figures_of
-from judgepanel.decision.absence_nearest import on_items
-from judgepanel.decision.absence_scores import scores_without
-from judgepanel.decision.absence_threshold import Losses, Scored, Threshold
-from judgepanel.kernels.aggregate.aggregation import KERNELS, Graded
+from judgepanel.decision.absence import (
+    FOLDS,
+    Losses,
+    Scored,
+    Threshold,
+    figures_of,
+    groups_of,
+    measure_absence,
+    scores_without,
+)
+from judgepanel.decision.score import on_items
+from judgepanel.kernels.aggregation import KERNELS, Graded
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import folds
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.results import flat_row
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING
 from tests.helpers import codes_of, make_votes, single_panel, with_grades
 
@@ -171,7 +176,7 @@ def test_a_group_within_the_panel_is_measured_as_far_as_it_is_there():
 def test_groups_are_bounded_and_the_largest_stay(monkeypatch):
     votes, _ = vendors()
     prepared, model = panel_of(votes, 15)
-    monkeypatch.setattr("judgepanel.decision.absence_arms.MOST_GROUPS", 1)
+    monkeypatch.setattr("judgepanel.decision.absence.MOST_GROUPS", 1)
     assert len(groups_of(prepared, model.judges, ("A",) * 10 + ("B",) * 5)) == 1
     assert groups_of(prepared, model.judges, ("A",) * 10 + ("B",) * 5)[0].name == "A"
 

@@ -12,22 +12,20 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from judgepanel.cli import main
-from judgepanel.decision.panel_blocks import BLOCKS, LOSS_KEYS
-from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
+from judgepanel.decision.panel_file import SNIPPET, export_panel, load_panel, panel_json
+from judgepanel.decision.panel_parts import BLOCKS, LOSS_KEYS
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.score import score
-from judgepanel.decision.snippet import SNIPPET
-from judgepanel.kernels.aggregate.aggregation import KERNELS, Graded
-from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS
-from judgepanel.kernels.application import fraction_logits, probabilities, weighted_logits
-from judgepanel.kernels.calibrate.calibration import CALIBRATORS
-from judgepanel.models.fallback import Fallback
-from judgepanel.models.mixture import mixture_of
+from judgepanel.kernels.aggregation import KERNELS, Graded
+from judgepanel.kernels.ballots import fraction_logits, probabilities, weighted_logits
+from judgepanel.kernels.calibration import CALIBRATORS
+from judgepanel.kernels.prefixes import CLOSED_FORMS
+from judgepanel.models.mixture import Fallback, mixture_of
 from judgepanel.models.panel import fit_panel
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError, load_votes, write_votes
-from judgepanel.votes.orientation import constant_judges
+from judgepanel.votes.matrix import constant_judges
 from tests.helpers import codes_of, flip_items, make_votes, with_grades
 
 _GIVEN: dict = {}

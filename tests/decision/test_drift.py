@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from judgepanel.decision.drift import FEWEST_GROUPS, drift_of, drift_sentences, profile_content
-from judgepanel.scoring.association import rank_p
+from judgepanel.scoring.clustered import rank_p
 from judgepanel.votes import MISSING, VoteMatrix
 from tests.helpers import flip_items, make_votes
 

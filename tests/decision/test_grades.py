@@ -11,18 +11,16 @@ import pytest
 
 import judgepanel as jp
 from judgepanel.cli import main
-from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
-from judgepanel.decision.reading import as_asked
-from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.decision.panel_file import SNIPPET, export_panel, load_panel, panel_json
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec, as_asked
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.score import score
-from judgepanel.decision.snippet import SNIPPET
-from judgepanel.kernels.aggregate.aggregation import Graded
+from judgepanel.kernels.aggregation import Graded
 from judgepanel.studies.codec import pack, to_plain, unpack
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING, InputError, load_votes, write_votes
-from judgepanel.votes.orientation import turned_around
+from judgepanel.votes.matrix import turned_around
 from tests.helpers import codes_of, make_votes, single_panel, with_grades
 
 _GIVEN: dict = {}

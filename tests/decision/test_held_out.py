@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.decision.held_out import (
+from judgepanel.decision.training_items import (
     conformal_content,
     held_out_warnings,
     one_each,
@@ -13,7 +13,7 @@ from judgepanel.decision.held_out import (
     slices,
 )
 from judgepanel.scoring.conformal import LEVELS, labels_needed, nonconformity, threshold
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.votes import VoteMatrix
 from tests.helpers import make_votes, single_panel
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.studies.panel.what_if import WHAT_IF, WhatIfSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from tests.helpers import make_votes
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judgepanel.decision.labelled import labelled_figures
+from judgepanel.decision.score import labelled_figures
 from judgepanel.decision.training_items import Seen
-from judgepanel.words.scored import labelled_sentence
+from judgepanel.words.outputs import labelled_sentence
 from tests.helpers import make_votes
 
 

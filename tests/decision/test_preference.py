@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from judgepanel.decision.preference import (
+from judgepanel.decision.recommend_result import (
     POWER,
     PREFERENCES,
     affordable,
@@ -12,8 +12,8 @@ from judgepanel.decision.preference import (
     smoothed_nll,
     tied_with_best,
 )
-from judgepanel.studies.contest.average import average_losses
-from judgepanel.studies.contest.candidates import Candidates, Family
+from judgepanel.studies.panel.candidates import Candidates, Family
+from judgepanel.studies.panel.recommended import average_losses
 
 N = 400
 UNITS = np.arange(N)

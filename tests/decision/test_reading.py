@@ -8,16 +8,19 @@ import pytest
 
 from judgepanel.decision import recommend
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
-from judgepanel.decision.preference import PREFERENCES
-from judgepanel.decision.reading import as_asked, preferring, with_absence
-from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.decision.recommend_spec import shared_run
+from judgepanel.decision.recommend import (
+    RECOMMEND,
+    RecommendSpec,
+    as_asked,
+    preferring,
+    with_absence,
+)
+from judgepanel.decision.recommend_result import PREFERENCES, Recommendation, shared_run
 from judgepanel.models.mixture import mixture_of
 from judgepanel.models.panel import fit_panel
 from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run, steps
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 

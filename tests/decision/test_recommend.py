@@ -7,20 +7,18 @@ import numpy as np
 import pytest
 
 from judgepanel.decision import recommend
-from judgepanel.decision.preference import choose
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS
+from judgepanel.decision.recommend_result import Recommendation, choose
+from judgepanel.kernels.prefixes import CLOSED_FORMS
 from judgepanel.models.mixture import mixture_of
 from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contest.average import average_losses
-from judgepanel.studies.contest.candidates import candidates_of
-from judgepanel.studies.contest.compete import Terms, compete, stand
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.panel.candidates import Terms, candidates_of, compete, stand
 from judgepanel.studies.panel.curator import Known, Rules
+from judgepanel.studies.panel.recommended import average_losses
 from judgepanel.studies.runner import run, steps
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 

@@ -8,19 +8,18 @@ import numpy as np
 import pytest
 
 from judgepanel.cli import main
-from judgepanel.decision.held_out import SETS, slices
-from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
+from judgepanel.decision.panel_file import SNIPPET, export_panel, load_panel, panel_json, script
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.score import score
-from judgepanel.decision.snippet import SNIPPET, script
-from judgepanel.kernels.aggregate.aggregation import KERNELS
-from judgepanel.models.conformal import SplitConformal
+from judgepanel.decision.training_items import SETS, slices
+from judgepanel.kernels.aggregation import KERNELS
+from judgepanel.models.calibrators import SplitConformal
 from judgepanel.scoring.conformal import LEVELS, SET_NAMES, labels_needed
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError, load_votes, write_votes
-from judgepanel.words.scored import labelled_sentence, scored_text
+from judgepanel.words.outputs import labelled_sentence, scored_text
 from tests.helpers import flip_items, make_votes, single_panel
 
 _GIVEN: dict = {}

@@ -13,9 +13,9 @@ import pytest
 from judgepanel.decision.statuses import failures_of, statuses
 from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.decide.value import VALUE, ValueSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
-from judgepanel.studies.value.value import VALUE, ValueSpec
 from judgepanel.votes import MISSING, load_votes
 from tests.helpers import make_votes
 

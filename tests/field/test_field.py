@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judgepanel.votes import InputError, load_votes
-from judgepanel.votes.build import Loaded
+from judgepanel.votes.load import Loaded
 from tests.field.layouts import CASES
 from tests.field.world import MISSING, Case
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from judgepanel.votes import InputError, load_votes
-from judgepanel.votes.build import Loaded
-from judgepanel.votes.orientation import orient
+from judgepanel.votes.load import Loaded
+from judgepanel.votes.matrix import orient
 from tests.field.layouts import table
 from tests.field.world import MISSING, World
 

@@ -6,11 +6,10 @@ from functools import cache
 
 import numpy as np
 
-from judgepanel.figures.claim import fitted_maps, protocol
-from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
-from judgepanel.studies.claim.claim_result import Claim
+from judgepanel.figures.curves import fitted_maps, protocol
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.claim import CLAIM, Claim, ClaimSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
 
 

@@ -12,10 +12,10 @@ import pytest
 from judgepanel.present.decide.cost import cost_figure
 from judgepanel.present.decide.escalation import escalation_figure
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.cost.cost import COST, CostSpec
-from judgepanel.studies.cost.escalation import ESCALATION, EscalationSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.cost import COST, CostSpec
+from judgepanel.studies.decide.escalation import ESCALATION, EscalationSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
 
 NONE = np.float64(np.nan)

@@ -10,9 +10,9 @@ import pytest
 
 from judgepanel.present.decide.curators import curators_figure
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.panel.curators import CURATORS_STUDY, CuratorsSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.curators import CURATORS_STUDY, CuratorsSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
 
 NONE = np.float64(np.nan)

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.present.trust.fraction_sweep import fraction_sweep
+from judgepanel.present.paper.fraction_sweep import fraction_sweep
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP, FractionSweepSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.fraction_sweep import FRACTION_SWEEP, FractionSweepSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
 
 

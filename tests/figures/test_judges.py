@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from judgepanel.figures.judges import coverage_strip, kept_judges
-from judgepanel.studies.judges.judge_table import judge_table
+from judgepanel.studies.understand.judge_table import judge_table
 from judgepanel.votes import MISSING
 from tests.helpers import make_votes
 

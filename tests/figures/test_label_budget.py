@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.figures.label_budget import budget_difference, label_budget
+from judgepanel.figures.curves import budget_difference, label_budget
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.trust.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from tests.helpers import make_votes
 
 

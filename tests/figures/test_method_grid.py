@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.figures.method_grid import method_grid
+from judgepanel.figures.candidates import method_grid
 from judgepanel.figures.style import METRIC_NAMES
 from judgepanel.present.understand.method_grid import grid_cells
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run, steps
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.words.sentences import AGGREGATOR_NAMES
 from tests.figures.test_style import contrast
 from tests.helpers import make_votes

@@ -6,16 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.figures.redundancy import (
-    NAMED_JUDGES,
-    correlation_map,
-    judge_card,
-    judge_scales,
-)
+from judgepanel.figures.judges import NAMED_JUDGES, correlation_map, judge_card, judge_scales
 from judgepanel.figures.style import CURATE_LINE, INCLUDE
-from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.understand.judges import JUDGES, JudgesSpec
 from tests.figures.test_style import contrast
 from tests.studies.judges.test_judges import family_votes
 

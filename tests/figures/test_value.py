@@ -8,16 +8,11 @@ from functools import cache
 import numpy as np
 
 from judgepanel.decision.statuses import STATUSES, JudgeStatus, statuses
-from judgepanel.figures.value import (
-    LOOKS,
-    removal_figure,
-    value_figure,
-)
+from judgepanel.figures.dots import LOOKS, removal_figure, value_figure
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contract import Chunk
+from judgepanel.studies.contract import Chunk, Settings
+from judgepanel.studies.decide.value import VALUE, ValueSpec, merge, run_chunk
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
-from judgepanel.studies.value.value import VALUE, ValueSpec, merge, run_chunk
 from tests.helpers import make_votes
 
 SPEC = ValueSpec(

@@ -27,8 +27,8 @@ from hypothesis import strategies as st
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.intake.answer import Ask, BadAnswer, answer_to, packed, unpacked
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.formats import unzip
 from judgepanel.votes.load import open_table

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from judgepanel.cli import main
-from judgepanel.collect import calls
+from judgepanel.collect import runner as calls
 from judgepanel.collect.runner import NAMES
-from judgepanel.votes import coverage as verdicts
 from judgepanel.votes import load_votes
+from judgepanel.votes import table as verdicts
 from tests.hostile.collecting import ITEMS, KEY, entries, judge, n_votes, prepared, votes_in
 from tests.hostile.hostile_endpoint import (
     ATTACKS,

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from judgepanel.cli import main
-from judgepanel.collect import calls, runner
+from judgepanel.collect import runner
+from judgepanel.collect import runner as calls
 from tests.hostile.collecting import entries, judge, n_votes, prepared, votes_in
 from tests.hostile.hostile_endpoint import HostileEndpoint
 

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from judgepanel.collect import (
     Journal,
     Outcome,
-    calls,
     collect,
     judge_rows,
     read_judges,
     read_pairs,
     votes_of,
 )
+from judgepanel.collect import runner as calls
 from judgepanel.votes import InputError, VoteMatrix, load_votes, write_votes
 
 JUDGES = """

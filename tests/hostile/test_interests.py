@@ -7,9 +7,8 @@ import threading
 import pytest
 
 from judgepanel.service import jobs as jobs_module
-from judgepanel.service import turns as turns_module
-from judgepanel.studies.contract import CHUNK_SPLITS
-from judgepanel.studies.settings import Settings
+from judgepanel.service import jobs as turns_module
+from judgepanel.studies.contract import CHUNK_SPLITS, Settings
 from tests.helpers import make_votes
 from tests.service.conftest import (  # noqa: F401
     home,

@@ -10,8 +10,16 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from judgepanel.ui import uploads
-from judgepanel.ui.guard import NO_ROOM, Guard
-from judgepanel.ui.quota import LARGEST, OF_ALL, PER_USER, SMALLEST, NoRoom, UploadQuota
+from judgepanel.ui.guard import (
+    LARGEST,
+    NO_ROOM,
+    OF_ALL,
+    PER_USER,
+    SMALLEST,
+    Guard,
+    NoRoom,
+    UploadQuota,
+)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from judgepanel.intake.process import ReaderProcess, read_apart
 from judgepanel.intake.reader import VIRTUAL_MIB
 from judgepanel.studies.codec import pack
 from judgepanel.votes import InputError, limits
-from judgepanel.votes.samples import SAMPLES, sample_bytes
+from judgepanel.votes.simulate import SAMPLES, sample_bytes
 from tests.hostile import attacks
 from tests.hostile.measure import Cost, measured
 

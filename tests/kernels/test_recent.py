@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from judgepanel.kernels.recent import Cache, OfSplits, Recent
+from judgepanel.kernels.threads import Cache, OfSplits, Recent
 
 
 def test_the_oldest_goes_when_there_is_no_room():

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from judgepanel.kernels.aggregate.prefixes import prefix_scores
+from judgepanel.kernels.prefixes import prefix_scores
 from judgepanel.models import AccuracyWeighted, LogOdds, MajorityVote, OneCoin
 from judgepanel.votes import MISSING
 from tests.helpers import make_ballots, make_votes

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from judgepanel.kernels.calibrate.calibration import AUTO, CALIBRATORS, FEW_LABELS, GRID, MAPS, fit
+from judgepanel.kernels.calibration import AUTO, CALIBRATORS, FEW_LABELS, GRID, MAPS, fit
 from judgepanel.models import calibrator
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.votes import InputError

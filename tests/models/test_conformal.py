@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from judgepanel.models.conformal import SplitConformal
+from judgepanel.models.calibrators import SplitConformal
 from judgepanel.scoring.conformal import nonconformity, set_kinds, threshold
 from judgepanel.votes import InputError
 

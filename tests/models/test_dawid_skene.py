@@ -6,10 +6,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
-from judgepanel.kernels.aggregate.dawid_skene import dawid_skene, dawid_skene_semi, fit_many
-from judgepanel.kernels.aggregate.dawid_skene_em import Rules
+from judgepanel.kernels.dawid_skene import Rules, dawid_skene, dawid_skene_semi, fit_many
 from judgepanel.models import OneCoin
-from judgepanel.models.dawid_skene import DawidSkene
+from judgepanel.models.aggregators import DawidSkene
 from judgepanel.votes import MISSING
 from tests.helpers import make_ballots, make_votes
 from tests.kernels.aggregate.test_dawid_skene import whole_fit

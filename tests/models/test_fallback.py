@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.models.fallback import Fallback, fit_fallback, in_order
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.models.mixture import Fallback, fit_fallback, in_order
+from judgepanel.studies.contract import Settings, prepare
 from tests.helpers import make_votes, single_panel
 
 RULE = Fallback(weights=(2.0, -1.0, 1.0), few=1.0, all=3.0, beyond=0.5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from judgepanel.kernels.aggregate.aggregation import panel_scores
+from judgepanel.kernels.aggregation import panel_scores
 from judgepanel.models import GradedJoint, GradedOneCoin, OneCoin
 from judgepanel.scoring.splits import Split
 from judgepanel.votes import MISSING

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from judgepanel.kernels.judges.irt import fit_two_pl, variance_shares
+from judgepanel.kernels.irt import fit_two_pl, variance_shares
 from judgepanel.models.irt import TwoPL
 from judgepanel.votes import InputError
 from tests.kernels.judges.test_irt import simulated

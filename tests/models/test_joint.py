@@ -7,15 +7,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from judgepanel.kernels.aggregate.crossfit import Fit
-from judgepanel.kernels.aggregate.joint import (
-    CS,
-    joint,
-    joint_monotone,
-    stacking,
-    stacking_monotone,
-)
-from judgepanel.models.joint import Joint, MonotoneJoint, MonotoneStacking, Stacking
+from judgepanel.kernels.joint import CS, joint, joint_monotone, stacking, stacking_monotone
+from judgepanel.kernels.prefixes import Fit
+from judgepanel.models.aggregators import Joint, MonotoneJoint, MonotoneStacking, Stacking
 from judgepanel.scoring.splits import folds
 from judgepanel.votes import MISSING
 from tests.helpers import make_ballots, make_votes

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.models.fallback import Fallback
-from judgepanel.models.mixture import mixture_of, pooled
+from judgepanel.models.mixture import Fallback, mixture_of, pooled
 from judgepanel.models.panel import fit_panel
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.contract import Settings, prepare
 from tests.helpers import make_votes, with_grades
 
 VOTES = make_votes(3, 60, 7)

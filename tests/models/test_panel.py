@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.aggregate.prefixes import prefix_scores, rank
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import MAPS, fit
+from judgepanel.kernels.calibration import MAPS, fit
+from judgepanel.kernels.prefixes import prefix_scores, rank
 from judgepanel.models import (
     DawidSkene,
     GradedJoint,
@@ -24,7 +24,7 @@ from judgepanel.models import (
 )
 from judgepanel.models.panel import fit_panels
 from judgepanel.scoring.metrics import CLIP
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.votes import MISSING
 from tests.helpers import codes_of, make_ballots, make_votes, with_grades
 

@@ -6,9 +6,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from judgepanel.kernels.calibrate.features import fit_encoder
-from judgepanel.kernels.calibrate.residual import fit_residual
-from judgepanel.models.residual import ResidualCorrection, feature_columns
+from judgepanel.kernels.residual import fit_encoder, fit_residual
+from judgepanel.models.calibrators import ResidualCorrection, feature_columns
 from judgepanel.votes import InputError
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from judgepanel.models import AccuracyWeighted, LogOdds, MajorityVote, OneCoin
-from judgepanel.models.dawid_skene import DawidSkene
-from judgepanel.models.weights import WEIGHTS, judge_weights
+from judgepanel.models.aggregators import DawidSkene
+from judgepanel.models.rules import WEIGHTS, judge_weights
 from tests.helpers import make_ballots
 
 CLOSED = {

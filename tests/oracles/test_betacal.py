@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from betacal import BetaCalibration
 
-from judgepanel.kernels.calibrate.calibration import fit, sigmoid
+from judgepanel.kernels.calibration import fit, sigmoid
 from tests.kernels.calibrate.test_calibration import column
 
 

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from crowdkit.aggregation import DawidSkene as CrowdKit
 
-from judgepanel.kernels.aggregate.dawid_skene import fit_many
-from judgepanel.kernels.aggregate.dawid_skene_em import Rules
-from judgepanel.kernels.calibrate.calibration import sigmoid
+from judgepanel.kernels.calibration import sigmoid
+from judgepanel.kernels.dawid_skene import Rules, fit_many
 from judgepanel.votes import MISSING
 from judgepanel.votes.load import load_votes
 from tests.helpers import larger, make_votes, signed

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from girth import twopl_mml
 
-from judgepanel.kernels.judges.irt import fit_two_pl
+from judgepanel.kernels.irt import fit_two_pl
 from tests.kernels.judges.test_irt import simulated
 
 

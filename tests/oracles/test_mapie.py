@@ -5,7 +5,7 @@ import pytest
 from mapie.classification import SplitConformalClassifier
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from judgepanel.models.conformal import SplitConformal
+from judgepanel.models.calibrators import SplitConformal
 
 
 class AsGiven(ClassifierMixin, BaseEstimator):

@@ -5,10 +5,10 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
-from judgepanel.kernels.aggregate.crossfit import Fit
-from judgepanel.kernels.aggregate.joint import fit_panels
-from judgepanel.kernels.aggregate.joint_features import features
-from judgepanel.kernels.aggregate.ridge import PRECISION, SHAPE
+from judgepanel.kernels.joint import fit_panels
+from judgepanel.kernels.joint_features import features
+from judgepanel.kernels.prefixes import Fit
+from judgepanel.kernels.ridge import PRECISION, SHAPE
 from tests.helpers import make_ballots, softplus
 
 

@@ -7,7 +7,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from judgepanel.models import PlattCalibrator, ResidualCorrection
 from judgepanel.scoring.conformal import clopper_pearson
-from judgepanel.studies.judges.judge_table import wilson
+from judgepanel.studies.understand.judge_table import wilson
 
 COUNTS = [(0, 5), (3, 7), (50, 50), (181, 419), (2, 1000)]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from statsmodels.stats.weightstats import ttost_paired
 
-from judgepanel.scoring.equivalence import equivalence
+from judgepanel.scoring.descriptive import equivalence
 from judgepanel.scoring.inference import estimate
-from judgepanel.studies.robustness.reliability_weighting import plain_tost
+from judgepanel.studies.paper.reliability_weighting import plain_tost
 
 
 @pytest.mark.parametrize("margin", [0.02, 0.1, 0.3])

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
-from judgepanel.ui import spaces
+from judgepanel.ui import server as spaces
 
 
 @pytest.fixture(scope="session", autouse=True)

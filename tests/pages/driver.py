@@ -13,11 +13,11 @@ import pandas as pd
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import POLL_SECONDS
 from judgepanel.votes import load_votes
-from judgepanel.votes.samples import sample_bytes, sample_judge_bytes
+from judgepanel.votes.simulate import sample_bytes, sample_judge_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 CURVE = "pages/panel_curve.py"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.present.understand.claim import JOINT_TITLE
+from judgepanel.present.paper.claim import JOINT_TITLE
 from judgepanel.ui.pages import claim
 from judgepanel.ui.session import workspace
 from tests.pages.driver import (

@@ -6,7 +6,7 @@ from functools import cache
 
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
 from tests.helpers import transcripts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes, write_votes
 from tests.helpers import make_votes, with_grades

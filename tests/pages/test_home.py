@@ -10,13 +10,13 @@ from streamlit.testing.v1 import AppTest
 
 from judgepanel.service import NotFound, default_home, default_url
 from judgepanel.service.database import VARIABLE
-from judgepanel.studies.settings import Settings
-from judgepanel.ui import spaces
+from judgepanel.studies.contract import Settings
+from judgepanel.ui import server as spaces
 from judgepanel.ui.frame import BRAND
 from judgepanel.ui.pages.home import FIRST_ROWS
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
-from judgepanel.votes.samples import sample_bytes
+from judgepanel.votes.simulate import sample_bytes
 from tests.pages.driver import (
     answer_of,
     checked,

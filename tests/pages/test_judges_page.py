@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from judgepanel.studies.judges.judges import JUDGES as STUDY
-from judgepanel.studies.judges.judges import JudgesSpec
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.understand.judges import JUDGES as STUDY
+from judgepanel.studies.understand.judges import JudgesSpec
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
 from tests.pages.driver import (

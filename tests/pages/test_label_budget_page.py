@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
 from tests.pages.driver import (

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGridSpec
-from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
+from judgepanel.studies.paper.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
+from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGridSpec
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
 from tests.pages.driver import (

@@ -14,10 +14,10 @@ from streamlit.testing.v1 import AppTest
 from judgepanel.present.pages import CLAIM_PAGE
 from judgepanel.present.registry import ENTRIES, Entry
 from judgepanel.service import NotFound, ServerProblem
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.ui import session
 from judgepanel.ui.pages import claim
-from judgepanel.votes.samples import SAMPLES
+from judgepanel.votes.simulate import SAMPLES
 from tests.pages.driver import (
     CURVE,
     PAGES,

@@ -7,12 +7,12 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.present.pipeline import REFITTED
-from judgepanel.studies.settings import Settings
+from judgepanel.present.study import REFITTED
+from judgepanel.studies.contract import Settings
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
-from judgepanel.votes.orientation import Protocol
-from judgepanel.votes.samples import sample_bytes
+from judgepanel.votes.matrix import Protocol
+from judgepanel.votes.simulate import sample_bytes
 from tests.pages.driver import (
     BUDGET,
     CONFIDENCE,

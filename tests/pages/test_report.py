@@ -15,17 +15,16 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.analysis_report import analysis_document
 from judgepanel.present.pages import PAGES, RECOMMENDED_PAGE
 from judgepanel.present.registry import ENTRIES, STUDIES, default_specs, entries_of
-from judgepanel.render.markdown import markdown_text
+from judgepanel.render.text import markdown_text
 from judgepanel.service import Job, NotFound, SqlWorkspace, Stored, id_of_token
-from judgepanel.studies.confidence.reliability import RELIABILITY
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE
-from judgepanel.studies.robustness.jury import JURY
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE
+from judgepanel.studies.paper.jury import JURY
 from judgepanel.studies.runner import run
-from judgepanel.studies.scope.scope import SCOPE
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.trust.reliability import RELIABILITY
+from judgepanel.studies.trust.scope import SCOPE
 from judgepanel.ui.access import User
-from judgepanel.ui.report_content import collected
-from judgepanel.ui.reporting import LONGEST, missing_words
+from judgepanel.ui.reporting import LONGEST, collected, missing_words
 from judgepanel.ui.session import workspace
 from judgepanel.words.text import markdown
 from tests.helpers import make_votes

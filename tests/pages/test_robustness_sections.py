@@ -8,7 +8,7 @@ from functools import cache, partial
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.studies.robustness.narrow_band import NarrowBandSpec
+from judgepanel.studies.paper.narrow_band import NarrowBandSpec
 from tests.pages.driver import (
     DEADLINE,
     checked,
@@ -42,7 +42,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def script() -> None:
     """A page of these sections alone."""
-    from judgepanel.present.pipeline import Pipeline
+    from judgepanel.present.study import Pipeline
     from judgepanel.ui.frame import PageContext
     from judgepanel.ui.pages.robustness import sections
     from judgepanel.ui.render import Caveats

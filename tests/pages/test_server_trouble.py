@@ -8,7 +8,8 @@ import pytest
 
 from judgepanel.service import SqlWorkspace
 from judgepanel.service.database import VARIABLE
-from judgepanel.ui import session, spaces
+from judgepanel.ui import server as spaces
+from judgepanel.ui import session
 from tests.pages.driver import (
     CURVE,
     PAGES,

@@ -6,7 +6,7 @@ from math import inf, nan
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.ui.pages.start_columns import FileChoices, thresholds_of
+from judgepanel.ui.pages.start_votes import FileChoices, thresholds_of
 from judgepanel.ui.uploads import Upload
 from judgepanel.votes.choices import Thresholds
 from tests.pages.driver import checked, htmls, open_app, text_of

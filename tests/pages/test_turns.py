@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from judgepanel.service import SqlWorkspace
-from judgepanel.service.turns import WATCHED_SECONDS
-from judgepanel.studies.judges.judges import JUDGES as JUDGES_STUDY
-from judgepanel.studies.methods.method_grid import METHOD_GRID
-from judgepanel.ui import spaces
+from judgepanel.service.jobs import WATCHED_SECONDS
+from judgepanel.studies.understand.judges import JUDGES as JUDGES_STUDY
+from judgepanel.studies.understand.method_grid import METHOD_GRID
+from judgepanel.ui import server as spaces
 from judgepanel.ui.session import workspace
 from tests.pages.driver import JUDGES, answer_of, htmls, open_app, prepared, turn_to, until
 

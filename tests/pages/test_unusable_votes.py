@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from judgepanel.ui.frame import PageContext
-from judgepanel.ui.pages.recommended_what_if import _costs
+from judgepanel.ui.pages.recommended import _costs
 from judgepanel.ui.session import workspace
 from judgepanel.ui.uploads import Upload
 from judgepanel.votes import load_votes

@@ -9,9 +9,8 @@ from typing import Any
 import pandas as pd
 
 from judgepanel.present.registry import ENTRIES
-from judgepanel.studies.contract import Spec
+from judgepanel.studies.contract import Settings, Spec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from tests.helpers import make_votes
 

@@ -8,12 +8,15 @@ from functools import cache
 import numpy as np
 import pytest
 
-from judgepanel.present.understand.pipeline_ablation import ablation_sentence, ablation_table
+from judgepanel.present.paper.pipeline_ablation import ablation_sentence, ablation_table
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.methods.ablation_result import PipelineAblation
-from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.pipeline_ablation import (
+    PIPELINE_ABLATION,
+    PipelineAblation,
+    PipelineAblationSpec,
+)
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 

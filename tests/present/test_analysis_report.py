@@ -38,18 +38,17 @@ from judgepanel.present.decide.recommend import recommendation_sentence
 from judgepanel.present.registry import ENTRIES, STUDIES
 from judgepanel.present.study import study_blocks
 from judgepanel.present.trust.reliability import reliability_sentence
-from judgepanel.render.html import html_text
-from judgepanel.render.markdown import markdown_text
-from judgepanel.render.style import STYLE
-from judgepanel.studies.claim.claim import CLAIM
-from judgepanel.studies.confidence.reliability import RELIABILITY
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE
-from judgepanel.studies.result_file import result_content, result_json
+from judgepanel.render.html import STYLE, html_text
+from judgepanel.render.text import markdown_text
+from judgepanel.studies.codec import result_content, result_json
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE
+from judgepanel.studies.decide.value import VALUE
+from judgepanel.studies.paper.claim import CLAIM
 from judgepanel.studies.runner import run
-from judgepanel.studies.scope.scope import SCOPE
-from judgepanel.studies.value.value import VALUE
+from judgepanel.studies.trust.reliability import RELIABILITY
+from judgepanel.studies.trust.scope import SCOPE
 from judgepanel.votes import load_votes
-from judgepanel.votes.samples import sample_bytes
+from judgepanel.votes.simulate import sample_bytes
 from judgepanel.words.text import in_html, markdown, plain
 from tests.browser.flattery import flattering, in_sentence, in_table
 from tests.helpers import make_votes, transcripts

@@ -10,33 +10,32 @@ import numpy as np
 import pytest
 
 from judgepanel.present.blocks import Box, Heading, Table, flat
-from judgepanel.present.understand.claim import (
-    ClaimView,
-    present,
-    published_table,
-    step_table,
-)
-from judgepanel.present.understand.claim_sentences import (
+from judgepanel.present.paper.claim import (
+    DATA_SETS,
     MEASURES_CODING,
+    PUBLISHED,
+    ClaimView,
     claim_sentence,
     constant_sentence,
     headline_size,
     honest_constant_sentence,
     joint_sentence,
+    looks_like,
     map_sentence,
+    present,
+    published_of,
     published_sentence,
+    published_table,
     reversal_sentences,
     step_sentences,
+    step_table,
     tone,
 )
-from judgepanel.present.understand.published import DATA_SETS, PUBLISHED, looks_like, published_of
-from judgepanel.render.terminal import terminal_text
+from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
-from judgepanel.studies.claim.claim_result import Claim
-from judgepanel.studies.claim.steps import STEPS
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.claim import CLAIM, STEPS, Claim, ClaimSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
 
 SPEC = ClaimSpec(Settings(splits=4), (3, 5))

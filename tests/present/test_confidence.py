@@ -27,20 +27,19 @@ from judgepanel.present.trust.reliability import (
     bins_table,
     error_sentence,
     measures_table,
+    panel_name,
     reliability_sentence,
     slope_sentence,
 )
 from judgepanel.present.trust.selective import selective_sentence, selective_table
-from judgepanel.present.trust.shares import panel_name
-from judgepanel.render.terminal import terminal_text
+from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
-from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
-from judgepanel.studies.confidence.reliability import RELIABILITY, STATED_BINS, ReliabilitySpec
-from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
-from judgepanel.studies.contract import split_chunks
+from judgepanel.studies.contract import Settings, split_chunks
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.trust.conformal import CONFORMAL, ConformalSpec
+from judgepanel.studies.trust.items import ITEMS, ItemsSpec
+from judgepanel.studies.trust.reliability import RELIABILITY, STATED_BINS, ReliabilitySpec
+from judgepanel.studies.trust.selective import SELECTIVE, SelectiveSpec
 from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 

@@ -25,12 +25,12 @@ from judgepanel.present.decide.escalation import (
     escalation_table,
     promise_sentence,
 )
-from judgepanel.render.terminal import terminal_text
+from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.cost.cost import COST, CostSpec
-from judgepanel.studies.cost.escalation import ESCALATION, EscalationSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.cost import COST, CostSpec
+from judgepanel.studies.decide.escalation import ESCALATION, EscalationSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 

@@ -17,11 +17,11 @@ from judgepanel.present.decide.curators import (
     present,
     selector_sentence,
 )
-from judgepanel.render.terminal import terminal_text
+from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.panel.curators import CURATORS_STUDY, CuratorsSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.curators import CURATORS_STUDY, CuratorsSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 

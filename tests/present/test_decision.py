@@ -7,23 +7,24 @@ import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.models.mixture import mixture_of
-from judgepanel.present.decide.decision import (
+from judgepanel.present.decide.recommend import (
+    advice_sentence,
     decision_sentence,
     other_pipeline,
     other_way_sentence,
     pipeline_sentence,
+    rival_sentence,
 )
-from judgepanel.present.decide.recommend import advice_sentence, rival_sentence
-from judgepanel.present.pipeline import Pipeline
 from judgepanel.present.registry import ENTRIES
-from judgepanel.studies.confidence.reliability import ReliabilitySpec
+from judgepanel.present.study import Pipeline
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.distortion import DistortionSpec
 from judgepanel.studies.robustness.difficulty_transfer import DifficultyTransferSpec
-from judgepanel.studies.robustness.distortion import DistortionSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
-from judgepanel.votes.samples import sample_votes
-from judgepanel.words.numbers import with_interval
+from judgepanel.studies.trust.reliability import ReliabilitySpec
+from judgepanel.votes.simulate import sample_votes
 from judgepanel.words.sentences import panel_pipelines
+from judgepanel.words.text import with_interval
 from tests.helpers import make_votes
 
 

@@ -24,13 +24,11 @@ from judgepanel.present.pages import PAGES
 from judgepanel.present.registry import ENTRIES, entries_of
 from judgepanel.present.study import caveats, study_blocks
 from judgepanel.render.html import html_text
-from judgepanel.render.markdown import markdown_text
-from judgepanel.render.terminal import terminal_text
-from judgepanel.studies.claim.claim import CLAIM
-from judgepanel.studies.columns import describe
-from judgepanel.studies.contract import Chunk
-from judgepanel.studies.result_file import result_content, result_json
-from judgepanel.studies.settings import Settings
+from judgepanel.render.text import markdown_text, terminal_text
+from judgepanel.studies.codec import result_content, result_json
+from judgepanel.studies.contract import Chunk, Settings
+from judgepanel.studies.paper.claim import CLAIM
+from judgepanel.studies.results import describe
 from judgepanel.votes import InputError
 from judgepanel.words.sentences import CODING
 from tests.present.results import result_of, spec_of

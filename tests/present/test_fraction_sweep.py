@@ -8,19 +8,18 @@ from functools import cache
 import numpy as np
 
 from judgepanel.present.blocks import Answer, Paragraph, Table
-from judgepanel.present.trust.fraction_sweep import (
+from judgepanel.present.paper.fraction_sweep import (
     SweepView,
     present,
     share_sentence,
     share_table,
     why_sentence,
 )
-from judgepanel.render.terminal import terminal_text
+from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP, FractionSweepSpec
-from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.fraction_sweep import FRACTION_SWEEP, FractionSweep, FractionSweepSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.kernels.judges.clusters import FamilyAgreement
+from judgepanel.kernels.redundancy import FamilyAgreement
 from judgepanel.models.mixture import mixture_of
 from judgepanel.present.blocks import Figure, Heading
 from judgepanel.present.understand.judges import (
@@ -18,11 +18,11 @@ from judgepanel.present.understand.judges import (
     present,
     worth_sentences,
 )
-from judgepanel.render.terminal import terminal_text
+from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.understand.judges import JUDGES, JudgesSpec
 from judgepanel.words.sentences import so_far
 from tests.studies.judges.test_judges import family_votes
 

@@ -9,32 +9,28 @@ from functools import cache
 import numpy as np
 import pytest
 
-from judgepanel.figures.label_budget import label_budget
+from judgepanel.figures.curves import label_budget
 from judgepanel.present.blocks import Answer, Heading, Paragraph, Table
 from judgepanel.present.trust.label_budget import (
     BudgetView,
-    budget_table,
-    joint_table,
-    needed_table,
-    present,
-)
-from judgepanel.present.trust.label_budget_sentences import (
     beats_null,
     budget_sentence,
+    budget_table,
     joint_sentence,
+    joint_table,
+    needed_table,
     next_sentence,
     paper_note,
+    present,
     target_sentence,
 )
-from judgepanel.render.terminal import terminal_text
+from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
-from judgepanel.studies.budget.label_budget_result import LabelBudget
-from judgepanel.studies.budget.readings import read
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
-from judgepanel.words.numbers import level
+from judgepanel.studies.trust.label_budget import LABEL_BUDGET, LabelBudget, LabelBudgetSpec, read
 from judgepanel.words.sentences import CODING
+from judgepanel.words.text import level
 from tests.helpers import make_votes
 
 SPEC = LabelBudgetSpec(Settings(splits=12), panels=(3,), budgets=(20, 30, 45), target=0.4)

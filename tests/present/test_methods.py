@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
-from judgepanel.kernels.calibrate.calibration import CALIBRATORS
+from judgepanel.kernels.aggregation import AGGREGATORS
+from judgepanel.kernels.calibration import CALIBRATORS
 from judgepanel.present.blocks import Figure, Table
-from judgepanel.present.decide.decision import decision_sentence
-from judgepanel.present.understand.calibrator_design import design_sentence, design_table
+from judgepanel.present.decide.recommend import decision_sentence
+from judgepanel.present.paper.calibrator_design import design_sentence, design_table
 from judgepanel.present.understand.method_grid import (
     MethodGridView,
     grid_choice_sentence,
@@ -27,14 +27,14 @@ from judgepanel.present.understand.method_grid import (
     ties_sentence,
 )
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.methods.calibrator_design import (
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.calibrator_design import (
     CALIBRATOR_DESIGN,
     CalibratorDesign,
     CalibratorDesignSpec,
 )
-from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.words.sentences import CODING, in_words
 from tests.helpers import make_votes
 

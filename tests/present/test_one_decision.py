@@ -13,33 +13,31 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
 from judgepanel.present.blocks import Answer, Paragraph
 from judgepanel.present.decide.candidate_rows import candidate_name
-from judgepanel.present.decide.decision import decision_sentence, pipeline_sentence
 from judgepanel.present.decide.panel_curve import PanelCurveView
 from judgepanel.present.decide.recommend import (
     RecommendationView,
     advice_sentence,
+    decision_sentence,
+    pipeline_sentence,
     recommendation_sentence,
     rival_sentence,
 )
 from judgepanel.present.decide.what_if import picked_spec, what_if_spec
-from judgepanel.present.pipeline import pipeline_of
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.study import study_blocks
+from judgepanel.present.study import pipeline_of, study_blocks
 from judgepanel.present.trust.scope import ScopeView
-from judgepanel.render.markdown import markdown_text
-from judgepanel.render.terminal import terminal_text
-from judgepanel.studies.budget.label_budget import LABEL_BUDGET
-from judgepanel.studies.contest.recommended import AVERAGE
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE
-from judgepanel.studies.panel.what_if import WHAT_IF
+from judgepanel.render.text import markdown_text, terminal_text
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE
+from judgepanel.studies.decide.what_if import WHAT_IF
+from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.robustness.corruption import CORRUPTION
 from judgepanel.studies.runner import run
-from judgepanel.studies.scope.scope import SCOPE
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.trust.label_budget import LABEL_BUDGET
+from judgepanel.studies.trust.scope import SCOPE
 from judgepanel.votes import load_votes
-from judgepanel.votes.samples import sample_votes
-from judgepanel.votes.simulate import SimulationSpec, one_class, simulate
-from judgepanel.words.numbers import percent, with_interval
+from judgepanel.votes.simulate import SimulationSpec, one_class, sample_votes, simulate
+from judgepanel.words.text import percent, with_interval
 from tests.helpers import larger
 
 ADVICE = re.compile(r"\b(keep|drop|curate)\b", re.IGNORECASE)

@@ -15,9 +15,9 @@ from judgepanel.present.decide.panel_curve import (
     present,
 )
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run, steps
-from judgepanel.studies.settings import Settings
 from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 

@@ -11,23 +11,22 @@ import pytest
 from judgepanel.decision.absence import GroupAbsence
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.statuses import JudgeStatus
-from judgepanel.kernels.aggregate.aggregation import ANY_AGGREGATORS
+from judgepanel.kernels.aggregation import ANY_AGGREGATORS
 from judgepanel.models.mixture import mixture_of
 from judgepanel.present.blocks import Table
-from judgepanel.present.decide.absence import absence_table, absence_words
 from judgepanel.present.decide.candidate_rows import (
     MOST_ROWS,
+    NOTHING_KNOWN,
+    RecommendationView,
+    absence_table,
+    absence_words,
     candidate_table,
+    judges_block,
     members_table,
     pareto_figure,
     rivals,
     rivals_figure,
     way_sentence,
-)
-from judgepanel.present.decide.panel_judges import (
-    NOTHING_KNOWN,
-    RecommendationView,
-    judges_block,
     weights_frame,
     weights_table,
 )
@@ -42,11 +41,11 @@ from judgepanel.present.decide.recommend import (
     statuses_sentence,
 )
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes.matrix import MISSING
-from judgepanel.words.numbers import with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
+from judgepanel.words.text import with_interval
 from tests.helpers import make_votes
 
 FEW = Settings(splits=6)

@@ -12,26 +12,26 @@ from judgepanel.decision.absence import GroupAbsence
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.blocks import Answer
+from judgepanel.present.paper.permutation import permutation_sentence
 from judgepanel.present.robustness.difficulty_transfer import (
     difficulty_sentence,
     remedy_sentence,
     transfer_sentence,
     transfer_table,
 )
-from judgepanel.present.robustness.permutation import permutation_sentence
 from judgepanel.present.robustness.slice_transfer import present as slices_present
 from judgepanel.present.robustness.slice_transfer import slice_sentence, slice_table
 from judgepanel.present.robustness.worst import worst_finding
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.permutation import PERMUTATION, PermutationSpec
 from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
     DifficultyTransferSpec,
 )
-from judgepanel.studies.robustness.permutation import PERMUTATION, PermutationSpec
 from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
 from judgepanel.studies.robustness.slices import NO_FEATURES
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=3)

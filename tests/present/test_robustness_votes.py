@@ -10,6 +10,10 @@ import pandas as pd
 import pytest
 
 from judgepanel.present.blocks import Answer
+from judgepanel.present.paper.distortion import DISTORTION_NAMES, distortion_sentence
+from judgepanel.present.paper.jury import bound_sentence, jury_sentence, jury_table
+from judgepanel.present.paper.narrow_band import band_sentence, placed_sentence
+from judgepanel.present.paper.reliability_weighting import signal_name, weighting_sentence
 from judgepanel.present.robustness import corruption
 from judgepanel.present.robustness.corruption import (
     SCENARIO_NAMES,
@@ -17,22 +21,17 @@ from judgepanel.present.robustness.corruption import (
     corruption_table,
     degrades_sentence,
 )
-from judgepanel.present.robustness.distortion import DISTORTION_NAMES, distortion_sentence
-from judgepanel.present.robustness.jury import bound_sentence, jury_sentence, jury_table
-from judgepanel.present.robustness.narrow_band import band_sentence, placed_sentence
-from judgepanel.present.robustness.reliability_weighting import signal_name, weighting_sentence
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec
-from judgepanel.studies.robustness.damage import ABSENT, SCENARIOS
-from judgepanel.studies.robustness.distortion import DISTORTION, Distortion, DistortionSpec
-from judgepanel.studies.robustness.jury import JURY, JurySpec
-from judgepanel.studies.robustness.narrow_band import NARROW_BAND, NarrowBandSpec
-from judgepanel.studies.robustness.reliability_weighting import (
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.distortion import DISTORTION, Distortion, DistortionSpec
+from judgepanel.studies.paper.jury import JURY, JurySpec
+from judgepanel.studies.paper.narrow_band import NARROW_BAND, NarrowBandSpec
+from judgepanel.studies.paper.reliability_weighting import (
     RELIABILITY_WEIGHTING,
     ReliabilityWeightingSpec,
 )
+from judgepanel.studies.robustness.corruption import ABSENT, CORRUPTION, SCENARIOS, CorruptionSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 

@@ -8,25 +8,27 @@ import pytest
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.models.mixture import mixture_of
 from judgepanel.present.blocks import Answer, Figure, Heading, Method, Paragraph, Table
-from judgepanel.present.pipeline import Pipeline
+from judgepanel.present.study import Pipeline
 from judgepanel.present.trust import group_change, scope
 from judgepanel.present.trust.group_change import group_sentence, group_table, members_sentence
-from judgepanel.present.trust.scope import ScopeView, curve_table, parse_table, switch_table
-from judgepanel.present.trust.scope_sentences import (
+from judgepanel.present.trust.scope import (
+    ScopeView,
+    curve_table,
     filter_sentence,
     kept_sentence,
+    parse_table,
     safe,
     scope_sentence,
+    switch_table,
 )
-from judgepanel.render.terminal import terminal_text
+from judgepanel.render.text import terminal_text
 from judgepanel.scoring.inference import verdict
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.scope.group_change import GROUP_CHANGE, GroupChangeSpec
-from judgepanel.studies.scope.group_change_result import GroupChange
-from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
-from judgepanel.studies.settings import Settings
-from judgepanel.votes.samples import sample_votes
+from judgepanel.studies.trust.group_change import GROUP_CHANGE, GroupChange, GroupChangeSpec
+from judgepanel.studies.trust.scope import SCOPE, ScopeSpec
+from judgepanel.votes.simulate import sample_votes
 from judgepanel.words.sentences import check_numbers, check_sentences
 from tests.helpers import make_votes, with_grades
 

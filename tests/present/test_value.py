@@ -20,11 +20,11 @@ from judgepanel.present.decide.value import (
     status_table,
     value_sentence,
 )
-from judgepanel.render.terminal import terminal_text
+from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.value import VALUE, ValueSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
-from judgepanel.studies.value.value import VALUE, ValueSpec
 from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 

@@ -9,19 +9,19 @@ from functools import cache
 import pytest
 
 from judgepanel.present.blocks import Table
-from judgepanel.present.understand.variance_decomposition import (
+from judgepanel.present.paper.variance_decomposition import (
     ability_table,
     variance_sentence,
     variance_words,
 )
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.judges.variance_decomposition import (
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.variance_decomposition import (
     VARIANCE_DECOMPOSITION,
     VarianceDecomposition,
     VarianceDecompositionSpec,
 )
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
 
 

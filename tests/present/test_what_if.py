@@ -21,9 +21,9 @@ from judgepanel.present.decide.what_if import (
     what_if_spec,
     what_if_table,
 )
-from judgepanel.studies.panel.what_if import WHAT_IF, WhatIfSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgepanel.kernels.calibrate.calibration import CALIBRATORS, MAPS, fit
-from judgepanel.kernels.calibrate.maps import MAX_SLOPE
+from judgepanel.kernels.calibration import CALIBRATORS, MAPS, fit
+from judgepanel.kernels.maps import MAX_SLOPE
 from tests.kernels.calibrate.calibration_oracle import IDENTITY, PENALTY, smooth_gradient
 
 FITTED = ("temperature", "platt", "beta", "beta_clipped", "beta_l2", "beta_free")

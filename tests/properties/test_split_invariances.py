@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import CALIBRATORS
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.calibration import CALIBRATORS
+from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import split
 
 ITEM_FIELDS = ("nll", "brier", "hit", "ece")

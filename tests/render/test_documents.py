@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.present.analysis_report import recommendation_report
 from judgepanel.present.blocks import (
     Answer,
     Box,
@@ -24,12 +25,10 @@ from judgepanel.present.blocks import (
     flat,
 )
 from judgepanel.present.decide.recommend import recommendation_sentence
-from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.render.html import html_text
-from judgepanel.render.markdown import markdown_text
-from judgepanel.render.terminal import terminal_text
+from judgepanel.render.text import markdown_text, terminal_text
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.words.tables import numbers, text
 from tests.helpers import make_votes
 

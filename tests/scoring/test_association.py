@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from judgepanel.scoring.association import fisher, permutation_p, rank_p, share_p, unit_means
+from judgepanel.scoring.clustered import fisher, permutation_p, rank_p, share_p, unit_means
 
 
 def random_pair(seed, n=40):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judgepanel.scoring.equivalence import equivalence
+from judgepanel.scoring.descriptive import equivalence
 from judgepanel.scoring.inference import Estimate
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from judgepanel.scoring.learning_curve import first_reached, fit_learning_curve
+from judgepanel.scoring.descriptive import first_reached, fit_learning_curve
 
 N = np.geomspace(20, 320, 9)
 

@@ -7,15 +7,15 @@ import pytest
 from scipy import stats
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
-from judgepanel.scoring.inference import estimate, simultaneous_reach
-from judgepanel.scoring.rare_errors import (
+from judgepanel.kernels.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.descriptive import (
     FEW_ERRORS,
     allow_difference,
     allow_level,
     between,
     one_more_error,
 )
+from judgepanel.scoring.inference import estimate, simultaneous_reach
 from judgepanel.scoring.splits import Split, split
 
 CLIPPED = -math.log(0.999)

@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from judgepanel.scoring.inference import estimate
-from judgepanel.scoring.roles import FEWEST_SPLITS, Sides
-from judgepanel.scoring.splits import split
+from judgepanel.scoring.splits import FEWEST_SPLITS, Sides, split
 
 N = 60
 

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from judgepanel.scoring.selective import answered, auac_values, ranked
+from judgepanel.scoring.conformal import answered, auac_values, ranked
 
 
 def area(hits):

@@ -4,7 +4,7 @@ import numpy as np
 import scipy
 from numpy.testing import assert_array_equal
 
-from judgepanel.scoring.single import single_product
+from judgepanel.scoring.metrics import single_product
 
 
 def test_counts_are_exact_dense_and_sparse() -> None:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from judgepanel.studies.contract import Study
-from judgepanel.studies.partials import frozen, summed
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings, Study
+from judgepanel.studies.results import frozen, summed
 from judgepanel.votes import Loaded
 from judgepanel.votes.reading import Reading
 from judgepanel.votes.roles import Roles

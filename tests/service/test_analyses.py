@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from judgepanel.service import NotFound
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from judgepanel.votes import load_votes
 from tests.helpers import make_votes
 from tests.service.counting import loaded

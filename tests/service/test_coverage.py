@@ -2,7 +2,7 @@
 
 import json
 
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from judgepanel.votes import load_votes
 from tests.helpers import transcripts
 from tests.service.counting import loaded

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from judgepanel.service import NotFound
 from judgepanel.studies.codec import pack
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from judgepanel.votes import MISSING
 from tests.helpers import make_votes
 from tests.service.counting import Count, Counter, CountSpec, finish, loaded

@@ -26,7 +26,7 @@ from judgepanel.service.database import DatabaseProblem, connect, default_url, t
 from judgepanel.service.migrations import migrate
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.service.tables import METADATA
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
 from tests.service.counting import LONG, Count, Counter, CountSpec, finish, loaded
 

@@ -9,7 +9,7 @@ from judgepanel.service import NotFound
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.service.workspace import Analysis
 from judgepanel.studies.codec import pack, spec_sha, to_plain
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
 from tests.service.counting import Count, Counter, CountSpec
 

@@ -12,11 +12,10 @@ import pytest
 from judgepanel.service import ServerProblem
 from judgepanel.service import jobs as jobs_module
 from judgepanel.service import ledger as ledger_module
-from judgepanel.service import work as work_module
+from judgepanel.service import sql as work_module
 from judgepanel.service.sql import SqlWorkspace
-from judgepanel.studies.contract import CHUNK_SPLITS
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import CHUNK_SPLITS, Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.votes import InputError
 from tests.service.counting import LONG, Count, Counter, CountSpec, finish
 

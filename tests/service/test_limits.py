@@ -6,8 +6,8 @@ import pytest
 
 from judgepanel.service import Full
 from judgepanel.service import jobs as jobs_module
-from judgepanel.service import turns as turns_module
-from judgepanel.studies.settings import Settings
+from judgepanel.service import jobs as turns_module
+from judgepanel.studies.contract import Settings
 from tests.service.counting import LONG, Counter, CountSpec, finish, loaded
 
 MOST = 2

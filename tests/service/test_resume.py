@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from judgepanel.service import ledger as ledger_module
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
 from tests.service.counting import LONG, Count, Counter, CountSpec, finish
 

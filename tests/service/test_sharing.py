@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from judgepanel.service import NotFound, SignInFirst
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
 from tests.service.counting import Counter, CountSpec, finish, loaded
 from tests.service.test_owners import FORGED, OTHERS

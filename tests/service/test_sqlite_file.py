@@ -12,10 +12,9 @@ import pytest
 from judgepanel.service import DatabaseProblem, SqlWorkspace
 from judgepanel.service import backup as backup_module
 from judgepanel.service.backup import back_up, restore
-from judgepanel.service.database import connect
+from judgepanel.service.database import connect, identity_file
 from judgepanel.service.migrations import migrate
-from judgepanel.service.sqlite_file import identity_file
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
 from tests.service.counting import loaded
 

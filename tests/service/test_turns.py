@@ -6,12 +6,11 @@ import threading
 import pandas as pd
 import pytest
 
-from judgepanel.service.sql import SqlWorkspace
-from judgepanel.service.turns import WATCHED_SECONDS, Places, Turns
-from judgepanel.service.work import _key
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.service.jobs import WATCHED_SECONDS, Places, Turns
+from judgepanel.service.sql import SqlWorkspace, _key
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from tests.service.counting import LONG, Count, Counter, CountSpec, finish
 
 SPEC = CountSpec(Settings(splits=40))

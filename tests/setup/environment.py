@@ -64,7 +64,7 @@ class Environment:
 
     def sample(self, file: str) -> Path:
         """A sample of the installed package."""
-        code = "from judgepanel.votes.installed import SAMPLE_FOLDER; print(SAMPLE_FOLDER)"
+        code = "from judgepanel.votes.errors import SAMPLE_FOLDER; print(SAMPLE_FOLDER)"
         samples = Path(self.output("python", "-c", code).strip())
         assert samples.is_relative_to(self.folder)
         return samples / file

@@ -9,7 +9,7 @@ import pytest
 from judgepanel.service.database import DatabaseProblem, connect
 from judgepanel.ui import access
 from judgepanel.votes import InputError
-from judgepanel.votes.installed import EXTRAS, require
+from judgepanel.votes.errors import EXTRAS, require
 
 
 @pytest.mark.parametrize("package", sorted(EXTRAS))

@@ -11,7 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from judgepanel import ENGINE, __version__
-from judgepanel.votes.installed import EXTRAS
+from judgepanel.votes.errors import EXTRAS
 from tests.setup.environment import Environment, built, empty_workbook, installed
 from tests.setup.scripts import ROOT
 

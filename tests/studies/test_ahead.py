@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from judgepanel.studies.one_thread import ahead
+from judgepanel.studies.runner import ahead
 
 PATIENCE = 30.0
 

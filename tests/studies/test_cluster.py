@@ -11,10 +11,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from judgepanel.studies import cluster, runner
-from judgepanel.studies.contract import Cancelled, Gate, WorkersEnded
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.settings import Settings
+from judgepanel.studies import runner
+from judgepanel.studies import runner as cluster
+from judgepanel.studies.contract import Cancelled, Gate, Settings, WorkersEnded
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.votes import InputError
 from tests.dask_cluster import DaskCluster, dask_cluster
 from tests.helpers import make_votes

@@ -26,8 +26,7 @@ from typing_extensions import TypeAliasType
 from judgepanel.present.registry import STUDIES
 from judgepanel.scoring.interval import OR_ONE_NUMBER
 from judgepanel.service.workspace import Analysis
-from judgepanel.studies.codec import from_plain, pack, to_plain, unpack
-from judgepanel.studies.shapes import Record, shape_of
+from judgepanel.studies.codec import Record, from_plain, pack, shape_of, to_plain, unpack
 from tests.helpers import same_bits, same_values
 
 FLOATS = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]

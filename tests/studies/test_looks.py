@@ -14,25 +14,27 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.registry import STUDIES
 from judgepanel.scoring.inference import Estimate
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies import looks as looking
+from judgepanel.studies import contract as looking
 from judgepanel.studies import runner
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import Estimator
-from judgepanel.studies.contract import split_chunks
-from judgepanel.studies.looks import (
+from judgepanel.studies.contract import (
     FEWEST,
     FEWEST_OF_MANY,
     LOOKS,
     MANY,
+    MOST_SPLITS,
+    Settings,
     at_level,
     holds,
     inside,
     looks,
+    prepare,
     same_verdicts,
+    split_chunks,
 )
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.partials import combine
-from judgepanel.studies.settings import MOST_SPLITS, Settings, prepare
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.results import combine
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 from tests.present.results import spec_of

@@ -12,10 +12,10 @@ import pytest
 
 FIGURES = """
 import json
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
-from judgepanel.votes.samples import sample_votes
+from judgepanel.studies.contract import Settings
+from judgepanel.votes.simulate import sample_votes
 
 settings = Settings(splits=2)
 figures = []

@@ -5,11 +5,10 @@ import pytest
 
 from judgepanel.present.registry import ENTRIES, STUDIES
 from judgepanel.present.study import study_blocks
-from judgepanel.render.terminal import terminal_text
-from judgepanel.studies.claim.claim import CLAIM
-from judgepanel.studies.claim.steps import CODING
+from judgepanel.render.text import terminal_text
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.claim import CLAIM, CODING
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from tests.browser.flattery import ACCURACY, NLL, SKILL, flattering, in_sentence
 from tests.helpers import make_votes
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgepanel.present.registry import STUDIES
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.options import read_spec, spec_options_of, written_options
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
 
 

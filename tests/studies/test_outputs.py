@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judgepanel.studies.outputs import check_outputs, lean_interval, positions
-from judgepanel.votes.coverage import LEVELS, REASONS, Coverage, JudgeCoverage
+from judgepanel.votes.table import LEVELS, REASONS, Coverage, JudgeCoverage
 from judgepanel.words.outputs import coverage_sentence, position_sentence
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from judgepanel.present.registry import STUDIES
 from judgepanel.studies.codec import pack, unpack
-from judgepanel.studies.partials import combine
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.results import combine
 from judgepanel.studies.runner import default_jobs, merged, run, steps
-from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes, same_bits
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from judgepanel.present.decide.panel_curve import curve_sentence
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-from judgepanel.votes.orientation import Policy
+from judgepanel.votes.matrix import Policy
 from judgepanel.votes.simulate import SimulationSpec, one_class, simulate
 
 

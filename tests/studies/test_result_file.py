@@ -8,10 +8,9 @@ import pytest
 
 from judgepanel import ENGINE, __version__
 from judgepanel.present.registry import STUDIES, study_named
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.result_file import result_content, result_json
+from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
 from tests.helpers import make_votes, same_values
 

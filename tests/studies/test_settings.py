@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-from judgepanel.votes.repeats import group_copies
+from judgepanel.votes.checks import group_copies
 from judgepanel.votes.simulate import SimulationSpec, simulate
 
 ONCE = simulate(SimulationSpec(n_items=60, n_judges=12, seed=4))

@@ -15,8 +15,8 @@ from joblib.externals.loky import reusable_executor
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from judgepanel.studies import runner
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from tests.helpers import make_votes
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,7 @@ from streamlit import runtime
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
-from judgepanel.ui.download import KEPT, download_button
+from judgepanel.ui.reporting import KEPT, download_button
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgepanel.decision.statuses import Status
-from judgepanel.studies.value.value_result import Role
+from judgepanel.studies.decide.value import Role
 from judgepanel.ui.glossary import TERMS, with_terms
-from judgepanel.votes.orientation import POLICIES
+from judgepanel.votes.matrix import POLICIES
 from judgepanel.words.text import in_html
 
 MENTION = re.compile(

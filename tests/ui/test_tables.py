@@ -9,7 +9,7 @@ import pytest
 
 from judgepanel.present.blocks import Table
 from judgepanel.scoring.interval import Interval
-from judgepanel.ui import widgets
+from judgepanel.ui import render as widgets
 from judgepanel.words.tables import levels, numbers, text
 
 LONG = 30

@@ -13,7 +13,7 @@ from judgepanel.intake.process import ReaderProcess
 from judgepanel.ui import uploads
 from judgepanel.ui.uploads import Upload, read_uploads
 from judgepanel.votes.choices import Choices
-from judgepanel.votes.samples import sample_bytes
+from judgepanel.votes.simulate import sample_bytes
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +83,7 @@ def test_an_upload_that_has_to_wait_says_so():
 
         from judgepanel.service import LOCAL
         from judgepanel.ui import uploads
-        from judgepanel.votes.samples import sample_bytes
+        from judgepanel.votes.simulate import sample_bytes
 
         class Line:
             """Frees the place when the page has said that it waits."""

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 from judgepanel import ENGINE
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
 from judgepanel.votes import load_votes
 
 try:

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.votes.cells import csv_safe, is_number, shield, unshield
-from judgepanel.votes.names import is_role_name
+from judgepanel.votes.cells import csv_safe, is_number, is_role_name, shield, unshield
 
 tricky = st.text(alphabet=st.sampled_from("'=+-@\t\r\n a1l.e"), max_size=8)
 

@@ -14,10 +14,10 @@ from judgepanel.service.archive import _migrated_votes, votes_of
 from judgepanel.studies.codec import pack
 from judgepanel.votes import InputError, VoteMatrix, load_votes, write_votes
 from judgepanel.votes.choices import Choices, Thresholds, roles_text, with_roles
-from judgepanel.votes.columnar import read_frame
+from judgepanel.votes.delimited import read_frame
 from judgepanel.votes.formats import read_table
 from judgepanel.votes.grades import GradedJudge, Scale, graded_judges
-from judgepanel.votes.orientation import orient
+from judgepanel.votes.matrix import orient
 from judgepanel.votes.roles import guess_roles
 from judgepanel.votes.simulate import one_class
 from judgepanel.words.commands import column_options

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 import judgepanel
-from judgepanel.votes import installed
-from judgepanel.votes.installed import TITLES, documentation
+from judgepanel.votes import errors as installed
+from judgepanel.votes.errors import TITLES, documentation
 
 PACKAGE = Path(judgepanel.__file__).parent
 

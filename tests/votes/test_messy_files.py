@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgepanel.votes import InputError, Loaded, load_votes
-from judgepanel.votes.samples import SAMPLES, sample_bytes
+from judgepanel.votes.simulate import SAMPLES, sample_bytes
 from judgepanel.words.commands import column_options
 
 LABELS = "1010110010"

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from judgepanel.votes import MISSING, InputError, VoteMatrix
-from judgepanel.votes.orientation import (
-    CONSTANT_VOTES,
-    PERFECT_VOTES,
-    constant_judges,
-    orient,
-    resolve,
-)
+from judgepanel.votes.matrix import CONSTANT_VOTES, PERFECT_VOTES, constant_judges, orient, resolve
 from tests.helpers import make_votes
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from judgepanel.votes import repeats
-from judgepanel.votes.repeats import log_chance
+from judgepanel.votes import checks as repeats
+from judgepanel.votes.checks import log_chance
 
 
 def test_few_votes_give_the_figures_of_full_arrays(monkeypatch):

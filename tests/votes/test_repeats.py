@@ -9,10 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgepanel.votes import VoteMatrix
-from judgepanel.votes.checks import check_repeats, repeats_sentence
-from judgepanel.votes.repeats import find_repeats, group_copies
-from judgepanel.votes.samples import SAMPLES, sample_votes
-from judgepanel.votes.simulate import SimulationSpec, simulate
+from judgepanel.votes.checks import check_repeats, find_repeats, group_copies, repeats_sentence
+from judgepanel.votes.simulate import SAMPLES, SimulationSpec, sample_votes, simulate
 
 WORLDS = {
     "coins": SimulationSpec(n_items=80, n_judges=12, accuracy_low=0.5, accuracy_high=0.51, seed=3),

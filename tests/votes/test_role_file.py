@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgepanel.votes import InputError, Loaded, load_votes
+from judgepanel.votes.cells import MEANT
 from judgepanel.votes.choices import Choices, read_roles, roles_text, with_roles
-from judgepanel.votes.words import MEANT
 
 WIDE = "qid,gold,topic,note,prompt_id,a,b,majority\n" + "".join(
     f"q{i},{i % 2},{'xy'[i % 3 > 0]},text {i},p{i // 2},{i % 2},1,{i % 2}\n" for i in range(9)

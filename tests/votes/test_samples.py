@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from judgepanel.votes.errors import InputError
-from judgepanel.votes.installed import SAMPLE_FOLDER
+from judgepanel.votes.errors import SAMPLE_FOLDER, InputError
 from judgepanel.votes.load import load_votes
 from judgepanel.votes.matrix import MISSING
-from judgepanel.votes.samples import (
+from judgepanel.votes.simulate import (
     SAMPLES,
     SIMULATED,
     find_sample,
@@ -91,12 +90,12 @@ def test_an_unknown_sample_is_refused_with_the_names_there_are():
 
 
 def test_a_missing_file_says_how_to_make_it(monkeypatch, tmp_path):
-    monkeypatch.setattr("judgepanel.votes.samples.SAMPLE_FOLDER", tmp_path)
+    monkeypatch.setattr("judgepanel.votes.simulate.SAMPLE_FOLDER", tmp_path)
     with pytest.raises(InputError, match=r"\./run cli simulate --sample one_class"):
         sample_bytes("one_class")
     with pytest.raises(InputError, match=r"git checkout sample_data/llmbar_votes\.csv"):
         sample_votes("llmbar")
-    monkeypatch.setattr("judgepanel.votes.samples.IN_CHECKOUT", False)
+    monkeypatch.setattr("judgepanel.votes.simulate.IN_CHECKOUT", False)
     with pytest.raises(InputError, match="missing: install judgepanel again"):
         sample_bytes("one_class")
 

@@ -10,7 +10,7 @@ import pytest
 
 from judgepanel.service import SqlWorkspace
 from judgepanel.studies.codec import pack, unpack
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix, load_votes
 from tests.helpers import make_votes
 

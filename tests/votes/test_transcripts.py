@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from judgepanel.votes import InputError, VoteMatrix, load_votes
-from judgepanel.votes.coverage import LEVELS, REASONS, Coverage, JudgeCoverage
-from judgepanel.votes.orders import order_of
+from judgepanel.votes.columns import order_of
+from judgepanel.votes.table import LEVELS, REASONS, Coverage, JudgeCoverage
 
 A, B, NOTHING = "Output (a)", "[[B]]", "I cannot say."
 

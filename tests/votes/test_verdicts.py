@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.votes.coverage import LEVELS, REASONS, vote_of
 from judgepanel.votes.outputs import read_verdict
+from judgepanel.votes.table import LEVELS, REASONS, vote_of
 
 READ = [
     ("[[A]]", "A", "bracket"),

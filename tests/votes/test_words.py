@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from judgepanel.votes.cells import TIE, UNKNOWN, Vocabulary, is_verdict, verdict_of
 from judgepanel.votes.columns import Column
-from judgepanel.votes.words import TIE, UNKNOWN, Vocabulary, is_verdict, verdict_of
 
 
 @pytest.mark.parametrize("word", ["1", "1.0", "true", "TRUE", " A ", "a>b", "A > B", "model_a"])

@@ -8,7 +8,7 @@ import openpyxl
 import pytest
 
 from judgepanel.votes import InputError, limits, load_votes
-from judgepanel.votes.excel import _extent, read_excel
+from judgepanel.votes.formats import _extent, read_excel
 
 ROWS = [
     ["item_id", "label", "careful", "hasty", "when"],

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from judgepanel.votes import InputError, VoteMatrix, load_votes, write_votes
-from judgepanel.votes.write import write_judges
+from judgepanel.votes.companions import write_judges
 from tests.helpers import make_votes
 
 FORMATS = ["v.csv", "v.csv.gz", "v.parquet", "v.jsonl"]

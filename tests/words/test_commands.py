@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from judgepanel.cli.options import command_parser
 from judgepanel.cli.studying import spec_of
 from judgepanel.decision.recommend import RecommendSpec
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
-from judgepanel.kernels.aggregate.prefixes import RANKINGS
-from judgepanel.kernels.calibrate.calibration import CALIBRATORS
-from judgepanel.studies.contest.candidates import LISTS
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.settings import Settings
+from judgepanel.kernels.aggregation import AGGREGATORS
+from judgepanel.kernels.calibration import CALIBRATORS
+from judgepanel.kernels.prefixes import RANKINGS
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.candidates import LISTS
 from judgepanel.votes import TASKS
-from judgepanel.votes.orientation import POLICIES, PROTOCOLS
+from judgepanel.votes.matrix import POLICIES, PROTOCOLS
 from judgepanel.words.commands import (
     inspect_command,
     quoted,

@@ -8,17 +8,12 @@ import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.panel.overlap import paired_spec, relation
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.what_if import paired_spec, relation
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
-from judgepanel.words.compare import (
-    MARKED,
-    data_rows,
-    data_sentence,
-    paired_sentence,
-    result_table,
-)
 from judgepanel.words.sentences import CODING, settings_words
+from judgepanel.words.tables import MARKED, data_rows, data_sentence, paired_sentence
+from judgepanel.words.tables import compared_table as result_table
 from tests.helpers import make_votes
 from tests.studies.panel.test_overlap import (
     QUICK,

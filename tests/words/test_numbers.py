@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.words.numbers import (
+from judgepanel.words.text import (
     all_judges,
     capital,
     compared,

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from judgepanel.votes import InputError
-from judgepanel.words.output import check_output, write_whole
+from judgepanel.words.outputs import check_output, write_whole
 
 
 def test_a_new_file_gets_the_permissions_of_the_process(tmp_path):

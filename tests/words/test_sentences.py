@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.votes.samples import sample_votes
+from judgepanel.votes.simulate import sample_votes
 from judgepanel.words.sentences import votes_sentence
 from tests.helpers import make_votes
 

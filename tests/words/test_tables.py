@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from judgepanel.present.blocks import Table
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.judges.judge_table import judge_table
+from judgepanel.studies.understand.judge_table import judge_table
 from judgepanel.words.tables import (
     Column,
     accuracy_table,

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
+from judgepanel.decision.absence import AbsenceFigures, GroupAbsence
 from judgepanel.decision.recommend import REFERENCE
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
+from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.figures.candidates import ForestRow, Standing, forest, pareto
 from judgepanel.figures.style import CHOSEN, RECOMMENDED
-from judgepanel.kernels.aggregate.aggregation import Graded
+from judgepanel.kernels.aggregation import Graded
+from judgepanel.present.blocks import Table
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contest.candidates import EVERYONE, LEAD
-from judgepanel.studies.contest.recommended import AVERAGE
-from judgepanel.words.numbers import all_judges, counted, sig
+from judgepanel.studies.panel.candidates import EVERYONE, LEAD
+from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.studies.understand.judge_table import judge_table
+from judgepanel.votes import VoteMatrix
+from judgepanel.votes.errors import quote_value
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
     CALIBRATOR_NAMES,
     calibrator_name,
     pipeline_name,
 )
-from judgepanel.words.tables import Column, differences, ends, numbers, text
+from judgepanel.words.tables import Column, differences, ends, levels, numbers, text
+from judgepanel.words.text import all_judges, counted, fixed, percent, plain, sig, with_interval
 
 _AVERAGED = "average of pipelines"
 MOST_ROWS = 12
@@ -252,3 +262,202 @@ def shared_lead(result: Recommendation) -> str:
 def _reads_grades(result: Recommendation) -> bool:
     """Whether pipelines that read grades were among the candidates."""
     return any(row.aggregator in get_args(Graded) for row in result.candidates)
+
+
+_WIDTH = 120
+
+
+def absence_words(result: Recommendation) -> tuple[str, ...]:
+    """Describe the worst measured absence and the fallback's purpose; empty if not measured."""
+    if result.absence is None:
+        return ()
+    name, worst = worst_absence(result)
+    nll, base = _level(result, worst), result.null_nll
+    against = "worse than" if nll > base else "against"
+    group = " of a group" if result.absence.groups else ""
+    sentences = [
+        f"The worst absence{group} that was measured is {_named(result, name)}: the NLL changes by "
+        f"{with_interval(*worst.delta, sign=True)}, to about {fixed(nll, 3)}, "
+        f"{against} {fixed(base, 3)} of the base rate alone."
+    ]
+    if any(row.kind == "cluster" for row in result.absence.groups):
+        sentences.append(
+            "A cluster is a group of judges that err together on these items; on other items it "
+            "may have other members. Judges shows how stable each cluster is."
+        )
+    rule = result.absence.fallback
+    if rule is not None:
+        without = fixed(_without(result, worst), 3)
+        sentences.append(
+            f"An item on which judges with more than {percent(rule.beyond)} of the weight did not "
+            "vote is scored by the panel's fallback: one-coin with a temperature for the judges "
+            f"that are there. Without it that absence would leave {without}."
+        )
+    return tuple(sentences)
+
+
+def absent_sentence(result: Recommendation) -> str:
+    """Return the worst absence's effect on the panel as an answer; empty if none was measured."""
+    if result.absence is None:
+        return ""
+    name, worst = worst_absence(result)
+    return (
+        f"Absent judges break it: without {_named(result, name)} NLL changes by "
+        f"{with_interval(*worst.delta, sign=True)}, to {fixed(_level(result, worst), 3)} "
+        f"(base rate {fixed(result.null_nll, 3)})."
+    )
+
+
+def worst_absence(result: Recommendation) -> tuple[str, AbsenceFigures]:
+    """Return the absence of a group that raises the NLL most, and its name.
+
+    Where no groups are known, it is that of single judges or of judges at random.
+    """
+    rows = _absences(result)
+    n_groups = 0 if result.absence is None else len(result.absence.groups)
+    return max(rows[:n_groups] or rows, key=lambda row: float(row[1].delta.value))
+
+
+def _named(result: Recommendation, name: str) -> str:
+    """Name an absence within a sentence; a cluster, which has only a number, by a judge."""
+    for row in () if result.absence is None else result.absence.groups:
+        if row.kind == "cluster" and name == _group_name(row):
+            judge = quote_value(result.model.judges[row.judges[0]])
+            return f"{name} ({judge} and {len(row.judges) - 1} more)"
+    return name
+
+
+def absence_table(result: Recommendation) -> dict[str, Column]:
+    """Return one row per absence: groups, random numbers, then single judges, the worst first."""
+    rows = [figures for _, figures in _absences(result)]
+    rise = Interval.stacked(row.delta for row in rows)
+    return {
+        "absent": text([name for name, _ in _absences(result)]),
+        "judges absent": numbers([row.n_absent for row in rows], "whole"),
+        "NLL": numbers([_level(result, row) for row in rows]),
+        "rise": numbers(rise.value),
+        "rise from": numbers(rise.lo),
+        "rise to": numbers(rise.hi),
+        "NLL without the fallback": numbers([_without(result, row) for row in rows]),
+        "worse than the base rate": text([_against_base(result, row) for row in rows]),
+    }
+
+
+def _absences(result: Recommendation) -> list[tuple[str, AbsenceFigures]]:
+    measured = result.absence
+    if measured is None:
+        return []
+    groups = [(_group_name(row), row.figures) for row in measured.groups]
+    several = [(f"{counted(row.n_absent, 'judge')} at random", row) for row in measured.several]
+    single = [
+        (plain(name, _WIDTH), figures)
+        for name, figures in zip(measured.judges, measured.single, strict=True)
+    ]
+    parts = (
+        sorted(part, key=lambda row: -float(row[1].delta.value))
+        for part in (groups, several, single)
+    )
+    return [row for part in parts for row in part]
+
+
+def _group_name(row: GroupAbsence) -> str:
+    return f"{row.kind} {quote_value(row.name)}"
+
+
+def _level(result: Recommendation, figures: AbsenceFigures) -> float:
+    return float(result.nll.value + figures.delta.value)
+
+
+def _without(result: Recommendation, figures: AbsenceFigures) -> float:
+    """Return the NLL under an absence without the fallback."""
+    return _level(result, figures) + figures.main_nll - figures.nll
+
+
+def _against_base(result: Recommendation, figures: AbsenceFigures) -> str:
+    if _level(result, figures) > result.null_nll:
+        return "yes"
+    return "may be" if result.nll.value + figures.delta.hi > result.null_nll else "no"
+
+
+@dataclass(frozen=True, slots=True)
+class RecommendationView:
+    """Additional data: the votes, and statuses and values (nats) of the judges, possibly empty.
+
+    Without votes there is no figure of the judges.
+    """
+
+    votes: VoteMatrix | None = None
+    statuses: tuple[JudgeStatus, ...] = ()
+    worth: Mapping[str, float] = field(default_factory=dict)
+
+
+NOTHING_KNOWN = RecommendationView()
+_TURNED = (
+    " A weight below 0 counts a vote for the other verdict: the judge is below chance, or corrects "
+    "errors that it shares with others."
+)
+
+
+def weights_frame(result: Recommendation) -> pd.DataFrame:
+    """Return judges of the panel in panel order, then the others.
+
+    ``decision`` is keep, leave out or set aside, ``share`` the weight of the pipelines that use the
+    judge, ``weight`` its vote's weight in the heaviest of them.
+    """
+    model = result.model
+    remaining = pd.DataFrame(
+        {
+            "decision": "keep",
+            "judge": list(model.judges),
+            "share": list(model.shares),
+            "weight": list(model.main_weights),
+            "correct": [str(count) for count in model.correct],
+            "voted": [str(count) for count in model.voted],
+        }
+    )
+    others = [("leave out", name) for name in result.left_out]
+    others += [("set aside", name) for name in result.set_aside]
+    rest = pd.DataFrame(others, columns=["decision", "judge"]).assign(correct="", voted="")
+    return pd.concat([remaining, rest], ignore_index=True)
+
+
+def weights_table(
+    result: Recommendation, view: RecommendationView = NOTHING_KNOWN
+) -> dict[str, Column]:
+    """Return :func:`weights_frame` for people, with accuracy and status.
+
+    Sorted by value if known, else by accuracy, best first; in panel order without votes.
+    """
+    frame = weights_frame(result)
+    known: dict[str, Column] = {}
+    if view.votes is not None:
+        judges = judge_table(view.votes)
+        place = {name: j for j, name in enumerate(judges.judges)}
+        accuracy = judges.accuracy[[place[name] for name in frame["judge"]]]
+        worth = [view.worth.get(name, -math.inf) for name in frame["judge"]]
+        order = np.lexsort((-np.nan_to_num(accuracy.value, nan=-1.0), -np.array(worth)))
+        frame, accuracy = frame.iloc[order].reset_index(drop=True), accuracy[order]
+        known = {"accuracy": levels(replace(accuracy, unit="share"))}
+    if view.statuses:
+        status = {judge.judge: judge.status for judge in view.statuses}
+        known["status"] = text([status.get(name, "") for name in frame["judge"]])
+    share = {"in the average": numbers(frame["share"], "share")} if result.averages else {}
+    return {
+        "decision": text(frame["decision"].tolist()),
+        "judge": text(frame["judge"].tolist()),
+        "weight": numbers(frame["weight"]),
+        **known,
+        **share,
+        "correct": numbers(pd.to_numeric(frame["correct"]), "whole"),
+        "voted": numbers(pd.to_numeric(frame["voted"]), "whole"),
+    }
+
+
+def judges_block(result: Recommendation, view: RecommendationView) -> Table:
+    """Return the table with its caption."""
+    order = "those of the panel in its order, then the others"
+    if view.votes is not None:
+        order = "by what each is worth" if view.worth else "most accurate first"
+    weight = "; weight is that in the heaviest pipeline" if result.averages else ""
+    turned = _TURNED if any(w < 0.0 for w in result.model.main_weights) else ""
+    return Table(weights_table(result, view), f"Judges, {order}{weight}.{turned}", height=480)

@@ -21,25 +21,24 @@ from judgepanel.figures.style import (
     laid_out,
     mark_all_judges,
 )
-from judgepanel.kernels.aggregate.aggregation import of_votes
+from judgepanel.kernels.aggregation import of_votes
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, paragraphs
-from judgepanel.present.entry import Entry
+from judgepanel.present.study import Entry
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.cost.cost import COST, CostSpec
-from judgepanel.studies.cost.cost_result import Cost, CostPoint
-from judgepanel.studies.panel.costs import WRITTEN
-from judgepanel.words.numbers import (
+from judgepanel.studies.decide.cost import COST, Cost, CostPoint, CostSpec
+from judgepanel.studies.panel.curator import WRITTEN
+from judgepanel.words.sentences import CODING
+from judgepanel.words.tables import Column, differences, levels, numbers, text
+from judgepanel.words.text import (
     counted,
     fixed,
     level,
     listed,
+    one_line,
     percent,
     sig,
     with_interval,
 )
-from judgepanel.words.sentences import CODING
-from judgepanel.words.tables import Column, differences, levels, numbers, text
-from judgepanel.words.text import one_line
 
 _NAMED = 6
 _LOG_FROM = 20.0

@@ -16,29 +16,17 @@ from judgepanel.figures.style import (
     laid_out,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
-from judgepanel.present.entry import Entry
-from judgepanel.present.pipeline import Pipeline
+from judgepanel.present.study import Entry, Pipeline
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.panel.curators import CURATORS_STUDY, CuratorsSpec
-from judgepanel.studies.panel.curators_result import (
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.curators import (
+    CURATORS_STUDY,
     LOOKED_BEST,
     CuratorFigures,
     Curators,
+    CuratorsSpec,
 )
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.numbers import (
-    all_judges,
-    capital,
-    counted,
-    fixed,
-    level,
-    listed,
-    percent,
-    sig,
-    signed,
-    with_interval,
-)
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
     CODING,
@@ -46,7 +34,19 @@ from judgepanel.words.sentences import (
     tie_words,
 )
 from judgepanel.words.tables import Column, differences, levels, numbers, text
-from judgepanel.words.text import one_line
+from judgepanel.words.text import (
+    all_judges,
+    capital,
+    counted,
+    fixed,
+    level,
+    listed,
+    one_line,
+    percent,
+    sig,
+    signed,
+    with_interval,
+)
 
 _NAMED = 5
 

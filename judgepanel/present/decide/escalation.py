@@ -16,24 +16,20 @@ from judgepanel.figures.style import (
     laid_out,
     mark_chosen,
 )
-from judgepanel.kernels.aggregate.aggregation import of_votes
+from judgepanel.kernels.aggregation import of_votes
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
 from judgepanel.present.decide.cost import amount, amounts, cost_axis
-from judgepanel.present.entry import Entry
+from judgepanel.present.study import Entry
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.cost.escalation import ESCALATION, EscalationSpec
-from judgepanel.studies.cost.escalation_result import Escalation, EscalationFigures
-from judgepanel.words.numbers import (
-    fixed,
-    listed,
-    percent,
-    sig,
-    signed,
-    with_interval,
+from judgepanel.studies.decide.escalation import (
+    ESCALATION,
+    Escalation,
+    EscalationFigures,
+    EscalationSpec,
 )
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, differences, levels, numbers, text
-from judgepanel.words.text import one_line
+from judgepanel.words.text import fixed, listed, one_line, percent, sig, signed, with_interval
 
 _NAMED = 6
 _OUTCOMES = {

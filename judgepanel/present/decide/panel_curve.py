@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.figures.panel_curve import panel_curve
+from judgepanel.figures.curves import panel_curve
 from judgepanel.figures.style import METRIC_NAMES
-from judgepanel.kernels.aggregate.aggregation import cross_fits
+from judgepanel.kernels.aggregation import cross_fits
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -20,18 +20,17 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.present.decide.decision import (
+from judgepanel.present.decide.recommend import (
     against_sentence,
     decision_sentence,
     is_recommended,
     main_pipeline,
     panels_sentence,
 )
-from judgepanel.present.entry import Entry
+from judgepanel.present.study import Entry
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.compare import CHOSEN, Comparison
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
-from judgepanel.words.numbers import fixed, interval, sig, signed
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
 from judgepanel.words.sentences import (
     CALIBRATED,
     CODING,
@@ -41,6 +40,7 @@ from judgepanel.words.sentences import (
     tie_words,
 )
 from judgepanel.words.tables import Column, Form, ends, numbers, text
+from judgepanel.words.text import fixed, interval, sig, signed
 
 _VISIBLE = 0.001
 """Difference of a constant score from the base rate above which a sentence mentions it."""

@@ -11,9 +11,9 @@ import numpy as np
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.statuses import JudgeStatus, statuses
-from judgepanel.figures.value import removal_figure, value_figure
-from judgepanel.kernels.aggregate.aggregation import AnyAggregator, of_votes
-from judgepanel.kernels.evaluate.panels import VALUED
+from judgepanel.figures.dots import removal_figure, value_figure
+from judgepanel.kernels.aggregation import AnyAggregator, of_votes
+from judgepanel.kernels.panels import VALUED
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -24,16 +24,14 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.present.entry import Entry
+from judgepanel.present.study import Entry
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.value.value import VALUE, ValueSpec
-from judgepanel.studies.value.value_result import Copied, Value
+from judgepanel.studies.decide.value import VALUE, Copied, Value, ValueSpec
 from judgepanel.votes.errors import listed
-from judgepanel.words.numbers import counted, fixed, percent, with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING, pipeline_name
 from judgepanel.words.tables import Column, differences, ends, levels, numbers, text
-from judgepanel.words.text import one_line
+from judgepanel.words.text import counted, fixed, one_line, percent, with_interval
 
 _NAMED = 6
 

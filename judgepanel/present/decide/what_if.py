@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import plotly.graph_objects as go
 
-from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.decision.recommend_spec import RecommendSpec, contest_of
+from judgepanel.decision.recommend_result import Recommendation, RecommendSpec, contest_of
 from judgepanel.figures.style import (
     CURATE_LINE,
     INCLUDE,
@@ -15,17 +14,17 @@ from judgepanel.figures.style import (
     error_bars,
     laid_out,
 )
-from judgepanel.kernels.aggregate.aggregation import of_votes
+from judgepanel.kernels.aggregation import of_votes
 from judgepanel.present.blocks import Answer, Block, Caveat, Method, Paragraph, Table, drawing
-from judgepanel.present.entry import Entry
+from judgepanel.present.study import Entry
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contest.candidates import EVERYONE, Candidate
-from judgepanel.studies.contest.recommended import AVERAGE
-from judgepanel.studies.panel.what_if import WHAT_IF, WhatIf, WhatIfSpec
+from judgepanel.studies.decide.what_if import WHAT_IF, WhatIf, WhatIfSpec
+from judgepanel.studies.panel.candidates import EVERYONE, Candidate
+from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.numbers import counted, fixed, interval, sig, with_interval
 from judgepanel.words.sentences import CODING, panel_pipelines, pipeline_name, so_far
 from judgepanel.words.tables import Column, levels, numbers, text
+from judgepanel.words.text import counted, fixed, interval, sig, with_interval
 
 BY_HAND = (
     "No interval here allows for how the judges were picked. If labels influenced the choice "

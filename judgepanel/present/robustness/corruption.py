@@ -24,17 +24,21 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.present.entry import Entry
-from judgepanel.present.pipeline import Pipeline, affordable_splits
-from judgepanel.studies.contest.compared import COMPARED
-from judgepanel.studies.contest.recommended import AVERAGE
-from judgepanel.studies.robustness.corruption import CORRUPTION, DRAWS, Corruption, CorruptionSpec
-from judgepanel.studies.robustness.damage import ABSENT, CLEAN
-from judgepanel.studies.settings import Settings
+from judgepanel.present.study import Entry, Pipeline, affordable_splits
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.panel.recommended import AVERAGE, COMPARED
+from judgepanel.studies.robustness.corruption import (
+    ABSENT,
+    CLEAN,
+    CORRUPTION,
+    DRAWS,
+    Corruption,
+    CorruptionSpec,
+)
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.numbers import capital, fixed, level, percent, with_interval
 from judgepanel.words.sentences import CODING, pipeline_name
 from judgepanel.words.tables import Column, differences, levels, numbers, text
+from judgepanel.words.text import capital, fixed, level, percent, with_interval
 
 SCENARIO_NAMES = {
     "random_evaluation": "votes at random, when scoring",

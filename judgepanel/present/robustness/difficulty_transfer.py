@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from judgepanel.figures.style import CURATE_FILL, laid_out, mixed, text_on
-from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -20,33 +20,23 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.present.entry import Entry
-from judgepanel.present.pipeline import Pipeline, affordable_splits
+from judgepanel.present.study import Entry, Pipeline, affordable_splits
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contest.recommended import AVERAGE
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.robustness.difficulty_transfer import (
-    DIFFICULTY_TRANSFER,
-    DifficultyTransferSpec,
-)
-from judgepanel.studies.robustness.difficulty_transfer_result import (
     ABROAD,
+    DIFFICULTY_TRANSFER,
     SOURCES,
     TARGETS,
     Cell,
     DifficultyTransfer,
+    DifficultyTransferSpec,
 )
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.numbers import (
-    fixed,
-    level,
-    p_value,
-    percent,
-    with_interval,
-)
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, differences, levels, numbers, text
-from judgepanel.words.text import plain
+from judgepanel.words.text import fixed, level, p_value, percent, plain, with_interval
 
 ALPHA = 0.05
 CARRIED: tuple[Calibrator, ...] = ("beta", "platt")

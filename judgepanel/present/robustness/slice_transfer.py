@@ -18,25 +18,20 @@ from judgepanel.figures.style import (
     laid_out,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
-from judgepanel.present.entry import Entry
-from judgepanel.present.pipeline import Pipeline, affordable_splits
 from judgepanel.present.robustness.difficulty_transfer import WAITING
-from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
-from judgepanel.studies.robustness.slice_transfer_result import Outcome, SliceTransfer
-from judgepanel.studies.robustness.slices import slices_of
-from judgepanel.studies.settings import Settings, grouped_votes, prepare
-from judgepanel.votes import VoteMatrix
-from judgepanel.words.numbers import (
-    capital,
-    counted,
-    fixed,
-    level,
-    listed,
-    with_interval,
+from judgepanel.present.study import Entry, Pipeline, affordable_splits
+from judgepanel.studies.contract import Settings, grouped_votes, prepare
+from judgepanel.studies.robustness.slice_transfer import (
+    SLICE_TRANSFER,
+    Outcome,
+    SliceTransfer,
+    SliceTransferSpec,
 )
+from judgepanel.studies.robustness.slices import slices_of
+from judgepanel.votes import VoteMatrix
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, differences, ends, levels, numbers, text
-from judgepanel.words.text import one_line
+from judgepanel.words.text import capital, counted, fixed, level, listed, one_line, with_interval
 
 _NAME = 60
 _LABEL = 24

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.present.decide.absence import absent_sentence, worst_absence
+from judgepanel.present.decide.candidate_rows import absent_sentence, worst_absence
+from judgepanel.present.paper.permutation import ALPHA, permutation_sentence
 from judgepanel.present.robustness.difficulty_transfer import abroad, fails, transfer_sentence
-from judgepanel.present.robustness.permutation import ALPHA, permutation_sentence
 from judgepanel.present.robustness.slice_transfer import slice_sentence, worst_slice
-from judgepanel.studies.robustness.difficulty_transfer_result import DifficultyTransfer
-from judgepanel.studies.robustness.permutation_result import Permutation
-from judgepanel.studies.robustness.slice_transfer_result import SliceTransfer
+from judgepanel.studies.paper.permutation import Permutation
+from judgepanel.studies.robustness.difficulty_transfer import DifficultyTransfer
+from judgepanel.studies.robustness.slice_transfer import SliceTransfer
 
 
 @dataclass(frozen=True, slots=True)

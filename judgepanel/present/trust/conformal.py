@@ -18,16 +18,13 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.present.entry import Entry
-from judgepanel.present.pipeline import panel_spec
-from judgepanel.present.trust.shares import GROUPING_NAMES, NOT_YET, fitted_on, share_text
+from judgepanel.present.study import Entry, panel_spec
+from judgepanel.present.trust.reliability import GROUPING_NAMES, NOT_YET, fitted_on, share_text
 from judgepanel.scoring.conformal import SET_NAMES, SET_WORDS, one_slice
-from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
-from judgepanel.studies.confidence.conformal_result import Conformal, Grouping
-from judgepanel.words.numbers import fixed, listed, percent, share_level
+from judgepanel.studies.trust.conformal import CONFORMAL, Conformal, ConformalSpec, Grouping
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, levels, numbers, text
-from judgepanel.words.text import one_line
+from judgepanel.words.text import fixed, listed, one_line, percent, share_level
 
 ONE = "one label"
 ONE_LABEL = "Only that label is credible at this level."

@@ -6,19 +6,17 @@ import numpy as np
 
 from judgepanel.figures.dots import dots
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
-from judgepanel.present.entry import Entry
-from judgepanel.present.pipeline import Pipeline
+from judgepanel.present.study import Entry, Pipeline
 from judgepanel.present.trust import scope
-from judgepanel.studies.contest.recommended import AVERAGE
-from judgepanel.studies.scope.group_change import GROUP_CHANGE, By, GroupChangeSpec
-from judgepanel.studies.scope.group_change_result import GroupChange
-from judgepanel.studies.scope.scope import ScopeSpec
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.studies.trust.group_change import GROUP_CHANGE, By, GroupChange, GroupChangeSpec
+from judgepanel.studies.trust.scope import ScopeSpec
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.errors import listed
-from judgepanel.words.numbers import counted, interval, sig, with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
 from judgepanel.words.tables import Column, differences, levels, numbers, text
+from judgepanel.words.text import counted, interval, sig, with_interval
 
 VERDICTS = {
     "keep all": "better with it",

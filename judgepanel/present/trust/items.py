@@ -10,18 +10,15 @@ from numpy.typing import NDArray
 
 from judgepanel.figures.dots import groups_figure
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
-from judgepanel.present.entry import Entry
-from judgepanel.present.pipeline import panel_spec
-from judgepanel.present.trust.shares import GROUPING_NAMES, NOT_YET, fitted_on, share_text
+from judgepanel.present.study import Entry, panel_spec
+from judgepanel.present.trust.reliability import GROUPING_NAMES, NOT_YET, fitted_on, share_text
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
-from judgepanel.studies.confidence.items_result import Items, StratumGrouping
-from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
-from judgepanel.studies.confidence.probabilities import RAW as BEFORE
-from judgepanel.words.numbers import share_level
+from judgepanel.studies.trust.items import ITEMS, Items, ItemsSpec, StratumGrouping
+from judgepanel.studies.trust.probabilities import CALIBRATED as AFTER
+from judgepanel.studies.trust.probabilities import RAW as BEFORE
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, levels, numbers, text
-from judgepanel.words.text import one_line
+from judgepanel.words.text import one_line, share_level
 
 _LISTED = 10
 

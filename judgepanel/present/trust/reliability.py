@@ -7,42 +7,33 @@ from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from judgepanel.arrays import Floats
 from judgepanel.figures.style import DOTTED, INCLUDE, NEUTRAL, error_bars, laid_out, with_opacity
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Method,
-    Paragraph,
-    Table,
-    drawing,
-    paragraphs,
-)
-from judgepanel.present.entry import Entry
-from judgepanel.present.pipeline import panel_spec
-from judgepanel.present.trust.shares import (
-    ASKED,
-    NOT_YET,
-    fitted_on,
-    items_column,
-    stages_shown,
-    uncalibrated,
-)
+from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, paragraphs
+from judgepanel.present.study import Entry, panel_spec
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.compare import arm_name
-from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
-from judgepanel.studies.confidence.probabilities import RAW as BEFORE
-from judgepanel.studies.confidence.reliability import (
+from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.studies.trust.conformal import Conformal
+from judgepanel.studies.trust.items import Items
+from judgepanel.studies.trust.probabilities import CALIBRATED as AFTER
+from judgepanel.studies.trust.probabilities import FEW_ITEMS
+from judgepanel.studies.trust.probabilities import RAW as BEFORE
+from judgepanel.studies.trust.reliability import (
     RELIABILITY,
     STATED_BINS,
     Bins,
     Reliability,
     ReliabilitySpec,
 )
-from judgepanel.studies.confidence.repeats import FEW_ITEMS
-from judgepanel.words.numbers import (
+from judgepanel.studies.trust.selective import Selective
+from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
+from judgepanel.words.tables import Column, numbers, text
+from judgepanel.words.text import (
+    all_judges,
     capital,
     fixed,
     interval,
@@ -51,8 +42,60 @@ from judgepanel.words.numbers import (
     share_level,
     with_interval,
 )
-from judgepanel.words.sentences import CODING
-from judgepanel.words.tables import Column, numbers, text
+
+PanelResult = Reliability | Selective | Conformal | Items
+
+NOT_YET = "Not enough splits yet to say."
+ASKED = 0.9
+"""The confidence that answers refer to."""
+GROUPING_NAMES: dict[str, str] = {
+    "class": "label",
+    "difficulty": "difficulty",
+    "errors": "judges that erred",
+    "feature": "item feature",
+}
+"""Names of the groupings of items."""
+
+
+def share_text(value: float) -> str:
+    """``9.7 %``: a share without an interval."""
+    return f"{100 * value:.1f} %" if math.isfinite(value) else "n/a"
+
+
+def items_column(items: NDArray[np.float64]) -> Column:
+    """Return a column of item counts (n,), possibly fractional; one decimal below ``FEW_ITEMS``."""
+    few = {int(i): f"{items[i]:.1f}" for i in np.flatnonzero(items < FEW_ITEMS)}
+    return Column(items, "whole", few)
+
+
+def panel_name(result: PanelResult) -> str:
+    """``all 65 judges``, ``top-5``, ``the one judge`` or ``the recommended panel``."""
+    if result.aggregator == AVERAGE:
+        return AGGREGATOR_NAMES[AVERAGE]
+    if result.k == result.n_judges:
+        return all_judges(result.n_judges)
+    return f"top-{result.k}"
+
+
+def uncalibrated(result: PanelResult) -> str:
+    """Return the text if there is no before and after."""
+    return AGGREGATOR_NAMES[AVERAGE] if result.aggregator == AVERAGE else "uncalibrated"
+
+
+def stages_shown(result: PanelResult) -> str:
+    """Return ``before and after calibration``, or the text for a single stage."""
+    return uncalibrated(result) if result.calibrator == "none" else "before and after calibration"
+
+
+def fitted_on(result: PanelResult) -> str:
+    """``In every split all 65 judges and the calibrator are fitted on``."""
+    if result.aggregator == AVERAGE:
+        return (
+            "In every split the panel is chosen again: candidates are fitted and compared, and the "
+            "weights of their average learned, on"
+        )
+    return f"In every split {panel_name(result)} and the calibrator are fitted on"
+
 
 ALPHA = 0.05
 _HEIGHTS = (0.74, 0.26)

@@ -7,9 +7,8 @@ import plotly.graph_objects as go
 
 from judgepanel.figures.style import BAND_OPACITY, DOTTED, INCLUDE, NEUTRAL, laid_out, with_opacity
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
-from judgepanel.present.entry import Entry
-from judgepanel.present.pipeline import panel_spec
-from judgepanel.present.trust.shares import (
+from judgepanel.present.study import Entry, panel_spec
+from judgepanel.present.trust.reliability import (
     ASKED,
     NOT_YET,
     fitted_on,
@@ -18,13 +17,13 @@ from judgepanel.present.trust.shares import (
     uncalibrated,
 )
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
-from judgepanel.studies.confidence.probabilities import RAW as BEFORE
-from judgepanel.studies.confidence.repeats import FEW_ITEMS
-from judgepanel.studies.confidence.selective import SELECTIVE, Selective, SelectiveSpec
-from judgepanel.words.numbers import capital, fixed, percent, share_level, with_interval
+from judgepanel.studies.trust.probabilities import CALIBRATED as AFTER
+from judgepanel.studies.trust.probabilities import FEW_ITEMS
+from judgepanel.studies.trust.probabilities import RAW as BEFORE
+from judgepanel.studies.trust.selective import SELECTIVE, Selective, SelectiveSpec
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column
+from judgepanel.words.text import capital, fixed, percent, share_level, with_interval
 
 _CLOSE = 0.13
 _LEFT = 0.4

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.figures.method_grid import GridCells, method_grid
+from judgepanel.figures.candidates import GridCells, method_grid
 from judgepanel.figures.style import METRIC_NAMES
 from judgepanel.present.blocks import (
     Answer,
@@ -19,11 +19,10 @@ from judgepanel.present.blocks import (
     Table,
     paragraphs,
 )
-from judgepanel.present.decide.decision import decision_sentence
-from judgepanel.present.entry import Entry
-from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
-from judgepanel.votes.installed import documentation
-from judgepanel.words.numbers import all_judges, capital, counted, fixed, level, listed, percent
+from judgepanel.present.decide.recommend import decision_sentence
+from judgepanel.present.study import Entry
+from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
+from judgepanel.votes.errors import documentation
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
     CALIBRATED,
@@ -33,6 +32,7 @@ from judgepanel.words.sentences import (
     pipeline_name,
 )
 from judgepanel.words.tables import Column, levels, numbers, text
+from judgepanel.words.text import all_judges, capital, counted, fixed, level, listed, percent
 
 _NAMED = 3
 """Number of calibrators that a list names; more are counted."""

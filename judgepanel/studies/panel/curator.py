@@ -6,22 +6,208 @@ Evidence is calibration rows alone, and known attributes of the judges.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.kernels.aggregate.prefixes import ClosedForm, Ranking
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.kernels.select.search import SearchResult
-from judgepanel.kernels.select.subsets import Comparison, by_folds, by_split
-from judgepanel.studies.judges.judge_table import families_of
-from judgepanel.studies.panel.costs import COST, numbers_of
-from judgepanel.studies.settings import Prepared
-from judgepanel.votes import VoteMatrix
+from judgepanel.kernels.calibrated import nll_by_fold
+from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.evaluation import Recipe, inner_nll
+from judgepanel.kernels.prefixes import (
+    RANKINGS,
+    ClosedForm,
+    Ranking,
+    counts,
+    cross_fitted,
+    posterior_mean,
+    rank,
+)
+from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
+from judgepanel.kernels.subsets import (
+    MOST_GROUPS,
+    MOST_JUDGES,
+    Comparison,
+    SearchResult,
+    backward,
+    best_of,
+    by_folds,
+    by_split,
+    exhaustive,
+    forward,
+    found_groups,
+    lasso_path,
+    named_groups,
+    table_kernel,
+)
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.contract import Prepared
+from judgepanel.studies.trust.parse import legible, to_drop
+from judgepanel.studies.understand.judge_table import families_of
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.errors import JUDGES, listed, quote_value
+
+COST, LATENCY = "cost", "latency"
+TABLE = "the judge table"
+WRITTEN = {"usd": "USD", "eur": "EUR", "gbp": "GBP", "jpy": "JPY", "cny": "CNY", "chf": "CHF"}
+"""Display names of units that differ from the column suffix."""
+SLACK = 1e-9
+"""Relative tolerance: costs are sums of decimals, and a panel may cost exactly its budget."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgeCosts:
+    """Costs (n_judges,) per item and their unit.
+
+    ``counted``: no costs are known, so every judge counts 1 and a cost is a number of judges.
+    ``latency`` (n_judges,) per item, NaN if unknown.
+    """
+
+    cost: Floats
+    unit: str
+    counted: bool
+    latency: Floats
+    latency_unit: str
+
+    @property
+    def full(self) -> float:
+        """Cost of all judges."""
+        return float(self.cost.sum())
+
+    def of(self, judges: NDArray[np.bool_]) -> Floats:
+        """Return the cost of panels (..., n_judges)."""
+        return np.asarray(judges.astype(np.float64) @ self.cost)
+
+    def slowest(self, judges: NDArray[np.bool_]) -> Floats:
+        """Latency of panels (..., n_judges) asked in parallel; 0 if empty, NaN if unknown."""
+        return np.asarray(np.where(judges, self.latency, 0.0).max(axis=-1))
+
+    def in_turn(self, judges: NDArray[np.bool_]) -> Floats:
+        """Latency of panels (..., n_judges) asked in sequence."""
+        return np.asarray(np.where(judges, self.latency, 0.0).sum(axis=-1))
+
+
+def column_of(votes: VoteMatrix, name: str) -> str | None:
+    """Return the column of the judge table called ``name``, or ``name_`` and a unit.
+
+    None if there is no such column, or several with a unit.
+    """
+    if votes.judge_table is None:
+        return None
+    columns = [str(column) for column in votes.judge_table.columns]
+    if name in columns:
+        return name
+    with_unit = [column for column in columns if column.startswith(f"{name}_")]
+    return with_unit[0] if len(with_unit) == 1 else None
+
+
+def numbers_of(votes: VoteMatrix, name: str, noun: str) -> Floats | None:
+    """Return values (n_judges,) in the order of the votes, NaN if blank; None without a column.
+
+    Raises
+    ------
+    InputError
+        A value below 0, or one that is not a number.
+    """
+    column = column_of(votes, name)
+    if column is None or votes.judge_table is None:
+        return None
+    given = votes.judge_table[column]
+    values = np.array(pd.to_numeric(given, errors="coerce"), dtype=np.float64)
+    for judge, text, value in zip(votes.judges, given, values, strict=True):
+        blank = pd.isna(text) or str(text).strip() == ""
+        if not blank and not 0.0 <= value < np.inf:
+            raise InputError(
+                f"the {name} of judge {judge} is not a {noun}",
+                file=TABLE,
+                column=column,
+                value=text,
+                allowed="a number, 0 or more",
+                remedy="correct it in the judge table",
+            )
+    return values
+
+
+def costs_of(votes: VoteMatrix, judges: Sequence[str]) -> JudgeCosts:
+    """Return the costs of these judges, in their order; 1 for every judge if no cost is given.
+
+    Raises
+    ------
+    InputError
+        A cost that is not a number of at least 0, or a missing cost.
+    """
+    place = {name: j for j, name in enumerate(votes.judges)}
+    columns = np.array([place[name] for name in judges], dtype=np.int64)
+    cost, latency = numbers_of(votes, COST, "price"), _latency(votes)
+    slow = np.full(len(judges), np.nan) if latency is None else latency[columns]
+    unit, second = (_unit(column_of(votes, name), name) for name in (COST, LATENCY))
+    if cost is None:
+        return JudgeCosts(np.ones(len(judges)), "judges", True, slow, second)
+    cost = cost[columns]
+    unknown = [name for name, value in zip(judges, cost, strict=True) if np.isnan(value)]
+    if unknown:
+        raise InputError(
+            f"what a panel costs needs a cost of every judge that takes part, and there is none of "
+            f"{listed(unknown)}",
+            file=TABLE,
+            column=column_of(votes, COST),
+            allowed="a number of 0 or more for every judge",
+            remedy=f"add them to the judge table, or leave those judges out {JUDGES}",
+        )
+    return JudgeCosts(cost, unit, False, slow, second)
+
+
+def _latency(votes: VoteMatrix) -> Floats | None:
+    """Return latencies, None if unknown or not all numeric: no decision depends on them."""
+    try:
+        return numbers_of(votes, LATENCY, "time")
+    except InputError:
+        return None
+
+
+def _unit(column: str | None, name: str) -> str:
+    return "" if column is None else column.removeprefix(name).removeprefix("_")
+
+
+def affordable(cost: Floats | float, budget: float) -> NDArray[np.bool_]:
+    """Return which costs are within a budget."""
+    return np.asarray(np.asarray(cost) <= budget * (1.0 + SLACK))
+
+
+def check_price(budget: float | None) -> None:
+    """Refuse an invalid budget; None is no budget."""
+    if budget is not None and not 0.0 <= budget < np.inf:
+        raise InputError("the budget is not a price", value=budget, allowed="a number, 0 or more")
+
+
+def check_budget(cost: Floats, budget: float, judges: Sequence[str] = ()) -> None:
+    """Refuse a budget below the cost of every judge; name the cheapest and its cost."""
+    cheapest = int(np.argmin(cost))
+    if not affordable(cost[cheapest], budget):
+        least = f"{cost[cheapest]:.6g}"
+        who = f", {quote_value(judges[cheapest])}," if len(judges) else ""
+        raise InputError(
+            f"no judge can be asked for this budget: the cheapest{who} costs {least} an item",
+            value=f"{budget:g}",
+            allowed=f"{least} or more",
+        )
+
+
+def no_costs_note(costs: JudgeCosts) -> list[str]:
+    """Return a sentence on missing costs and how to provide them."""
+    if not costs.counted:
+        return []
+    return [
+        "The judge table gives no costs, so every judge counts 1 and 'cost' is the number of "
+        "judges. Costs take one column of it named cost, or cost_ and a unit (cost_usd), with what "
+        "each judge costs for one item."
+    ]
+
 
 Inner = Literal["folds", "split"]
 Needs = Literal["nothing", "families", "costs", "budget"]
@@ -198,3 +384,193 @@ class Curator:
 def chosen_of(outcome: SearchResult) -> Chosen:
     """Return the best subset of a search."""
     return Chosen(outcome.best, outcome.nll, path=outcome.path, path_nll=outcome.path_nll)
+
+
+def everyone(evidence: Evidence) -> Chosen:
+    """All judges."""
+    return Chosen(np.ones(evidence.ballots.n_judges, dtype=bool))
+
+
+def top_k(evidence: Evidence, ranking: Ranking) -> Chosen:
+    """The k best by a ranking; k by inner folds, with the judges ranked again in each."""
+    sizes = np.arange(1, evidence.ballots.n_judges + 1)
+    nll = prefix_nll(evidence, sizes, ranking)
+    k = int(sizes[np.argmin(np.round(nll, 9))])
+    return first_of(evidence, k, ranking, float(nll[k - 1]))
+
+
+def prefix_nll(evidence: Evidence, sizes: Ints, ranking: Ranking) -> NDArray[np.float64]:
+    """NLL (n_sizes,) of the best k by inner folds, ranked again in each."""
+    rules = evidence.rules
+    recipe = Recipe(rules.aggregator, (rules.calibrator,), ranking, seed=rules.seed)
+    return np.asarray(
+        inner_nll(
+            evidence.ballots,
+            evidence.rows,
+            sizes,
+            recipe,
+            n_folds=rules.folds,
+            key=(*evidence.key, 102),
+        )[0]
+    )
+
+
+def first_of(
+    evidence: Evidence, k: int, ranking: Ranking, nll: float = float("nan"), *, table: bool = False
+) -> Chosen:
+    """The first k of the ranking on all rows."""
+    order = rank(evidence.ballots, evidence.rows, ranking)
+    judges = np.zeros(evidence.ballots.n_judges, dtype=bool)
+    judges[order[:k]] = True
+    return Chosen(judges, nll, ranking, table)
+
+
+def fixed_size(evidence: Evidence) -> Chosen:
+    """The ``size`` most accurate judges."""
+    k = min(evidence.rules.size, evidence.ballots.n_judges)
+    return first_of(evidence, k, "accuracy")
+
+
+def random_k(evidence: Evidence) -> Chosen:
+    """``size`` judges drawn at random."""
+    n_judges = evidence.ballots.n_judges
+    stream = np.random.SeedSequence(evidence.rules.seed, spawn_key=(*evidence.key, 103))
+    sample = np.random.default_rng(stream).permutation(n_judges)[: evidence.rules.size]
+    judges = np.zeros(n_judges, dtype=bool)
+    judges[sample] = True
+    return Chosen(judges)
+
+
+def one_per_family(evidence: Evidence) -> Chosen:
+    """The most accurate judge of every given family; judges without a family stay."""
+    return Chosen(_best_of_groups(evidence, named_groups(evidence.known.families)))
+
+
+def one_per_cluster(evidence: Evidence) -> Chosen:
+    """The most accurate judge of every cluster of judges with correlated errors."""
+    ballots = evidence.ballots
+    label = clusters(error_correlation(error_counts(ballots.votes, ballots.signs))).label
+    names = ["" if code == 0 else str(code) for code in label]
+    return Chosen(_best_of_groups(evidence, named_groups(names)))
+
+
+def _best_of_groups(evidence: Evidence, groups: Bools) -> Bools:
+    accuracy = posterior_mean(*counts(evidence.ballots, evidence.rows))
+    best = np.where(groups, accuracy, -1.0).argmax(axis=1)
+    return np.isin(np.arange(len(accuracy)), best)
+
+
+def without_failures(evidence: Evidence) -> Chosen:
+    """All judges except those that the P1 filter drops: unreadable, constant, or below chance.
+
+    Judges below chance are dropped only if the aggregator cannot reverse their votes.
+    """
+    legibility = legible(evidence.ballots, limits=False)
+    return _all_but(to_drop(legibility, evidence.rules.aggregator))
+
+
+def above_chance(evidence: Evidence) -> Chosen:
+    """All judges except those that P1 drops or shows to be below chance, for any aggregator."""
+    legibility = legible(evidence.ballots, limits=False)
+    return _all_but(to_drop(legibility, evidence.rules.aggregator) | legibility.below)
+
+
+def _all_but(dropped: Bools) -> Chosen:
+    """All judges stay if none would."""
+    return Chosen(np.ones_like(dropped) if dropped.all() else ~dropped)
+
+
+def cheapest_k(evidence: Evidence) -> Chosen:
+    """The k cheapest, k by inner folds. The order uses no labels, so panels are taken as given."""
+    costs = evidence.known.costs
+    if costs is None:
+        raise ValueError("there is no cost of every judge")
+    order = np.argsort(np.array(costs), kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    path = place[None, :] <= np.arange(len(order))[:, None]
+    return chosen_of(best_of(path, evidence.comparison()(path).nll))
+
+
+def greedy_forward(evidence: Evidence) -> Chosen:
+    """Add the judge that helps most, up to ``steps``, by one inner split."""
+    n_judges = evidence.ballots.n_judges
+    return chosen_of(forward(evidence.comparison("split"), n_judges, steps=evidence.rules.steps))
+
+
+def beam_forward(evidence: Evidence) -> Chosen:
+    """Forward search keeping ``width`` best panels per size, up to ``steps``, by inner folds."""
+    rules, n_judges = evidence.rules, evidence.ballots.n_judges
+    return chosen_of(forward(evidence.comparison(), n_judges, width=rules.width, steps=rules.steps))
+
+
+def backward_elimination(evidence: Evidence) -> Chosen:
+    """Remove the judge whose removal costs least, repeatedly, by inner folds."""
+    everyone = np.ones(evidence.ballots.n_judges, dtype=bool)
+    return chosen_of(backward(evidence.comparison(), everyone))
+
+
+def every_union(evidence: Evidence) -> Chosen:
+    """Search every union of a few groups, by inner folds.
+
+    Groups are the given families, if there are 2 to 12; otherwise at most ``groups`` clusters of
+    judges with similar errors.
+    """
+    groups = named_groups(evidence.known.families)
+    if not any(evidence.known.families) or not 2 <= len(groups) <= MOST_GROUPS:
+        groups = found_groups(evidence.ballots, evidence.rules.groups)
+    return chosen_of(exhaustive(evidence.comparison(), groups))
+
+
+def lasso(evidence: Evidence) -> Chosen:
+    """Judges at the l1 penalty with the lowest NLL by inner folds, the path refitted in each."""
+    total = sum(
+        trial.losses(lasso_path(evidence.ballots, trial.split.calibration))[0]
+        for trial in evidence.comparison().trials
+    )
+    nll = np.asarray(total) / evidence.ballots.n_items
+    best = int(np.argmin(np.round(nll, 9)))
+    path = lasso_path(evidence.ballots, evidence.rows)
+    return Chosen(path[best], float(nll[best]), path=path, path_nll=nll)
+
+
+def finite_calibration(evidence: Evidence) -> Chosen:
+    """The path, prefix and aggregation with the lowest NLL by inner folds.
+
+    Paths are both rankings; the votes of a prefix are summed, or, up to ``MOST_JUDGES``, counted in
+    a table of patterns. Ties go to sums, then to fewer judges. (Our reading of arXiv:2606.01034.)
+    """
+    sizes = np.arange(1, evidence.ballots.n_judges + 1)
+    few = sizes[:MOST_JUDGES]
+    choices: list[tuple[float, bool, int, Ranking]] = []
+    for table in (False, True) if evidence.rules.tables else (False,):
+        for ranking in RANKINGS:
+            nll = (
+                _table_nll(evidence, few, ranking)
+                if table
+                else prefix_nll(evidence, sizes, ranking)
+            )
+            k = int(np.argmin(np.round(nll, 9)))
+            choices.append((float(nll[k]), table, k + 1, ranking))
+    nll_seen, table, k, ranking = min(choices, key=lambda choice: round(choice[0], 9))
+    return first_of(evidence, k, ranking, nll_seen, table=table)
+
+
+def _table_nll(evidence: Evidence, sizes: Ints, ranking: Ranking) -> Floats:
+    rows, rules = evidence.rows, evidence.rules
+    whole = Split(0, rows, rows[:0])
+    scores = cross_fitted(
+        evidence.ballots,
+        whole,
+        sizes,
+        table_kernel,
+        ranking=ranking,
+        own_label="removed",
+        seed=rules.seed,
+        key=(*evidence.key, 104),
+    )
+    if scores.fold is None:
+        raise ValueError("table scores are cross-fitted")
+    return np.asarray(
+        nll_by_fold(evidence.ballots, whole, scores, (rules.calibrator,), scores.fold)[0]
+    )

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.features import feature_columns
-from judgepanel.kernels.evaluate.density_ratio import disagreement
-from judgepanel.studies.settings import Prepared
+from judgepanel.kernels.residual import disagreement, feature_columns
+from judgepanel.studies.contract import Prepared
 from judgepanel.votes import InputError
 from judgepanel.votes.errors import quote_value
 

@@ -8,20 +8,26 @@ import streamlit as st
 
 from judgepanel.present.blocks import Method
 from judgepanel.present.pages import CLAIM_PAGE
+from judgepanel.present.paper.claim import (
+    DATA_SETS,
+    JOINT_TITLE,
+    ClaimView,
+    DataSet,
+    claim_sentence,
+    looks_like,
+    sources,
+    tone,
+)
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import study_blocks
-from judgepanel.present.understand.claim import JOINT_TITLE, ClaimView, sources
-from judgepanel.present.understand.claim_sentences import claim_sentence, tone
-from judgepanel.present.understand.published import DATA_SETS, DataSet, looks_like
-from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
-from judgepanel.studies.claim.claim_result import Claim
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.claim import CLAIM, Claim, ClaimSpec
 from judgepanel.ui.frame import PageContext, answer
 from judgepanel.ui.render import Caveats, draw_blocks, show_others, show_study
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes import VoteMatrix, load_votes
-from judgepanel.votes.samples import SAMPLES, find_sample, sample_bytes
+from judgepanel.votes.simulate import SAMPLES, find_sample, sample_bytes
 from judgepanel.words.sentences import so_far
 
 _OWN = "own"

@@ -11,12 +11,11 @@ from judgepanel.present.blocks import Table
 from judgepanel.present.decide.panel_curve import curve_sentence
 from judgepanel.present.decide.recommend import recommendation_sentence
 from judgepanel.present.pages import CURVE_PAGE
-from judgepanel.present.pipeline import OFFERED
+from judgepanel.present.study import OFFERED
 from judgepanel.service import Analysis, NotFound
 from judgepanel.studies.contract import Spec, Study
-from judgepanel.studies.panel.overlap import Relation, Side, paired_spec, relation
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.panel.what_if import WHAT_IF, WhatIf
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.decide.what_if import WHAT_IF, Relation, Side, WhatIf, paired_spec, relation
 from judgepanel.ui.frame import (
     START,
     PageContext,
@@ -27,11 +26,12 @@ from judgepanel.ui.frame import (
     show_errors,
 )
 from judgepanel.ui.pages.home import choose_two, outcome
+from judgepanel.ui.render import how_study, section_answer, table
 from judgepanel.ui.session import COMPARE, PARAMETER, workspace
-from judgepanel.ui.widgets import how_study, section_answer, table
 from judgepanel.ui.work import show_result, stored_result
-from judgepanel.words.compare import data_rows, data_sentence, paired_sentence, result_table
 from judgepanel.words.sentences import so_far
+from judgepanel.words.tables import compared_table as result_table
+from judgepanel.words.tables import data_rows, data_sentence, paired_sentence
 from judgepanel.words.text import in_html
 
 _STYLE = """<style>

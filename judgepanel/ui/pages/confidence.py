@@ -10,52 +10,44 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.present.blocks import Table
 from judgepanel.present.pages import CONFIDENCE_PAGE
-from judgepanel.present.pipeline import Pipeline, pipeline_of
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.study import described_table
+from judgepanel.present.study import Pipeline, described_table, pipeline_of
 from judgepanel.present.trust.conformal import ConformalView
 from judgepanel.present.trust.items import ItemsView, item_table
 from judgepanel.present.trust.reliability import (
+    GROUPING_NAMES,
     ReliabilityView,
     believed,
     reliability_sentence,
 )
-from judgepanel.present.trust.shares import GROUPING_NAMES
 from judgepanel.studies.compare import arm_name
-from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
-from judgepanel.studies.confidence.conformal_result import Conformal
-from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
-from judgepanel.studies.confidence.items_result import Items, StratumGrouping
-from judgepanel.studies.confidence.probabilities import known_splits
-from judgepanel.studies.confidence.reliability import (
-    ECE_BINS,
-    RELIABILITY,
-    Reliability,
-    ReliabilitySpec,
-)
-from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
-from judgepanel.studies.contest.recommended import AVERAGE
-from judgepanel.studies.settings import grouped_votes
-from judgepanel.ui.controls import aggregator_control, folded, offered_aggregators
+from judgepanel.studies.contract import grouped_votes
+from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.studies.trust.conformal import CONFORMAL, Conformal, ConformalSpec
+from judgepanel.studies.trust.items import ITEMS, Items, ItemsSpec, StratumGrouping
+from judgepanel.studies.trust.probabilities import known_splits
+from judgepanel.studies.trust.reliability import ECE_BINS, RELIABILITY, Reliability, ReliabilitySpec
+from judgepanel.studies.trust.selective import SELECTIVE, SelectiveSpec
 from judgepanel.ui.defaults import begins_with
 from judgepanel.ui.frame import PageContext, answer
 from judgepanel.ui.pipeline import (
+    aggregator_control,
+    folded,
     is_refining,
+    offered_aggregators,
     pipeline_note,
     recommend_beside,
     with_recommendation,
 )
-from judgepanel.ui.render import Caveats, draw_study, show_others, show_study
-from judgepanel.ui.widgets import table
+from judgepanel.ui.render import Caveats, draw_study, show_others, show_study, table
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes import MISSING
-from judgepanel.words.numbers import counted, percent
 from judgepanel.words.sentences import CALIBRATOR_NAMES, so_far
 from judgepanel.words.tables import text
-from judgepanel.words.text import in_html, plain
+from judgepanel.words.text import counted, in_html, percent, plain
 
 _PANELS = (0, 3, 5, 10)
 OFFERED: tuple[Calibrator, ...] = ("beta", "temperature", "platt", "isotonic", "auto", "none")

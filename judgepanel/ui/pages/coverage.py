@@ -7,16 +7,15 @@ import streamlit as st
 from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import parse_levels
 from judgepanel.studies.outputs import check_outputs
-from judgepanel.ui.download import download_button
 from judgepanel.ui.frame import PageContext, answer, notes
-from judgepanel.ui.widgets import chart, check_card, how, table
-from judgepanel.votes.coverage import Coverage, Unread
-from judgepanel.votes.installed import documentation
+from judgepanel.ui.render import chart, check_card, how, table
+from judgepanel.ui.reporting import download_button
+from judgepanel.votes.errors import documentation
+from judgepanel.votes.table import Coverage, Unread
 from judgepanel.words.commands import inspect_command
-from judgepanel.words.numbers import counted
 from judgepanel.words.outputs import coverage_sentence, coverage_table
 from judgepanel.words.tables import csv_text
-from judgepanel.words.text import csv_name, in_html
+from judgepanel.words.text import counted, csv_name, in_html
 
 _WORDS = (
     "Each output is read from strict to loose forms: [[A]], a JSON field such as winner, **A**, a "

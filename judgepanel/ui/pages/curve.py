@@ -5,28 +5,30 @@ from __future__ import annotations
 import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, ANY_AGGREGATORS, cross_fits
-from judgepanel.kernels.aggregate.prefixes import RANKINGS
-from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.kernels.aggregation import AGGREGATORS, ANY_AGGREGATORS, cross_fits
+from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.prefixes import RANKINGS
 from judgepanel.present.decide.panel_curve import PanelCurveView, curve_answer, headline
 from judgepanel.present.pages import CURVE_PAGE
-from judgepanel.present.pipeline import Pipeline
 from judgepanel.present.registry import ENTRIES
-from judgepanel.studies.panel.panel_curve import (
+from judgepanel.present.study import Pipeline
+from judgepanel.studies.decide.panel_curve import (
     CHOICE_SIZES,
     DENSE_JUDGES,
     PANEL_CURVE,
     PanelCurve,
     PanelCurveSpec,
 )
-from judgepanel.ui.controls import (
+from judgepanel.ui.frame import PageContext, answer
+from judgepanel.ui.pipeline import (
     aggregator_control,
     calibrator_control,
     folded,
+    known_recommendation,
+    pipeline_note,
+    recommend_beside,
     score_control,
 )
-from judgepanel.ui.frame import PageContext, answer
-from judgepanel.ui.pipeline import known_recommendation, pipeline_note, recommend_beside
 from judgepanel.ui.render import Caveats, draw_study, show_others
 from judgepanel.ui.work import show_result
 from judgepanel.words.sentences import so_far

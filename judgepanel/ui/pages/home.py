@@ -17,9 +17,8 @@ from judgepanel.service.basics import DatabaseProblem, NotFound, SignInFirst
 from judgepanel.ui.access import AccessProblem
 from judgepanel.ui.frame import problem
 from judgepanel.ui.session import COMPARE, PARAMETER, workspace
-from judgepanel.words.numbers import counted, minute
 from judgepanel.words.sentences import settings_words
-from judgepanel.words.text import distinct, in_html, markdown, plain
+from judgepanel.words.text import counted, distinct, in_html, markdown, minute, plain
 
 if TYPE_CHECKING:
     from judgepanel.service import Analysis

@@ -6,35 +6,33 @@ import math
 
 import streamlit as st
 
-from judgepanel.figures.redundancy import judge_card
+from judgepanel.figures.judges import judge_card
 from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import both_orders
 from judgepanel.present.pages import JUDGES_PAGE
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.understand.grade_curve import (
+from judgepanel.present.understand.judges import (
     GRADE_NOTE,
+    JudgesView,
     grade_figure,
     grade_sentence,
     grade_table,
+    judges_sentence,
 )
-from judgepanel.present.understand.judges import JudgesView, judges_sentence
-from judgepanel.studies.judges.grade_curve import grade_curve
-from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
-from judgepanel.studies.judges.judges_result import Judges
+from judgepanel.studies.contract import Prepared, prepare
 from judgepanel.studies.outputs import positions
-from judgepanel.studies.settings import Prepared, prepare
+from judgepanel.studies.understand.judge_table import grade_curve
+from judgepanel.studies.understand.judges import JUDGES, Judges, JudgesSpec
 from judgepanel.ui.frame import PageContext, answer, caption
 from judgepanel.ui.pipeline import known_recommendation
-from judgepanel.ui.render import Caveats, draw_study, show_others
+from judgepanel.ui.render import Caveats, chart, draw_study, section_answer, show_others, table
 from judgepanel.ui.session import judges_of
-from judgepanel.ui.widgets import chart, section_answer, table
 from judgepanel.ui.work import show_result
-from judgepanel.words.numbers import percent, share_level
 from judgepanel.words.outputs import position_sentence, position_table
 from judgepanel.words.sentences import AGGREGATOR_NAMES, so_far
 from judgepanel.words.tables import Column, numbers
 from judgepanel.words.tables import text as words
-from judgepanel.words.text import distinct, in_html, plain
+from judgepanel.words.text import distinct, in_html, percent, plain, share_level
 
 _NEAREST = 5
 

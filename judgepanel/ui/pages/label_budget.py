@@ -8,33 +8,39 @@ from functools import partial
 import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
-from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.present.pages import BUDGET_PAGE
-from judgepanel.present.pipeline import OFFERED, Pipeline, pipeline_of
+from judgepanel.present.paper.fraction_sweep import SweepView, sweep_spec
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.trust.fraction_sweep import SweepView, sweep_spec
+from judgepanel.present.study import OFFERED, Pipeline, pipeline_of
 from judgepanel.present.trust.label_budget import (
     BUDGET_PANELS,
     FIRST_PANEL,
     BudgetView,
+    beats_null,
+    budget_sentence,
     budget_spec,
 )
-from judgepanel.present.trust.label_budget_sentences import beats_null, budget_sentence
-from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP
-from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
-from judgepanel.studies.budget.label_budget_result import LabelBudget
-from judgepanel.studies.budget.readings import MOST_LABELS, read
 from judgepanel.studies.compare import arm_name
-from judgepanel.studies.contest.recommended import AVERAGE, PanelAggregator
-from judgepanel.ui.controls import (
+from judgepanel.studies.panel.recommended import AVERAGE, PanelAggregator
+from judgepanel.studies.paper.fraction_sweep import FRACTION_SWEEP
+from judgepanel.studies.trust.label_budget import (
+    LABEL_BUDGET,
+    MOST_LABELS,
+    LabelBudget,
+    LabelBudgetSpec,
+    read,
+)
+from judgepanel.ui.frame import PageContext, answer
+from judgepanel.ui.pipeline import (
     aggregator_control,
     calibrator_control,
     folded,
     offered_aggregators,
+    pipeline_note,
+    with_recommendation,
 )
-from judgepanel.ui.frame import PageContext, answer
-from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_others, show_study
 from judgepanel.ui.work import show_result
 from judgepanel.words.sentences import AGGREGATOR_NAMES, so_far

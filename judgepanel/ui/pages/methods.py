@@ -7,20 +7,18 @@ from typing import Any
 
 import streamlit as st
 
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
-from judgepanel.kernels.evaluate.grid import FORMS
-from judgepanel.present.entry import Entry
+from judgepanel.kernels.aggregation import AGGREGATORS
+from judgepanel.kernels.evaluation import FORMS
 from judgepanel.present.pages import METHODS_PAGE
-from judgepanel.present.pipeline import Pipeline
+from judgepanel.present.paper.calibrator_design import CalibratorDesignView
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.understand.calibrator_design import CalibratorDesignView
+from judgepanel.present.study import Entry, Pipeline
 from judgepanel.present.understand.method_grid import MethodGridView, grid_sentence
 from judgepanel.studies.contract import Spec
-from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
-from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
-from judgepanel.ui.controls import aggregator_control, folded, score_control
+from judgepanel.studies.paper.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
+from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.ui.frame import PageContext, answer
-from judgepanel.ui.pipeline import known_recommendation
+from judgepanel.ui.pipeline import aggregator_control, folded, known_recommendation, score_control
 from judgepanel.ui.render import Caveats, draw_study, show_others
 from judgepanel.ui.work import show_result
 from judgepanel.words.sentences import CALIBRATOR_NAMES, so_far

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
-from judgepanel.decision.reading import as_asked
-from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.decision.recommend_spec import shared_run
+from judgepanel.arrays import Bools
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec, as_asked
+from judgepanel.decision.recommend_result import Recommendation, cost_of, shared_run
 from judgepanel.present.blocks import Block, opening
-from judgepanel.present.decide.panel_judges import RecommendationView
+from judgepanel.present.decide.candidate_rows import RecommendationView
 from judgepanel.present.decide.recommend import (
     beats_null,
     curating_is_safe,
@@ -19,25 +23,295 @@ from judgepanel.present.decide.recommend import (
     recommendation_sentence,
     reservations,
 )
+from judgepanel.present.decide.what_if import (
+    editor_sentence,
+    picked_panel_sentence,
+    picked_spec,
+    what_if_spec,
+)
 from judgepanel.present.pages import RECOMMENDED_PAGE
 from judgepanel.present.registry import ENTRIES
-from judgepanel.studies.panel.what_if import WHAT_IF
-from judgepanel.ui.frame import PageContext, answer, caption, problem
-from judgepanel.ui.pages.recommended_options import recommend_spec, with_candidate
-from judgepanel.ui.pages.recommended_take import exports, scoring
-from judgepanel.ui.pages.recommended_what_if import what_if
-from judgepanel.ui.pages.recommended_worth import (
+from judgepanel.studies.contract import prepare
+from judgepanel.studies.decide.what_if import WHAT_IF, WhatIfSpec
+from judgepanel.studies.panel.curator import known_judges
+from judgepanel.ui.frame import PageContext, answer, caption, problem, show_errors
+from judgepanel.ui.pages.judges import labels_of
+from judgepanel.ui.pages.recommended_take import (
     WORTH,
     costs,
     curators,
+    exports,
+    known_of,
     known_statuses,
     known_value,
+    panel_text,
+    recommend_spec,
+    scoring,
     value,
+    with_candidate,
 )
-from judgepanel.ui.render import Caveats, draw_blocks, draw_how, page_blocks, show_others
+from judgepanel.ui.render import (
+    Caveats,
+    draw_blocks,
+    draw_how,
+    page_blocks,
+    section_answer,
+    show_others,
+    show_study,
+)
+from judgepanel.ui.reporting import download_button
+from judgepanel.ui.session import is_reader, judges_of, open_with
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes import InputError
+from judgepanel.words.commands import recommend_command
 from judgepanel.words.sentences import so_far
+from judgepanel.words.text import in_html, percent, sig
+
+WITHOUT = "without"
+_VERSION, _BASE = "what-if-version", "what-if-base"
+
+
+def what_if(context: PageContext, spec: RecommendSpec, recommendation: Recommendation) -> None:
+    """Draw the editor and its answer; the URL has the positions of judges that are left out."""
+    st.header("What if")
+    names = tuple(sorted((*recommendation.model.judges, *recommendation.left_out)))
+    if len(names) < 2:
+        st.caption("There is only one judge, so there is nothing to leave out.")
+        return
+    _editor(context, spec, recommendation, names)
+
+
+@st.fragment
+@show_errors()
+def _editor(
+    context: PageContext,
+    spec: RecommendSpec,
+    recommendation: Recommendation,
+    names: tuple[str, ...],
+) -> None:
+    of_all = what_if_spec(spec, recommendation, names)
+    st.html(f'<p class="jp-note">{in_html(editor_sentence(spec, of_all))}</p>')
+    base = _base(context, recommendation, names)
+    version = st.session_state.setdefault(_VERSION, 0)
+    edited = st.data_editor(
+        _rows(context, spec, recommendation, names, base),
+        key=f"what-if-{hash(context.analysis.id)}-{version}",
+        hide_index=True,
+        height=300,
+        disabled=["judge", "accuracy", "coverage", "cost", "status"],
+        column_config={
+            "keep": st.column_config.CheckboxColumn("keep", width="small"),
+            "accuracy": st.column_config.NumberColumn(format="%.3f"),
+            "coverage": st.column_config.NumberColumn(format="%.3f"),
+        },
+    )
+    keep = np.array(edited["keep"], dtype=bool)
+    _remember(recommendation, names, keep)
+    _buttons(context, spec, recommendation, names, keep)
+    if not keep.any():
+        st.caption("Keep at least one judge.")
+        return
+    remaining = tuple(name for name, stays in zip(names, keep, strict=True) if stays)
+    asked = replace(of_all, keep=remaining)
+    same = bool((keep == _recommended(recommendation, names)).all())
+    if same or keep.all():
+        panel = "taken" if recommendation.instead_of else "recommended"
+        whose = f"the {panel} panel itself" if same else "the panel of all judges"
+        st.caption(f"This is {whose}; untick a judge to compare with all judges.")
+        return
+    known = Caveats(recommendation.warnings)
+    show_study(ENTRIES[WHAT_IF.name], context, asked, caveats=known)
+    _export(context, spec, asked)
+
+
+def _export(context: PageContext, spec: RecommendSpec, measured: WhatIfSpec) -> None:
+    """Offer the panel that is kept as a file, with its NLL in all splits."""
+    if not st.toggle(
+        "Export this panel",
+        key=f"what-if-export-{hash(context.analysis.id)}",
+        help="Measures this panel in all splits and fits it to all labels, as is done for the "
+        "recommended panel. It takes about as long.",
+    ):
+        return
+    asked = picked_spec(context.votes, spec, measured)
+    if asked.conformal:
+        st.caption(
+            f"{percent(asked.conformal)} of the labels are held out for sets, so its NLL is that "
+            "of fewer labels than above."
+        )
+
+    def draw(general: Recommendation) -> None:
+        result = as_asked(context.votes, asked, general)
+        section_answer(picked_panel_sentence(result))
+        if result.partial:
+            st.caption("The panel can be exported when all splits are done.")
+            return
+        download_button(
+            st.container(),
+            "Download this panel (panel.json)",
+            lambda: panel_text(context, asked, result),
+            "panel.json",
+            "application/json",
+            type="primary",
+        )
+        analysis, task = context.analysis, context.votes.task
+        command = recommend_command(analysis.file, asked, task=task, columns=analysis.columns)
+        st.code(command, language=None, wrap_lines=True)
+
+    show_result(RECOMMEND, context, shared_run(asked), draw)
+
+
+def _base(context: PageContext, recommendation: Recommendation, names: tuple[str, ...]) -> Bools:
+    """Which judges the editor starts with: those in the URL, else the recommended panel."""
+    key = _base_key(context, recommendation)
+    if key not in st.session_state:
+        keep = _recommended(recommendation, names)
+        text = st.query_params.get(WITHOUT)
+        if text is not None:
+            places = {int(part) for part in text.split("-") if part.isdecimal()}
+            keep = np.array([place not in places for place in range(1, len(names) + 1)])
+        st.session_state[key] = keep
+    base: Bools = st.session_state[key]
+    return base
+
+
+def _base_key(context: PageContext, recommendation: Recommendation) -> str:
+    return f"{_BASE}-{context.analysis.id}-{hash(recommendation.model.judges)}"
+
+
+def _recommended(recommendation: Recommendation, names: tuple[str, ...]) -> Bools:
+    judges = set(recommendation.model.judges)
+    return np.array([name in judges for name in names])
+
+
+def _set(context: PageContext, recommendation: Recommendation, keep: Bools) -> None:
+    """Start the editor again with these ticks."""
+    st.session_state[_base_key(context, recommendation)] = keep
+    st.session_state[_VERSION] = st.session_state.get(_VERSION, 0) + 1
+
+
+def _remember(recommendation: Recommendation, names: tuple[str, ...], keep: Bools) -> None:
+    """Put the judges that are left out into the URL, unless the panel is the recommended one."""
+    same = bool((keep == _recommended(recommendation, names)).all())
+    text = "-".join(str(place + 1) for place in np.flatnonzero(~keep)) or "0"
+    if same:
+        if WITHOUT in st.query_params:
+            del st.query_params[WITHOUT]
+    elif st.query_params.get(WITHOUT) != text:
+        st.query_params[WITHOUT] = text
+
+
+def _rows(
+    context: PageContext,
+    spec: RecommendSpec,
+    recommendation: Recommendation,
+    names: tuple[str, ...],
+    keep: Bools,
+) -> pd.DataFrame:
+    judges, costs = judges_of(context.votes), known_of(context).costs
+    place = {name: j for j, name in enumerate(judges.judges)}
+    columns = [place[name] for name in names]
+    labels = labels_of(list(names))
+    status = {row.judge: row.status for row in known_statuses(context, spec, recommendation)}
+    frame = pd.DataFrame(
+        {
+            "keep": keep,
+            "judge": [labels[name] for name in names],
+            "accuracy": judges.accuracy.value[columns],
+            "coverage": judges.coverage[columns],
+        }
+    )
+    if costs is not None:
+        frame["cost"] = _costs(context, names)
+    if status:
+        frame["status"] = [status.get(name, "") for name in names]
+    return frame
+
+
+def _costs(context: PageContext, names: tuple[str, ...]) -> NDArray[np.float64]:
+    prepared = prepare(context.votes, context.analysis.settings)
+    costs = known_judges(context.votes, prepared).costs or ()
+    by_name = dict(zip(prepared.judges, costs, strict=bool(costs)))
+    return np.array([by_name.get(name, np.nan) for name in names])
+
+
+def _buttons(
+    context: PageContext,
+    spec: RecommendSpec,
+    recommendation: Recommendation,
+    names: tuple[str, ...],
+    keep: Bools,
+) -> None:
+    first, second, third, last = st.columns([1, 1, 1, 1], vertical_alignment="bottom")
+    if first.button("Reset to recommended", width="stretch"):
+        _set(context, recommendation, _recommended(recommendation, names))
+        st.query_params.pop(WITHOUT, None)
+        st.rerun(scope="fragment")
+    statuses = known_statuses(context, spec, recommendation)
+    spare = {row.judge for row in statuses if row.status in ("could go", "fails a check")}
+    going = np.array([name in spare for name in names])
+    if second.button(
+        "Leave out all that could go",
+        width="stretch",
+        disabled=not going.any() or bool(going.all()),
+        help="Those that fail a check, that the panel is better without, or that can go together.",
+    ):
+        _set(context, recommendation, keep & ~going)
+        st.rerun(scope="fragment")
+    if known_of(context).costs is not None:
+        _budget(context, recommendation, names, keep, third, last)
+    else:
+        _open(context, names, keep, third)
+
+
+def _budget(
+    context: PageContext,
+    recommendation: Recommendation,
+    names: tuple[str, ...],
+    keep: Bools,
+    where: st.delta_generator.DeltaGenerator,
+    last: st.delta_generator.DeltaGenerator,
+) -> None:
+    costs = _costs(context, names)
+    now = float(cost_of(keep[None], costs)[0])
+    most = where.number_input(
+        f"Max cost per item (now {sig(now)})",
+        min_value=0.0,
+        value=0.0,
+        format="%.4g",
+        key="what-if-cost",
+        help="Leaves out the most expensive judges first until an item costs no more than this. "
+        "Only cost decides: leaving judges out by accuracy would make the rest look too good.",
+    )
+    if most and now > most:
+        fewer = keep.copy()
+        for j in np.argsort(-np.nan_to_num(costs), kind="stable"):
+            if float(cost_of(fewer[None], costs)[0]) <= most:
+                break
+            fewer[j] = False
+        if not fewer.any():
+            where.caption("None of these judges costs that little.")
+        elif last.button("Leave out until it fits", width="stretch"):
+            _set(context, recommendation, fewer)
+            st.rerun(scope="fragment")
+    else:
+        _open(context, names, keep, last)
+
+
+def _open(
+    context: PageContext,
+    names: tuple[str, ...],
+    keep: Bools,
+    where: st.delta_generator.DeltaGenerator,
+) -> None:
+    """Offer an analysis of only these judges."""
+    if is_reader() or not where.button(
+        "Open as a new analysis", width="stretch", disabled=not keep.any()
+    ):
+        return
+    panel = tuple(name for name, stays in zip(names, keep, strict=True) if stays)
+    st.query_params.pop(WITHOUT, None)
+    open_with(context.analysis, replace(context.analysis.settings, judges=panel))
 
 
 def page(context: PageContext) -> None:

@@ -2,43 +2,270 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
-from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
-from judgepanel.decision.reading import with_absence
-from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.decision.recommend_spec import RecommendSpec
+from judgepanel.decision.panel_file import export_panel, load_panel, panel_json, script
+from judgepanel.decision.recommend import with_absence
+from judgepanel.decision.recommend_result import (
+    PREFERENCES,
+    Preference,
+    Recommendation,
+    RecommendSpec,
+    contest_of,
+    families_absent,
+)
 from judgepanel.decision.score import score
-from judgepanel.decision.snippet import script
-from judgepanel.decision.statuses import JudgeStatus
+from judgepanel.decision.statuses import JudgeStatus, statuses_of
+from judgepanel.present.analysis_report import recommendation_report
 from judgepanel.present.blocks import Document, Table
-from judgepanel.present.decide.panel_judges import weights_frame
-from judgepanel.present.decide.value import value_spec
+from judgepanel.present.decide.candidate_rows import weights_frame
+from judgepanel.present.decide.cost import cost_spec
+from judgepanel.present.decide.escalation import escalation_spec
+from judgepanel.present.decide.recommend import other_pipeline
+from judgepanel.present.decide.value import ValueView, value_spec
 from judgepanel.present.pages import SCOPE_PAGE
-from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.trust.scope_sentences import scope_sentence
+from judgepanel.present.study import Entry, pipeline_of
+from judgepanel.present.trust.scope import scope_sentence
 from judgepanel.render.html import html_text
-from judgepanel.studies.scope.scope import SCOPE
-from judgepanel.studies.scope.scope_result import Scope
-from judgepanel.studies.value.value_result import Value
-from judgepanel.ui.download import download_button
+from judgepanel.studies.contract import Spec, prepare
+from judgepanel.studies.decide.cost import COST
+from judgepanel.studies.decide.curators import CURATORS_STUDY, CuratorsSpec
+from judgepanel.studies.decide.escalation import ESCALATION
+from judgepanel.studies.decide.value import VALUE, Value
+from judgepanel.studies.panel.candidates import LISTS
+from judgepanel.studies.panel.curator import Known, known_judges
+from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.studies.trust.scope import SCOPE, Scope
 from judgepanel.ui.frame import PageContext, caption, notes, problem
-from judgepanel.ui.pages.recommended_worth import known_statuses, known_value
-from judgepanel.ui.pipeline import known_recommendation
+from judgepanel.ui.pipeline import folded, known_recommendation
+from judgepanel.ui.render import Caveats, draw_study, section_answer, show_study, table
+from judgepanel.ui.reporting import download_button
 from judgepanel.ui.session import is_reader, link_parameters
 from judgepanel.ui.uploads import file_upload, read_uploads
-from judgepanel.ui.widgets import section_answer, table
-from judgepanel.ui.work import stored_result
+from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes import InputError
 from judgepanel.votes.checks import item_checks
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.errors import in_terminal
 from judgepanel.words.commands import recommend_command, score_command
-from judgepanel.words.scored import labelled_sentence
-from judgepanel.words.sentences import so_far
+from judgepanel.words.outputs import labelled_sentence
+from judgepanel.words.sentences import pipeline_name, so_far
 from judgepanel.words.tables import as_columns, csv_text
 from judgepanel.words.text import csv_name, plain
+
+_PREFER = {
+    "nll": "lowest NLL",
+    "single": "one pipeline",
+    "everyone": "all judges",
+    "robust": "robust",
+    "simplest": "simplest",
+    "cheapest": "cheapest",
+    "fewest": "fewest judges",
+}
+_HELD = (0, 10, 20, 30)
+
+
+def known_of(context: PageContext) -> Known:
+    """Families and costs of the analysis's judges."""
+    return known_judges(context.votes, prepare(context.votes, context.analysis.settings))
+
+
+def with_candidate(context: PageContext, spec: RecommendSpec) -> RecommendSpec:
+    """The spec with the requested candidate in place of the recommended one.
+
+    Raises
+    ------
+    InputError
+        The costs cannot be used.
+    """
+    listed = {entry.title: entry for entry in contest_of(context.votes, spec).choices.all()}
+
+    def label(title: str) -> str:
+        if not title:
+            return "the recommended panel"
+        entry = listed[title]
+        return f"{entry.name}, {pipeline_name(entry.aggregator, entry.calibrator)}"
+
+    candidate = st.selectbox(
+        "Use another candidate",
+        ("", *listed),
+        key="candidate",
+        bind="query-params",
+        format_func=label,
+        help="Downloads and scoring then use this candidate, fitted on all labelled items. Its "
+        "figures are not corrected for picking it after seeing them.",
+    )
+    return replace(spec, candidate=candidate if candidate in listed else "")
+
+
+def recommend_spec(context: PageContext) -> RecommendSpec:
+    """The spec that the controls ask for; costs are offered if they are known."""
+    known = known_of(context)
+    costs = known.costs
+    unknown = {"cheapest": costs is None, "robust": not families_absent(known.families)}
+    offered = [prefer for prefer in PREFERENCES if not unknown.get(prefer, False)]
+    left, right = st.columns([3, 1], vertical_alignment="top")
+    with right:
+        more = folded("Candidates, sets, cost" if costs else "Candidates, sets")
+    # In its own container the row of preferences wraps if it does not fit.
+    prefer: Preference = left.container().segmented_control(
+        "Prefer",
+        offered,
+        default="nll",
+        required=True,
+        key="prefer",
+        bind="query-params",
+        format_func=_PREFER.__getitem__,
+        help="Lowest NLL: an average of pipelines, weighted by how well each does on labels it has "
+        "not seen. One pipeline: its heaviest member alone. All judges: the average over pipelines "
+        "that keep all judges. Robust: the lowest NLL while a family of judges is absent, which "
+        "needs a run of its own. The others choose among the candidates that are at most one "
+        "standard error of the difference behind the best.",
+    )
+    listed = more.segmented_control(
+        "Candidates",
+        tuple(LISTS),
+        default="default",
+        required=True,
+        key="candidates",
+        bind="query-params",
+        help="Wide adds every aggregator, isotonic calibration and searches for panels; it takes "
+        "about ten times as long.",
+    )
+    held = more.selectbox(
+        "Labels held out for conformal sets (%)",
+        _HELD,
+        key="held-out",
+        bind="query-params",
+        help="A share of the labels that nothing is fitted to, so that new items get sets with "
+        "80 and 90 % coverage. Fewer labels are left to fit.",
+    )
+    budget = None
+    if costs is not None:
+        most = float(sum(costs))
+        asked = more.number_input(
+            "Max cost per item (0 = no limit)",
+            min_value=0.0,
+            max_value=max(most, 1e-9),
+            value=0.0,
+            step=most / 20.0 or None,
+            format="%.4g",
+            key="budget",
+            bind="query-params",
+            help=f"All judges together cost {most:.4g} per item.",
+        )
+        budget = float(asked) if asked and asked > 0.0 else None
+    share = held / 100.0 if held in _HELD else 0.0
+    return RecommendSpec(
+        settings=context.analysis.settings,
+        candidates=listed if listed in LISTS else "default",
+        prefer=prefer if prefer in offered else "nll",
+        budget=budget,
+        conformal=share,
+    )
+
+
+WORTH = (VALUE.name, COST.name, ESCALATION.name, CURATORS_STUDY.name)
+"""The studies of these sections."""
+
+
+def value(
+    context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
+) -> bool:
+    """Draw the section, computed once the panel is known; return whether the work has ended."""
+    entry, asked = ENTRIES[VALUE.name], value_spec(spec, recommendation)
+    st.header(entry.study.title)
+    _name_pipeline(entry, asked, recommendation)
+
+    def draw(result: Value) -> None:
+        view = ValueView(statuses_of(context.votes, asked, result))
+        draw_study(entry, context, asked, result, view, caveats=caveats)
+
+    return show_result(VALUE, context, asked, draw)
+
+
+def known_statuses(
+    context: PageContext, spec: RecommendSpec, recommendation: Recommendation
+) -> tuple[JudgeStatus, ...]:
+    """Statuses of the judges if their value has been computed, else none."""
+    worth = known_value(context, spec, recommendation)
+    if worth is None:
+        return ()
+    return statuses_of(context.votes, value_spec(spec, recommendation), worth)
+
+
+def known_value(
+    context: PageContext, spec: RecommendSpec, recommendation: Recommendation
+) -> Value | None:
+    """The value of the judges if it has been computed, else None."""
+    worth: Value | None = stored_result(VALUE, context, value_spec(spec, recommendation))
+    return worth
+
+
+def costs(
+    context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
+) -> bool:
+    """Draw the section, or say what it needs; return whether the work has ended."""
+    frontier, doubt = ENTRIES[COST.name], ENTRIES[ESCALATION.name]
+    st.header(frontier.study.title)
+    if known_of(context).costs is None:
+        st.caption(
+            "These votes have no costs. A judge table with a column `cost` (per item, for every "
+            "judge) adds the price of better panels and of asking all judges only when in doubt."
+        )
+        return True
+    if recommendation.n_judges < 2:
+        st.caption("There is only one judge, so there is nothing to save.")
+        return True
+    wanted = st.toggle(
+        "Compute what better panels cost",
+        key="prices",
+        bind="query-params",
+        help="Finds the best panel under each of a few budgets, and asks a cheap one first: about "
+        "a minute for 65 judges.",
+    )
+    if not wanted:
+        return True
+    priced = cost_spec(spec, recommendation)
+    escalated = escalation_spec(spec, recommendation)
+    _name_pipeline(frontier, priced, recommendation)
+    if not show_study(frontier, context, priced, caveats=caveats):
+        return False
+    st.header(doubt.study.title)
+    _name_pipeline(doubt, escalated, recommendation)
+    return show_study(doubt, context, escalated, caveats=caveats)
+
+
+def curators(
+    context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
+) -> bool:
+    """Draw the section, computed only when the user asks; return whether the work has ended."""
+    entry = ENTRIES[CURATORS_STUDY.name]
+    st.header(entry.study.title)
+    wanted = st.toggle(
+        "Compare ways of choosing judges",
+        key="curators",
+        bind="query-params",
+        help="Each way chooses judges on the calibration items of a split, is refitted, and is "
+        "compared with all judges on the other items.",
+    )
+    if not wanted:
+        return True
+    asked = CuratorsSpec(settings=spec.settings)
+    _name_pipeline(entry, asked, recommendation)
+    return show_study(entry, context, asked, caveats=caveats)
+
+
+def _name_pipeline(entry: Entry, spec: Spec, recommendation: Recommendation) -> None:
+    """Say which pipeline a section shows, if it is not the panel above, and why."""
+    average = recommendation.chosen.panel == AVERAGE
+    pipeline = replace(pipeline_of(recommendation), recommended=average)
+    if another := other_pipeline(spec, pipeline, entry.single):
+        caption(f"This section shows {another}.")
+
 
 _PREVIEW = 200
 

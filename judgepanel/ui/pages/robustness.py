@@ -11,42 +11,42 @@ from typing import Any
 import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.kernels.evaluate.transfer import METHODS
-from judgepanel.present.decide.decision import other_pipeline
-from judgepanel.present.entry import Entry
+from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.evaluation import METHODS
+from judgepanel.present.decide.recommend import other_pipeline
 from judgepanel.present.pages import ROBUSTNESS_PAGE
-from judgepanel.present.pipeline import REFITTED, Pipeline, pipeline_of
+from judgepanel.present.paper.distortion import DistortionView, default_specs
+from judgepanel.present.paper.narrow_band import NarrowBandView
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.robustness import difficulty_transfer, distortion, slice_transfer
+from judgepanel.present.robustness import difficulty_transfer, slice_transfer
 from judgepanel.present.robustness.corruption import SCENARIO_NAMES, CorruptionView
 from judgepanel.present.robustness.difficulty_transfer import CARRIED, METHOD_NAMES, TransferView
-from judgepanel.present.robustness.distortion import DistortionView
-from judgepanel.present.robustness.narrow_band import NarrowBandView
 from judgepanel.present.robustness.worst import worst_finding
-from judgepanel.studies.contest.recommended import AVERAGE
+from judgepanel.present.study import REFITTED, Entry, Pipeline, pipeline_of
 from judgepanel.studies.contract import Spec
-from judgepanel.studies.robustness.corruption import CORRUPTION
-from judgepanel.studies.robustness.damage import SCENARIOS
-from judgepanel.studies.robustness.difficulty_transfer import DIFFICULTY_TRANSFER
-from judgepanel.studies.robustness.difficulty_transfer_result import DifficultyTransfer
-from judgepanel.studies.robustness.distortion import DISTORTION
-from judgepanel.studies.robustness.narrow_band import NARROW_BAND, NarrowBandSpec
-from judgepanel.studies.robustness.permutation import PERMUTATION
+from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.studies.paper.distortion import DISTORTION
+from judgepanel.studies.paper.narrow_band import NARROW_BAND, NarrowBandSpec
+from judgepanel.studies.paper.permutation import PERMUTATION
+from judgepanel.studies.robustness.corruption import CORRUPTION, SCENARIOS
+from judgepanel.studies.robustness.difficulty_transfer import (
+    DIFFICULTY_TRANSFER,
+    DifficultyTransfer,
+)
 from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
-from judgepanel.ui.controls import (
+from judgepanel.ui.frame import PageContext, answer, caption
+from judgepanel.ui.pipeline import (
     aggregator_control,
     calibrator_control,
     folded,
     offered_aggregators,
+    pipeline_note,
+    with_recommendation,
 )
-from judgepanel.ui.frame import PageContext, answer, caption
-from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_others
 from judgepanel.ui.work import show_result, stored_result
-from judgepanel.words.numbers import capital, percent
 from judgepanel.words.sentences import CALIBRATOR_NAMES, so_far
-from judgepanel.words.text import plain
+from judgepanel.words.text import capital, percent, plain
 
 _DRAWN = ("temperature", "beta", "beta_clipped", "isotonic")
 _FEATURE = "slices"
@@ -205,7 +205,7 @@ def _damage(context: PageContext, pipeline: Pipeline) -> tuple[Spec, CorruptionV
 
 
 def _distortions(context: PageContext, pipeline: Pipeline) -> tuple[Spec, DistortionView]:
-    (spec,) = distortion.default_specs(context.votes, context.analysis.settings, pipeline)
+    (spec,) = default_specs(context.votes, context.analysis.settings, pipeline)
     calibrators = st.multiselect(
         "Calibrators drawn",
         spec.calibrators,

@@ -11,39 +11,48 @@ import streamlit as st
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.blocks import Command, Table
 from judgepanel.present.pages import SCOPE_PAGE
-from judgepanel.present.pipeline import Pipeline, pipeline_of
 from judgepanel.present.registry import ENTRIES
+from judgepanel.present.study import Pipeline, pipeline_of
 from judgepanel.present.trust.group_change import group_spec
-from judgepanel.present.trust.scope import ScopeView, check_figures, default_specs
-from judgepanel.present.trust.scope_sentences import (
+from judgepanel.present.trust.scope import (
+    ScopeView,
+    check_figures,
+    default_specs,
     filter_sentence,
     kept_all_the_same,
     safe,
     scope_answer,
 )
-from judgepanel.studies.contest.recommended import AVERAGE
-from judgepanel.studies.scope.group_change import (
+from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.studies.trust.group_change import (
     GROUP_CHANGE,
     KINDS,
     By,
+    GroupChange,
     GroupChangeSpec,
     group_names,
 )
-from judgepanel.studies.scope.group_change_result import GroupChange
-from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
-from judgepanel.studies.scope.scope_result import Scope
-from judgepanel.ui.controls import (
+from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
+from judgepanel.ui.frame import PageContext, answer, caption
+from judgepanel.ui.pages.judges import labels_of
+from judgepanel.ui.pipeline import (
     aggregator_control,
     calibrator_control,
     folded,
     offered_aggregators,
+    pipeline_note,
+    with_recommendation,
 )
-from judgepanel.ui.frame import PageContext, answer, caption
-from judgepanel.ui.pages.judges import labels_of
-from judgepanel.ui.pipeline import pipeline_note, with_recommendation
-from judgepanel.ui.render import Caveats, draw_blocks, draw_study, show_others
+from judgepanel.ui.render import (
+    Caveats,
+    check_card,
+    draw_blocks,
+    draw_study,
+    offer_grouping,
+    section_answer,
+    show_others,
+)
 from judgepanel.ui.session import is_reader, open_with
-from judgepanel.ui.widgets import check_card, offer_grouping, section_answer
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes.checks import Check, check_repeats
 from judgepanel.words.commands import inspect_command

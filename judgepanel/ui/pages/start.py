@@ -110,7 +110,7 @@ def _example() -> None:
 
 def _samples() -> None:
     """Draw a button for each sample."""
-    from judgepanel.votes.samples import SAMPLES  # noqa: PLC0415
+    from judgepanel.votes.simulate import SAMPLES  # noqa: PLC0415
 
     st.header("Or a sample")
     for sample in SAMPLES:
@@ -120,9 +120,9 @@ def _samples() -> None:
 
 
 def _sample(name: str, title: str) -> Analysis:
-    from judgepanel.studies.settings import Settings  # noqa: PLC0415
+    from judgepanel.studies.contract import Settings  # noqa: PLC0415
     from judgepanel.votes.load import load_votes, open_table  # noqa: PLC0415
-    from judgepanel.votes.samples import sample_bytes, sample_judge_bytes  # noqa: PLC0415
+    from judgepanel.votes.simulate import sample_bytes, sample_judge_bytes  # noqa: PLC0415
 
     loaded = load_votes(
         sample_bytes(name),

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import isnan
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.figures.judges import coverage_strip
-from judgepanel.intake.answer import Preview
+from judgepanel.intake.answer import Answer, ColumnPreview, Preview
 from judgepanel.present.blocks import Table
 from judgepanel.present.pages import COVERAGE_PAGE, CURVE_PAGE
 from judgepanel.service import Analysis
-from judgepanel.studies.settings import AUTO_SPLITS, MOST_SPLITS, Settings
+from judgepanel.studies.contract import AUTO_SPLITS, MOST_SPLITS, Settings
 from judgepanel.ui.frame import (
     PageContext,
     answer,
@@ -24,16 +30,16 @@ from judgepanel.ui.frame import (
 )
 from judgepanel.ui.pages.home import choose_two, manage, outcome
 from judgepanel.ui.pages.start import JUDGES, LABELS, VOTES
-from judgepanel.ui.pages.start_columns import (
-    FileChoices,
-    choices_for,
-    choose_cuts,
-    choose_label_column,
-    choose_records,
-    choose_roles,
-    choose_task,
-    choose_words,
+from judgepanel.ui.render import (
+    ROW,
+    chart,
+    check_card,
+    how,
+    judge_rows,
+    offer_grouping,
+    section_answer,
 )
+from judgepanel.ui.render import table as draw_table
 from judgepanel.ui.session import (
     PARAMETER,
     is_reader,
@@ -42,29 +48,363 @@ from judgepanel.ui.session import (
     open_with,
     workspace,
 )
-from judgepanel.ui.uploads import (
-    Upload,
-    forget_uploads,
-    read_uploads,
-)
-from judgepanel.ui.widgets import (
-    chart,
-    check_card,
-    how,
-    judge_rows,
-    offer_grouping,
-    section_answer,
-)
-from judgepanel.ui.widgets import table as draw_table
-from judgepanel.votes import InputError, Loaded, VoteMatrix
+from judgepanel.ui.uploads import Upload, forget_uploads, read_uploads
+from judgepanel.votes import TASKS, InputError, Loaded, VoteMatrix
 from judgepanel.votes.checks import Check, item_checks
-from judgepanel.votes.choices import ROLES_FILE
+from judgepanel.votes.choices import ROLES_FILE, Choices, Thresholds
 from judgepanel.votes.errors import quote_value
-from judgepanel.votes.orientation import POLICIES, orient
+from judgepanel.votes.grades import GradedJudge
+from judgepanel.votes.matrix import POLICIES, orient
 from judgepanel.words.commands import inspect_command
 from judgepanel.words.outputs import coverage_sentence, coverage_table
 from judgepanel.words.sentences import votes_sentence
-from judgepanel.words.text import plain
+from judgepanel.words.text import counted, in_html, plain
+
+TASK_NAMES = {
+    "pairwise": "Pairwise: which of two responses is better",
+    "pointwise": "Pointwise: is this one response good",
+}
+ROLES = {
+    "id": "item id",
+    "label": "label",
+    "judge": "judge",
+    "judge name": "name of the judge",
+    "verdict": "verdict",
+    "group": "keep together",
+    "feature": "item feature",
+    "system": "system",
+    "order": "order shown",
+    "run": "repeated run",
+    "ignore": "left out",
+    "text": "text, left out",
+    "beside": "about a verdict",
+}
+"""Names of roles on the page; the last two are never chosen, only guessed."""
+_SINGLE = {
+    "label": "label_column",
+    "group": "group_column",
+    "verdict": "verdict_column",
+    "order": "order_column",
+    "run": "run_column",
+}
+_SEVERAL = {
+    "id": "id_column",
+    "judge": "judge_columns",
+    "judge name": "judge_column",
+    "system": "system_column",
+    "feature": "features",
+    "ignore": "ignore",
+}
+_ONE_AT_A_TIME = (*_SINGLE, "id", "judge name")
+_MEANINGS = {"": "not known", "=1": "1", "=0": "0", "=tie": "a tie", "=": "no verdict"}
+_IN_A_ROW, _AT_ONCE = 4, 24
+_MOST_ROWS, _NAME_WIDTH = 10, 180
+_LABEL_LENGTH = 40
+_STATE = "file-choices"
+
+
+@dataclass
+class FileChoices:
+    """What a visitor has chosen about an upload: roles and meanings by column and word."""
+
+    file: object = None
+    label_file: object = None
+    roles: dict[str, str] = field(default_factory=dict)
+    words: dict[str, str] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def choices(self) -> Choices:
+        """Return the choices for the reader."""
+        given: dict[str, Any] = dict(self.options)
+        for role, choice in (_SINGLE | _SEVERAL).items():
+            names = tuple(name for name, own in self.roles.items() if own == role)
+            if names:
+                given[choice] = names[-1] if role in _SINGLE else names
+        given["words"] = {word: code[1:] for word, code in self.words.items() if code}
+        return Choices.of(**given)
+
+    def set_role(self, name: str, role: str, preview: Preview) -> None:
+        """Give a column a role; another column of this role gives it up if it was guessed."""
+        others = {column.name: column.role for column in preview.columns if column.name != name}
+        same = [other for other, own in others.items() if own == role]
+        if role in _ONE_AT_A_TIME:
+            self.roles |= dict.fromkeys((n for n in same if n not in self.roles), "ignore")
+            if role in _SINGLE:
+                self.roles |= {n: "ignore" for n, own in self.roles.items() if own == role}
+        elif role == "judge" and preview.n_columns > len(preview.columns):
+            raise InputError(
+                f"only {len(preview.columns)} of {preview.n_columns:,} columns are shown",
+                remedy="name the judges on the command line, with --judge-columns",
+            )
+        elif role == "judge":
+            self.roles |= dict.fromkeys(same, "judge")
+        self.roles[name] = role
+
+
+def choices_for(votes: Upload, labels: Upload | None) -> FileChoices:
+    """Return what was chosen about these votes: nothing yet of new ones, nor of new labels."""
+    file, label_file = _identity(votes), _identity(labels)
+    chosen: FileChoices | None = st.session_state.get(_STATE)
+    if chosen is None or chosen.file != file:
+        chosen = st.session_state[_STATE] = FileChoices(file, label_file)
+    if chosen.label_file != label_file:
+        chosen.label_file = label_file
+        for option, widget in (("label_column", "label_column"), ("label_threshold", "label-cut")):
+            chosen.options.pop(option, None)
+            st.session_state.pop(widget, None)
+    return chosen
+
+
+def _identity(upload: Upload | None) -> object:
+    return None if upload is None else (id(upload), upload.name, len(upload.data))
+
+
+def choose_records(answer: Answer, chosen: FileChoices) -> None:
+    """Offer the lists of a document of which one has to be chosen."""
+    refusal = answer.refusal
+    if refusal is None or answer.preview is not None or not refusal.choices:
+        return
+    _selected("List of records", "records", refusal.choices, chosen, "the list with the votes")
+
+
+def _selected(
+    title: str, option: str, options: tuple[str, ...], chosen: FileChoices, placeholder: str
+) -> None:
+    def changed() -> None:
+        chosen.options[option] = st.session_state[option]
+
+    st.selectbox(
+        title,
+        options,
+        index=None,
+        key=option,
+        placeholder=placeholder,
+        format_func=lambda text: plain(text, 60),
+        on_change=changed,
+    )
+
+
+def choose_task(preview: Preview, chosen: FileChoices) -> None:
+    """Ask what an item is; nothing is chosen where the file does not say it."""
+    key = f"task-{preview.task}-{preview.sure}"
+
+    def changed() -> None:
+        chosen.options["task"] = st.session_state[key]
+
+    st.radio(
+        "What is an item?",
+        TASKS,
+        index=TASKS.index(preview.task) if preview.sure and preview.task else None,
+        format_func=lambda name: TASK_NAMES[name],
+        key=key,
+        horizontal=True,
+        on_change=changed,
+        help="The order of the two responses of a pair is arbitrary. The file does not always say "
+        "whether there are two.",
+    )
+
+
+def choose_roles(preview: Preview, chosen: FileChoices) -> None:
+    """Show the first cells of every column below its role, which can be changed."""
+    left, right = st.columns(2)
+    _switch(left, "Rows are judges", "transpose", chosen, "Turn the table: its columns are items.")
+    _switch(
+        right, "Turn all votes around", "turn", chosen, "1 becomes 0 in the votes, not in labels."
+    )
+    columns = preview.columns
+    if len(columns) > _AT_ONCE:
+        n_pages = -(-len(columns) // _AT_ONCE)
+        page = st.number_input(
+            f"Columns {_AT_ONCE} at a time: part", 1, n_pages, key="columns-part"
+        )
+        columns = columns[(page - 1) * _AT_ONCE : page * _AT_ONCE]
+    for start in range(0, len(columns), _IN_A_ROW):
+        row = columns[start : start + _IN_A_ROW]
+        for place, column in zip(st.columns(_IN_A_ROW), row, strict=False):
+            with place.container(border=True):
+                _role_of(column, preview, chosen)
+
+
+def _role_of(column: ColumnPreview, preview: Preview, chosen: FileChoices) -> None:
+    key = f"role-{column.name}"
+
+    def changed() -> None:
+        try:
+            chosen.set_role(column.name, st.session_state[key], preview)
+        except InputError as error:
+            st.toast(error.problem)
+
+    st.session_state[key] = column.role
+    _named(st, column.name, column.reason)
+    st.selectbox(
+        _label(column.name),
+        [role for role in ROLES if role not in ("text", "beside") or role == column.role],
+        key=key,
+        format_func=lambda role: ROLES[role],
+        on_change=changed,
+        label_visibility="collapsed",
+    )
+    cells = "<br>".join(in_html(cell, 40) or "&nbsp;" for cell in column.cells)
+    st.html(f'<p class="jp-cells">{cells}</p>')
+
+
+def _label(name: str) -> str:
+    """Return the hidden label of a control: letters and digits, of which Markdown makes nothing."""
+    return " ".join(re.findall(r"[^\W_]+", name))[:_LABEL_LENGTH] or "unnamed"
+
+
+def _named(where: Any, name: str, about: str, *, beside: str = "") -> None:
+    """Draw the name of a control as HTML: a label is Markdown, which would make links of a name."""
+    meaning = in_html(f"{plain(name, 200)}: {about}", 300)
+    shown = f"<b>{in_html(name, 40)}</b> {beside}"
+    where.html(f'<p class="jp-cells" title="{meaning}">{shown}</p>')
+
+
+def _switch(where: Any, title: str, option: str, chosen: FileChoices, about: str) -> None:
+    def changed() -> None:
+        chosen.options[option] = st.session_state[f"switch-{option}"]
+
+    where.checkbox(
+        title,
+        chosen.options.get(option, False),
+        key=f"switch-{option}",
+        on_change=changed,
+        help=about,
+    )
+
+
+def choose_label_column(preview: Preview, chosen: FileChoices) -> None:
+    """Offer the columns of the label table."""
+    if preview.label_file:
+        _selected("Column of the labels", "label_column", preview.label_file, chosen, "as guessed")
+
+
+def choose_words(preview: Preview, chosen: FileChoices) -> None:
+    """Ask what words mean that are no known verdicts, in labels and votes alike."""
+    if not preview.words:
+        return
+    with st.expander("Words", expanded=True):
+        caption("The meaning of these words is not known. Say it, for votes and labels alike.")
+        for start in range(0, len(preview.words), _IN_A_ROW):
+            row = preview.words[start : start + _IN_A_ROW]
+            for place, (word, count) in zip(st.columns(_IN_A_ROW), row, strict=False):
+                _meaning_of(place, word, count, chosen)
+
+
+def _meaning_of(where: Any, word: str, count: int, chosen: FileChoices) -> None:
+    key = f"word-{word}"
+
+    def changed() -> None:
+        chosen.words[word] = st.session_state[key]
+
+    cells = counted(count, "cell") if count else "chosen before"
+    _named(where, word, cells, beside=cells)
+    where.selectbox(
+        _label(word),
+        list(_MEANINGS),
+        index=list(_MEANINGS).index(chosen.words.get(word, "")),
+        key=key,
+        format_func=lambda code: _MEANINGS[code],
+        on_change=changed,
+        label_visibility="collapsed",
+    )
+
+
+def choose_cuts(preview: Preview, chosen: FileChoices) -> None:
+    """Where labels on a scale and the judges' grades are cut."""
+    if not preview.levels and not preview.graded:
+        return
+    needed = bool(preview.levels) or any(judge.scale is None for judge in preview.graded)
+    with st.expander("Grades", expanded=needed):
+        if preview.levels:
+            _label_cut(preview.levels, chosen)
+        if preview.graded:
+            _thresholds(preview.graded, chosen)
+
+
+def _label_cut(levels: tuple[tuple[float, int], ...], chosen: FileChoices) -> None:
+    total = sum(count for _, count in levels)
+    names: dict[float | None, str] = {None: "not cut yet"}
+    for place in range(1, len(levels)):
+        cut = levels[place - 1][0] / 2.0 + levels[place][0] / 2.0
+        share = sum(count for _, count in levels[place:]) / total
+        names[cut] = f"{levels[place][0]:g} and more ({100 * share:.0f} %)"
+
+    def changed() -> None:
+        chosen.options["label_threshold"] = st.session_state["label-cut"]
+
+    st.select_slider(
+        "Labels that count as 1",
+        list(names),
+        value=chosen.options.get("label_threshold"),
+        key="label-cut",
+        format_func=lambda cut: names.get(cut, ""),
+        on_change=changed,
+        help="Labels: " + ", ".join(f"{value:g} ({count:,})" for value, count in levels),
+    )
+
+
+def _thresholds(graded: tuple[GradedJudge, ...], chosen: FileChoices) -> None:
+    """Ask where grades are cut into votes: for all judges, and for each that differs."""
+    is_open = any(judge.scale is None for judge in graded)
+    of_all: float | None = st.number_input(
+        "Threshold of all grades",
+        value=None,
+        key="threshold",
+        placeholder="needed" if is_open else "guessed",
+        help="Where grades are cut into votes; higher grades are for label 1.",
+    )
+    names = tuple(judge.judge for judge in graded)
+    edited = st.data_editor(
+        _grade_rows(graded, of_all),
+        key=f"thresholds-{hash(names)}",
+        hide_index=True,
+        height=ROW * (1 + min(len(graded), _MOST_ROWS)) + 3,
+        disabled=["judge", "grades", "if blank"],
+        placeholder="–",
+        column_config={
+            "judge": st.column_config.Column(width=_NAME_WIDTH),
+            "threshold": st.column_config.NumberColumn(
+                help="For this judge only: double-click to type a number."
+            ),
+            "if blank": st.column_config.Column(help="The threshold used if you type none."),
+            "grades": st.column_config.Column(help="The judge's lowest and highest grade."),
+        },
+    )
+    typed = dict(zip(names, edited["threshold"].tolist(), strict=True))
+    thresholds = thresholds_of(of_all, typed)
+    if thresholds != chosen.options.get("thresholds", Thresholds()):
+        chosen.options["thresholds"] = thresholds
+        st.rerun()
+
+
+def thresholds_of(of_all: float | None, of_judges: Mapping[str, float | None]) -> Thresholds:
+    """Return the thresholds that were typed."""
+    typed = {judge: cut for judge, cut in of_judges.items() if cut is not None and not isnan(cut)}
+    return Thresholds(of_all, typed)
+
+
+def _grade_rows(graded: tuple[GradedJudge, ...], of_all: float | None) -> pd.DataFrame:
+    """One row per judge: a threshold to type, the one without it, and the range of its grades."""
+    return pd.DataFrame(
+        {
+            "judge": [plain(judge.judge, 60) for judge in graded],
+            "threshold": np.full(len(graded), np.nan),
+            "if blank": [_if_blank(judge, of_all) for judge in graded],
+            "grades": [f"{judge.lowest:.3g} to {judge.highest:.3g}" for judge in graded],
+        }
+    )
+
+
+def _if_blank(judge: GradedJudge, of_all: float | None) -> str:
+    """How a judge's numbers are read without a threshold of its own."""
+    if of_all is not None and judge.has_grades:
+        return f"{of_all:g}"
+    if of_all is None and judge.scale is not None:
+        return f"{judge.scale.threshold:g}"
+    unclear = judge.has_grades or (of_all is not None and judge.lowest < 0.0)
+    return "needed" if unclear else "votes"
+
 
 _SPLITS_HELP = (
     f"How often the items are split at random. Empty: as many as the verdict needs, at most "

@@ -9,11 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from judgepanel.votes import sources
-from judgepanel.votes.errors import EXPORT_AGAIN, InputError, TooLarge
-from judgepanel.votes.excel import ZIP, is_workbook
-from judgepanel.votes.formats import read_table
+from judgepanel.votes.errors import EXPORT_AGAIN, InputError, TooLarge, documentation
+from judgepanel.votes.formats import ZIP, is_workbook, read_table
 from judgepanel.votes.imports import common, graders, logs, pairs  # noqa: F401 - they register importers.
-from judgepanel.votes.installed import documentation
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.sources import READABLE, Archive, Document, Source, member, source_of
 from judgepanel.votes.table import RawTable, together

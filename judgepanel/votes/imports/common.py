@@ -15,17 +15,20 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from judgepanel.votes.cells import is_number, shield
-from judgepanel.votes.columns import says_failure
-from judgepanel.votes.coverage import Side, vote_of
+from judgepanel.votes.cells import (
+    FEATURE_PREFIX,
+    LABEL_NAMES,
+    is_number,
+    is_role_name,
+    meaning_of,
+    shield,
+)
+from judgepanel.votes.columns import ORDER_NAMES, SWAPPED, order_of, says_failure
 from judgepanel.votes.errors import EXPORT_AGAIN, InputError, listed
 from judgepanel.votes.matrix import Task
-from judgepanel.votes.names import FEATURE_PREFIX, LABEL_NAMES, is_role_name
-from judgepanel.votes.orders import ORDER_NAMES, SWAPPED, order_of
 from judgepanel.votes.records import table_of
 from judgepanel.votes.sources import BUILT_OTHERWISE, Document
-from judgepanel.votes.table import RawTable
-from judgepanel.votes.words import meaning_of
+from judgepanel.votes.table import RawTable, Side, vote_of
 
 Row = dict[str, Any]
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
+from judgepanel.votes.cells import plain, side_of
 from judgepanel.votes.imports import common
 from judgepanel.votes.imports.common import Found, Grade, ImportedRows, Importer, Row, at
 from judgepanel.votes.sources import Document
-from judgepanel.votes.words import plain, side_of
 
 _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 _BLANK = ("", None)

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from judgepanel.votes.cells import ID_NAMES
+from judgepanel.votes.columns import ORDER_NAMES
 from judgepanel.votes.imports import common
 from judgepanel.votes.imports.common import Found, Grade, ImportedRows, Importer, LeftOut, Row, at
-from judgepanel.votes.names import ID_NAMES
-from judgepanel.votes.orders import ORDER_NAMES
 from judgepanel.votes.records import decoded
 from judgepanel.votes.sources import Document
 

@@ -14,14 +14,13 @@ from judgepanel.present.trust.items import strata_figure
 from judgepanel.present.trust.reliability import reliability_figure
 from judgepanel.present.trust.selective import present, selective_figure
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
-from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
-from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
-from judgepanel.studies.confidence.repeats import FEW_ITEMS
-from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
-from judgepanel.studies.contract import split_chunks
+from judgepanel.studies.contract import Settings, split_chunks
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.trust.conformal import CONFORMAL, ConformalSpec
+from judgepanel.studies.trust.items import ITEMS, ItemsSpec
+from judgepanel.studies.trust.probabilities import FEW_ITEMS
+from judgepanel.studies.trust.reliability import RELIABILITY, ReliabilitySpec
+from judgepanel.studies.trust.selective import SELECTIVE, SelectiveSpec
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=4)

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.present.understand.variance_decomposition import ability_figure, share_figure
+from judgepanel.present.paper.variance_decomposition import ability_figure, share_figure
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.judges.variance_decomposition import (
+from judgepanel.studies.paper.variance_decomposition import (
     VARIANCE_DECOMPOSITION,
     VarianceDecompositionSpec,
 )

@@ -9,15 +9,15 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from judgepanel.kernels.calibrate.calibration import CALIBRATORS
-from judgepanel.present.understand.calibrator_design import design_figure
-from judgepanel.studies.methods.calibrator_design import (
+from judgepanel.kernels.calibration import CALIBRATORS
+from judgepanel.present.paper.calibrator_design import design_figure
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.calibrator_design import (
     CALIBRATOR_DESIGN,
     CalibratorDesign,
     CalibratorDesignSpec,
 )
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.words.sentences import CALIBRATOR_NAMES
 from tests.helpers import make_votes
 

@@ -9,18 +9,18 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.figures.style import CURATE_FILL
+from judgepanel.present.paper.permutation import permutation_figure
 from judgepanel.present.robustness.difficulty_transfer import transfer_figure
-from judgepanel.present.robustness.permutation import permutation_figure
 from judgepanel.present.robustness.slice_transfer import slice_figure
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.permutation import PERMUTATION, PermutationSpec
 from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
     DifficultyTransferSpec,
 )
-from judgepanel.studies.robustness.permutation import PERMUTATION, PermutationSpec
 from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=3)

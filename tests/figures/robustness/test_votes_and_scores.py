@@ -7,22 +7,22 @@ from functools import cache
 
 import numpy as np
 
+from judgepanel.present.paper.distortion import DISTORTION_NAMES, distortion_figure
+from judgepanel.present.paper.jury import FLOOR, jury_figure
+from judgepanel.present.paper.narrow_band import band_figure
+from judgepanel.present.paper.reliability_weighting import weighting_figure
 from judgepanel.present.robustness.corruption import corruption_figure
-from judgepanel.present.robustness.distortion import DISTORTION_NAMES, distortion_figure
-from judgepanel.present.robustness.jury import FLOOR, jury_figure
-from judgepanel.present.robustness.narrow_band import band_figure
-from judgepanel.present.robustness.reliability_weighting import weighting_figure
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec
-from judgepanel.studies.robustness.distortion import DISTORTION, DistortionSpec
-from judgepanel.studies.robustness.jury import JURY, JurySpec
-from judgepanel.studies.robustness.narrow_band import NARROW_BAND, NarrowBandSpec
-from judgepanel.studies.robustness.reliability_weighting import (
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.distortion import DISTORTION, DistortionSpec
+from judgepanel.studies.paper.jury import JURY, JurySpec
+from judgepanel.studies.paper.narrow_band import NARROW_BAND, NarrowBandSpec
+from judgepanel.studies.paper.reliability_weighting import (
     RELIABILITY_WEIGHTING,
     ReliabilityWeightingSpec,
 )
+from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=4)

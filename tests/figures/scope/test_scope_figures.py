@@ -6,11 +6,11 @@ import pytest
 from judgepanel.present.blocks import Figure
 from judgepanel.present.trust import group_change
 from judgepanel.present.trust.scope import curve_figure, parse_figure, switch_figure
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.scope.group_change import GROUP_CHANGE, GroupChangeSpec
-from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
-from judgepanel.studies.settings import Settings
-from judgepanel.votes.samples import sample_votes
+from judgepanel.studies.trust.group_change import GROUP_CHANGE, GroupChangeSpec
+from judgepanel.studies.trust.scope import SCOPE, ScopeSpec
+from judgepanel.votes.simulate import sample_votes
 
 FEW = Settings(splits=2)
 TWO = ("one_coin", "majority")

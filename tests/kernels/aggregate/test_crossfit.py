@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.aggregate import aggregation
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, KERNELS, cross_fits, panel_scores
-from judgepanel.kernels.aggregate.crossfit import cross_fitted
-from judgepanel.kernels.aggregate.prefixes import counts, one_coin_weight, rank
-from judgepanel.kernels.recent import SHARED
+from judgepanel.kernels import aggregation
+from judgepanel.kernels.aggregation import AGGREGATORS, KERNELS, cross_fits, panel_scores
+from judgepanel.kernels.prefixes import counts, cross_fitted, one_coin_weight, rank
+from judgepanel.kernels.threads import SHARED
 from judgepanel.scoring.splits import Split
 from tests.helpers import make_ballots
 

@@ -7,14 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.kernels.aggregate import dawid_skene as kernel
-from judgepanel.kernels.aggregate import dawid_skene_em as em
-from judgepanel.kernels.aggregate.crossfit import Fit, cross_fitted
-from judgepanel.kernels.aggregate.dawid_skene import dawid_skene, dawid_skene_semi, fit_many
-from judgepanel.kernels.aggregate.dawid_skene_em import Rules
-from judgepanel.kernels.aggregate.prefixes import rank
+from judgepanel.kernels import dawid_skene as em
+from judgepanel.kernels import dawid_skene as kernel
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import sigmoid
+from judgepanel.kernels.calibration import sigmoid
+from judgepanel.kernels.dawid_skene import Rules, dawid_skene, dawid_skene_semi, fit_many
+from judgepanel.kernels.prefixes import Fit, cross_fitted, rank
 from judgepanel.scoring.splits import split
 from judgepanel.votes import InputError
 from tests.helpers import make_ballots, make_votes, signed

@@ -7,17 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.aggregate.aggregation import panel_scores
-from judgepanel.kernels.aggregate.crossfit import Fit
-from judgepanel.kernels.aggregate.graded import (
+from judgepanel.kernels.aggregation import panel_scores
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.graded import (
     LEAST,
+    MOST_BANDS,
     band_counts,
     left_out_evidence,
     level_weights,
+    levels_on,
 )
-from judgepanel.kernels.aggregate.joint_graded import graded_panels
-from judgepanel.kernels.aggregate.levels import MOST_BANDS, levels_on
-from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.joint_graded import graded_panels
+from judgepanel.kernels.prefixes import Fit
 from judgepanel.scoring.splits import split
 from tests.helpers import make_ballots
 

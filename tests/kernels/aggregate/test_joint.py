@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgepanel.kernels.aggregate import agreement as agreement_module
-from judgepanel.kernels.aggregate import joint as module
-from judgepanel.kernels.aggregate import joint_features, vote_cells
-from judgepanel.kernels.aggregate.agreement import DIRECTIONS, agreement_among
-from judgepanel.kernels.aggregate.crossfit import Fit
-from judgepanel.kernels.aggregate.joint import (
+from judgepanel.kernels import ballots as vote_cells
+from judgepanel.kernels import joint as module
+from judgepanel.kernels import joint_features
+from judgepanel.kernels import joint_features as agreement_module
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.joint import (
     CS,
     fit_panels,
     joint,
@@ -21,9 +21,14 @@ from judgepanel.kernels.aggregate.joint import (
     stacking,
     stacking_monotone,
 )
-from judgepanel.kernels.aggregate.joint_features import centring, left_out_margins, prior_level
-from judgepanel.kernels.aggregate.prefixes import counts, one_coin_weight
-from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.joint_features import (
+    DIRECTIONS,
+    agreement_among,
+    centring,
+    left_out_margins,
+    prior_level,
+)
+from judgepanel.kernels.prefixes import Fit, counts, one_coin_weight
 from judgepanel.scoring.splits import folds
 from tests.helpers import counts_by_loop, item_nll, make_ballots
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from judgepanel.kernels.aggregate.joint_features import CAUTION, Verdicts, features
 from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.joint_features import CAUTION, Verdicts, features
 from tests.helpers import make_ballots
 
 

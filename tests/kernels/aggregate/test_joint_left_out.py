@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.aggregate import joint_left_out
-from judgepanel.kernels.aggregate.crossfit import Fit
-from judgepanel.kernels.aggregate.joint import fit_panels
-from judgepanel.kernels.aggregate.joint_left_out import held_at, held_joints
+from judgepanel.kernels import joint_left_out
+from judgepanel.kernels.joint import fit_panels
+from judgepanel.kernels.joint_left_out import held_at, held_joints
+from judgepanel.kernels.prefixes import Fit
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import fold_of, folds, split
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.votes import load_votes
 from tests.helpers import make_ballots
 

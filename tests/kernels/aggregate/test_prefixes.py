@@ -6,8 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.aggregate import prefixes
-from judgepanel.kernels.aggregate.prefixes import (
+from judgepanel.kernels import prefixes
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibration import fit
+from judgepanel.kernels.prefixes import (
     counts,
     counts_without_own,
     leaders,
@@ -18,8 +20,6 @@ from judgepanel.kernels.aggregate.prefixes import (
     rank,
     ranking_key,
 )
-from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import fit
 from tests.helpers import counts_by_loop, item_nll, logit_by_loop, make_ballots, rank_by_loop
 
 AGGREGATORS = ("one_coin", "majority", "accuracy_weighted", "log_odds")

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.aggregate import prefixes
-from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS, RANKINGS, prefix_scores
-from judgepanel.kernels.aggregate.prefixes_sparse import few_votes
+from judgepanel.kernels import prefixes
+from judgepanel.kernels.prefixes import CLOSED_FORMS, RANKINGS, few_votes, prefix_scores
 from tests.helpers import make_ballots
 
 KS = np.array([1, 3, 8, 33, 60])

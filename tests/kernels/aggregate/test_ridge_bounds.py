@@ -8,17 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from judgepanel.kernels.aggregate.crossfit import Fit
-from judgepanel.kernels.aggregate.joint import (
-    joint_monotone,
-    stacking,
-    stacking_monotone,
-)
-from judgepanel.kernels.aggregate.joint_features import below_chance, features
-from judgepanel.kernels.aggregate.prefixes import rank
-from judgepanel.kernels.aggregate.ridge import PRECISION, SHAPE
-from judgepanel.kernels.aggregate.ridge_bounds import Face, Floor
 from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.joint import joint_monotone, stacking, stacking_monotone
+from judgepanel.kernels.joint_features import below_chance, features
+from judgepanel.kernels.prefixes import Fit, rank
+from judgepanel.kernels.ridge import PRECISION, SHAPE, Face, Floor
 from tests.helpers import make_ballots, softplus
 
 MONOTONE = (joint_monotone, stacking_monotone)

@@ -8,13 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgepanel.kernels.aggregate import ridge_steps
-from judgepanel.kernels.aggregate.ridge import Prior
-from judgepanel.kernels.aggregate.ridge_chord import Problem, solve_paths
-from judgepanel.kernels.aggregate.ridge_design import DenseDesign
-from judgepanel.kernels.aggregate.ridge_path import solve_path
-from judgepanel.kernels.aggregate.ridge_steps import PRODUCT_CELLS, ROWS, add_hessian
-from judgepanel.kernels.calibrate.maps import sigmoid
+from judgepanel.kernels import ridge as ridge_steps
+from judgepanel.kernels.maps import sigmoid
+from judgepanel.kernels.ridge import (
+    PRODUCT_CELLS,
+    ROWS,
+    DenseDesign,
+    Prior,
+    Problem,
+    add_hessian,
+    solve_path,
+    solve_paths,
+)
 
 CS = [1e-4, 1e-3, 1e-2, 0.1, 1.0]
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from judgepanel.kernels.aggregate import vote_cells
-from judgepanel.kernels.aggregate.copies import copies
-from judgepanel.kernels.aggregate.dawid_skene_em import design_of
-from judgepanel.kernels.aggregate.prefixes import counts, rank, without_votes
-from judgepanel.kernels.aggregate.vote_cells import dense_of
+from judgepanel.kernels import ballots as vote_cells
+from judgepanel.kernels.ballots import dense_of
+from judgepanel.kernels.dawid_skene import design_of
+from judgepanel.kernels.joint_features import copies
+from judgepanel.kernels.prefixes import counts, rank, without_votes
 from tests.helpers import make_ballots
 
 

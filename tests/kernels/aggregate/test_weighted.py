@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.aggregate.prefixes import counts, one_coin_weight, prefix_scores
-from judgepanel.kernels.aggregate.weighted import weighted_one_coin
+from judgepanel.kernels.prefixes import counts, one_coin_weight, prefix_scores, weighted_one_coin
 from judgepanel.scoring.splits import Split, split
 from tests.helpers import make_ballots
 
@@ -63,6 +62,6 @@ def test_blocks_do_not_change_a_score(monkeypatch):
     one_split = Split(0, np.arange(40), np.arange(40, 60))
     importance = np.linspace(0.1, 1.9, 40)
     whole = weighted_one_coin(ballots, one_split, importance)
-    monkeypatch.setattr("judgepanel.kernels.aggregate.weighted._CELLS", 20)
+    monkeypatch.setattr("judgepanel.kernels.prefixes._CELLS", 20)
     parts = weighted_one_coin(ballots, one_split, importance)
     np.testing.assert_allclose(parts.calibration, whole.calibration, atol=1e-12)

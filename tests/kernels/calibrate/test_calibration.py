@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from judgepanel.kernels.calibrate.calibration import (
+from judgepanel.kernels.calibration import (
     CALIBRATORS,
     INPUT_CLIP,
     MAPS,
@@ -12,7 +12,7 @@ from judgepanel.kernels.calibrate.calibration import (
     sigmoid,
     softplus,
 )
-from judgepanel.kernels.calibrate.maps import MAX_SLOPE, fit_beta
+from judgepanel.kernels.maps import MAX_SLOPE, fit_beta
 from judgepanel.votes import InputError
 from tests.kernels.calibrate.calibration_oracle import brute_fit, objective
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgepanel.kernels.calibrate.calibration import fit
-from judgepanel.kernels.calibrate.distort import (
+from judgepanel.kernels.calibration import fit
+from judgepanel.kernels.maps import (
     CHANGES,
     DISTORTIONS,
     ROOT,
     SQUARE,
     Noise,
     noisy,
+    sigmoid,
     square,
     square_root,
 )
-from judgepanel.kernels.calibrate.maps import sigmoid
 
 
 def noise(n=0):

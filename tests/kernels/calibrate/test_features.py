@@ -6,12 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.kernels.calibrate.features import (
-    MAX_CATEGORIES,
-    FeatureEncoder,
-    feature_columns,
-    fit_encoder,
-)
+from judgepanel.kernels.residual import MAX_CATEGORIES, FeatureEncoder, feature_columns, fit_encoder
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.votes import InputError
 

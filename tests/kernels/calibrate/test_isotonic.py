@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from judgepanel.kernels.calibrate.calibration import fit
-from judgepanel.kernels.calibrate.isotonic import fit_isotonic
-from judgepanel.kernels.calibrate.maps import sigmoid
+from judgepanel.kernels.calibration import fit
+from judgepanel.kernels.maps import fit_isotonic, sigmoid
 from tests.kernels.calibrate.test_calibration import column
 
 

@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from judgepanel.kernels.calibrate.maps import IDENTITY
-from judgepanel.kernels.calibrate.newton import elastic_newton
+from judgepanel.kernels.maps import IDENTITY, elastic_newton
 
 LOW, HIGH = np.array([0.0, -np.inf, -np.inf]), np.array([np.inf, 0.0, np.inf])
 

@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from judgepanel.kernels.calibrate.calibration import MAX_SLOPE, fit, sigmoid
-from judgepanel.kernels.calibrate.features import fit_encoder
-from judgepanel.kernels.calibrate.residual import cross_fitted_residual, fit_residual, rows_of
+from judgepanel.kernels.calibration import MAX_SLOPE, fit, sigmoid
+from judgepanel.kernels.residual import cross_fitted_residual, fit_encoder, fit_residual, rows_of
 
 
 def draws(seed=0, n=400, n_features=3, *, gamma=None, slope=0.6, level=0.4, symmetric=False):

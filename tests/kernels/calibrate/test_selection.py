@@ -3,16 +3,19 @@
 import numpy as np
 import pytest
 
-from judgepanel.kernels.calibrate.calibration import (
+from judgepanel.kernels.calibration import (
     AUTO,
     CALIBRATORS,
+    CELLS,
     CROSS_VALIDATED,
     FEW_LABELS,
     GRID,
     LAMBDA,
+    Columns,
+    cross_validated,
     fit,
+    lowest,
 )
-from judgepanel.kernels.calibrate.selection import CELLS, Columns, cross_validated, lowest
 from judgepanel.votes import InputError
 from tests.helpers import item_nll
 from tests.kernels.calibrate.calibration_oracle import IDENTITY
@@ -205,7 +208,7 @@ def test_work_in_blocks_of_columns_is_work_on_all_of_them(monkeypatch):
     names = CROSS_VALIDATED
     whole = fit(names, logits, signs, weights)
     assert logits.size < CELLS
-    monkeypatch.setattr("judgepanel.kernels.calibrate.selection.CELLS", 130)
+    monkeypatch.setattr("judgepanel.kernels.calibration.CELLS", 130)
     parts = fit(names, logits, signs, weights)
     for name in names:
         assert [whole[name].shape(b).kind for b in range(7)] == [

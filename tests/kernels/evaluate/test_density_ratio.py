@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.calibrate.calibration import fit
-from judgepanel.kernels.evaluate.density_ratio import disagreement, importance, vote_summaries
+from judgepanel.kernels.calibration import fit
+from judgepanel.kernels.residual import disagreement, importance, vote_summaries
 from tests.helpers import item_nll, make_ballots
 
 

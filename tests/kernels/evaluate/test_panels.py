@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
-from judgepanel.kernels.evaluate.panels import VALUED, choice_folds, panels_of
+from judgepanel.kernels.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.panels import VALUED, choice_folds, panels_of
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import split
 from tests.helpers import make_ballots

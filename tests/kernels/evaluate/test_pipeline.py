@@ -5,13 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.aggregate import aggregation
-from judgepanel.kernels.aggregate.prefixes import prefix_scores
+from judgepanel.kernels import aggregation
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import fit, sigmoid
-from judgepanel.kernels.calibrate.features import fit_encoder
-from judgepanel.kernels.calibrate.residual import fit_residual, rows_of
-from judgepanel.kernels.evaluate.pipeline import STEPS, Pipeline, _steps, evaluate_pipeline
+from judgepanel.kernels.calibration import fit, sigmoid
+from judgepanel.kernels.pipeline import STEPS, Pipeline, _steps, evaluate_pipeline
+from judgepanel.kernels.prefixes import prefix_scores
+from judgepanel.kernels.residual import fit_encoder, fit_residual, rows_of
 from judgepanel.scoring.conformal import LEVELS, nonconformity, set_kinds, threshold
 from judgepanel.scoring.splits import Split, split, subsplit
 from tests.helpers import make_ballots

@@ -8,9 +8,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from judgepanel.kernels.evaluate.panels import panels_of
-from judgepanel.kernels.evaluate.shapley import balanced_orders, sampled_shapley
-from judgepanel.kernels.select.subsets import subset_trial
+from judgepanel.kernels.panels import balanced_orders, panels_of, sampled_shapley
+from judgepanel.kernels.subsets import subset_trial
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import split
 from tests.helpers import make_ballots

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgepanel.kernels.calibrate.calibration import CALIBRATORS
-from judgepanel.kernels.evaluate import calibrated
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_each, evaluate_split
+from judgepanel.kernels import calibrated
+from judgepanel.kernels.calibration import CALIBRATORS
+from judgepanel.kernels.evaluation import Recipe, evaluate_each, evaluate_split
 from judgepanel.scoring.splits import Split
 from tests.helpers import make_ballots
 

@@ -7,10 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.evaluate import transfer
-from judgepanel.kernels.evaluate.density_ratio import disagreement
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
-from judgepanel.kernels.evaluate.transfer import METHODS, TransferRecipe, strata_of, transferred
+from judgepanel.kernels import evaluation as transfer
+from judgepanel.kernels.evaluation import (
+    METHODS,
+    Recipe,
+    TransferRecipe,
+    evaluate_split,
+    strata_of,
+    transferred,
+)
+from judgepanel.kernels.residual import disagreement
 from judgepanel.scoring.splits import Split
 from tests.helpers import make_ballots
 

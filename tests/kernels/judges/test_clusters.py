@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-from judgepanel.kernels.judges import clusters as module
-from judgepanel.kernels.judges.clusters import (
+from judgepanel.kernels import redundancy as module
+from judgepanel.kernels.redundancy import (
+    ErrorCorrelation,
     clusters,
     cut_correlation,
     family_agreement,
     mean_with,
 )
-from judgepanel.kernels.judges.redundancy import ErrorCorrelation
 from tests.kernels.judges.test_redundancy import correlation_of, panel
 
 FAMILIES = np.array([0] * 8 + [1] * 5 + [2] * 4 + [3] * 3)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from judgepanel.kernels.judges.fixed_point import fixed_point
+from judgepanel.kernels.irt import fixed_point
 
 
 def contraction(seed, n=12, rate=0.999):

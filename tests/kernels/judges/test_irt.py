@@ -7,15 +7,18 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 from scipy.special import expit
 
-from judgepanel.kernels.judges import irt, irt_items
-from judgepanel.kernels.judges.irt import fit_two_pl, logit_variance, variance_shares
-from judgepanel.kernels.judges.irt_items import (
+from judgepanel.kernels import irt
+from judgepanel.kernels import irt as irt_items
+from judgepanel.kernels.irt import (
     as_marks,
+    fit_two_pl,
     item_posterior,
+    logit_variance,
     quadrature,
+    reliability,
     right_probability,
+    variance_shares,
 )
-from judgepanel.kernels.judges.irt_judges import reliability
 
 
 def simulated(seed=0, n_items=300, n_judges=20, *, mu=1.0, sigma=1.0, t=0.4, missing=0.0):

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from judgepanel.kernels.judges import redundancy
-from judgepanel.kernels.judges.redundancy import (
+from judgepanel.kernels import redundancy
+from judgepanel.kernels.redundancy import (
     PRIOR_ITEMS,
     ErrorCounts,
     dimensions,

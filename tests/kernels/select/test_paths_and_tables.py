@@ -11,12 +11,18 @@ import numpy as np
 import pytest
 from sklearn.linear_model import lasso_path as reference_path
 
-from judgepanel.kernels.aggregate.crossfit import Fit
-from judgepanel.kernels.aggregate.prefixes import rank
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.select.groups import found_groups, named_groups
-from judgepanel.kernels.select.lasso import N_PENALTIES, SMALLEST, lasso_path, lasso_weights
-from judgepanel.kernels.select.table import table, table_kernel
+from judgepanel.kernels.prefixes import Fit, rank
+from judgepanel.kernels.subsets import (
+    N_PENALTIES,
+    SMALLEST,
+    found_groups,
+    lasso_path,
+    lasso_weights,
+    named_groups,
+    table,
+    table_kernel,
+)
 from tests.helpers import make_ballots
 
 

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.select.search import backward, best_of, exhaustive, forward
-from judgepanel.kernels.select.subsets import Compared, by_folds
+from judgepanel.kernels.subsets import Compared, backward, best_of, by_folds, exhaustive, forward
 from tests.helpers import make_ballots
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS, prefix_scores
-from judgepanel.kernels.calibrate.calibration import fit
-from judgepanel.kernels.evaluate.calibrated import calibrate, summed_nll
-from judgepanel.kernels.select.subsets import Comparison, by_folds, by_split, subset_trial
+from judgepanel.kernels.calibrated import calibrate, summed_nll
+from judgepanel.kernels.calibration import fit
+from judgepanel.kernels.prefixes import CLOSED_FORMS, prefix_scores
+from judgepanel.kernels.subsets import Comparison, by_folds, by_split, subset_trial
 from judgepanel.scoring.splits import split
 from tests.helpers import counts_by_loop, item_nll, logit_by_loop, make_ballots
 
@@ -114,7 +114,7 @@ def test_blocks_bound_memory_and_change_nothing(monkeypatch):
     ballots, masks = make_ballots(6, 40, 6), masks_of(6, 30)
     compared = Comparison((subset_trial(ballots, split(ballots.units, 1), "one_coin", "beta"),))
     whole = compared(masks).nll
-    monkeypatch.setattr("judgepanel.kernels.select.subsets.CELLS", 60)
+    monkeypatch.setattr("judgepanel.kernels.subsets.CELLS", 60)
     np.testing.assert_allclose(compared(masks).nll, whole, rtol=0, atol=1e-12)
 
 

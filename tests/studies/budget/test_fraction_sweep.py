@@ -10,19 +10,19 @@ import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.scoring.splits import split
-from judgepanel.studies.budget.fraction_sweep import (
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.paper.fraction_sweep import (
     FRACTION_SWEEP,
+    FractionSweep,
     FractionSweepSpec,
     fraction_estimates,
     merge,
     run_chunk,
 )
-from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.partials import combine
+from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 

@@ -10,29 +10,27 @@ import numpy as np
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.kernels.evaluate.evaluation import evaluate_split
+from judgepanel.kernels.evaluation import evaluate_split
 from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import Split, split
-from judgepanel.studies.budget.label_budget import (
+from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
+from judgepanel.studies.contract import Chunk, Settings, prepare
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.recommended import average_on
+from judgepanel.studies.results import combine
+from judgepanel.studies.runner import run
+from judgepanel.studies.trust.label_budget import (
     LABEL_BUDGET,
+    LabelBudget,
     LabelBudgetSpec,
     label_sets,
     merge,
     planned,
+    read,
     run_chunk,
 )
-from judgepanel.studies.budget.label_budget_result import LabelBudget
-from judgepanel.studies.budget.readings import read
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contest.recommended import average_on
-from judgepanel.studies.contract import Chunk
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.partials import combine
-from judgepanel.studies.result_file import result_content, result_json
-from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 

@@ -11,20 +11,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgepanel.kernels.calibrate.calibration import INPUT_CLIP
+from judgepanel.kernels.calibration import INPUT_CLIP
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
-from judgepanel.studies.claim.claim import CLAIM, ClaimSpec, merge, run_chunk
-from judgepanel.studies.claim.claim_result import Claim, Reversal
-from judgepanel.studies.claim.maps import MAP_NAMES, apply, fitted_maps
-from judgepanel.studies.claim.steps import CODING, STEPS, codings, one_class
-from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
 from judgepanel.studies.compare import Estimator
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.partials import combine
-from judgepanel.studies.result_file import result_content, result_json
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.paper.claim import (
+    CLAIM,
+    CODING,
+    MAP_NAMES,
+    STEPS,
+    Claim,
+    ClaimSpec,
+    Reversal,
+    apply,
+    codings,
+    fitted_maps,
+    merge,
+    one_class,
+    run_chunk,
+)
+from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
 from tests.helpers import flip_items, make_ballots, make_votes
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
-from judgepanel.studies.claim.claim_result import Claim
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.claim import CLAIM, Claim, ClaimSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
 from tests.helpers import larger
 

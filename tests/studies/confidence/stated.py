@@ -8,7 +8,7 @@ import numpy as np
 
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import split
-from judgepanel.studies.confidence.probabilities import OutOfSample, evaluations
+from judgepanel.studies.trust.probabilities import OutOfSample, evaluations
 
 
 def stated(seed, n=200, n_splits=10, *, slope=1.0, per_unit=1, symmetric=False):

@@ -10,23 +10,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.models.conformal import SplitConformal
+from judgepanel.models.calibrators import SplitConformal
 from judgepanel.scoring.conformal import labels_needed, nonconformity
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.confidence.conformal import (
+from judgepanel.studies.contract import Settings, prepare, split_chunks
+from judgepanel.studies.results import combine
+from judgepanel.studies.runner import run
+from judgepanel.studies.trust.conformal import (
     CONFORMAL,
+    Conformal,
     ConformalSpec,
     merge,
     run_chunk,
     sets_within,
     strata_of,
 )
-from judgepanel.studies.confidence.conformal_result import Conformal
-from judgepanel.studies.confidence.strata import Strata
-from judgepanel.studies.contract import split_chunks
-from judgepanel.studies.partials import combine
-from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.trust.probabilities import Strata
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 

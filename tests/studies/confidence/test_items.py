@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
-from judgepanel.studies.confidence.items_result import Items
-from judgepanel.studies.confidence.strata import (
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.runner import run
+from judgepanel.studies.trust.items import ITEMS, Items, ItemsSpec
+from judgepanel.studies.trust.probabilities import (
     OTHER,
     SILENT,
     TERCILES,
@@ -23,8 +24,6 @@ from judgepanel.studies.confidence.strata import (
     disagreement,
     terciles,
 )
-from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import flip_items, make_votes
 

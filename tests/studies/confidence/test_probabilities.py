@@ -9,28 +9,28 @@ import pandas as pd
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND
-from judgepanel.decision.recommend_spec import RecommendSpec
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
-from judgepanel.kernels.recent import SHARED
+from judgepanel.decision.recommend_result import RecommendSpec
+from judgepanel.kernels.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.threads import SHARED
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import split
-from judgepanel.studies.confidence import probabilities
-from judgepanel.studies.confidence.probabilities import (
+from judgepanel.studies.contract import Settings, prepare, split_chunks
+from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.studies.results import combine
+from judgepanel.studies.runner import run
+from judgepanel.studies.trust import probabilities
+from judgepanel.studies.trust.probabilities import (
     OutOfSample,
     PanelSpec,
+    binned_sums,
     evaluations,
     known_splits,
     run_chunk,
+    shares,
 )
-from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
-from judgepanel.studies.confidence.repeats import binned_sums, shares
-from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
-from judgepanel.studies.contest.recommended import AVERAGE
-from judgepanel.studies.contract import split_chunks
-from judgepanel.studies.judges.judge_table import wilson
-from judgepanel.studies.partials import combine
-from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.trust.reliability import RELIABILITY, ReliabilitySpec
+from judgepanel.studies.trust.selective import SELECTIVE, SelectiveSpec
+from judgepanel.studies.understand.judge_table import wilson
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 from tests.studies.confidence.stated import stated

@@ -8,15 +8,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from judgepanel.scoring.recalibration import recalibrate
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.confidence import reliability
-from judgepanel.studies.confidence.reliability import RELIABILITY, Reliability, ReliabilitySpec
-from judgepanel.studies.contract import split_chunks
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.result_file import result_content
+from judgepanel.scoring.calibration_error import recalibrate
+from judgepanel.studies.codec import from_plain, result_content, to_plain
+from judgepanel.studies.contract import Settings, split_chunks
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.trust import reliability
+from judgepanel.studies.trust.reliability import RELIABILITY, Reliability, ReliabilitySpec
 from judgepanel.votes.simulate import SimulationSpec, simulate
 from tests.helpers import flip_items, make_votes
 from tests.studies.confidence.stated import stated

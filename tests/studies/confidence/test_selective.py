@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.confidence import selective
-from judgepanel.studies.confidence.selective import SELECTIVE, Selective, SelectiveSpec
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.trust import selective
+from judgepanel.studies.trust.selective import SELECTIVE, Selective, SelectiveSpec
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 from tests.studies.confidence.stated import stated

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.kernels.aggregate.aggregation import Graded
+from judgepanel.kernels.aggregation import Graded
 from judgepanel.scoring.metrics import item_scores
-from judgepanel.studies.contest.average import (
+from judgepanel.studies.panel.candidates import LEAD, MEMBERS, candidates_of
+from judgepanel.studies.panel.recommended import (
     DRAWS,
     LEAST,
     average_losses,
     average_scores,
     average_weights,
 )
-from judgepanel.studies.contest.candidates import LEAD, MEMBERS, candidates_of
 
 
 def rng():
@@ -96,7 +96,7 @@ def test_items_of_one_group_are_drawn_together():
 def test_many_clusters_are_drawn_in_blocks_of_the_same_stream(monkeypatch):
     losses, units, prior = drawn_losses(1, 3, 60), np.arange(60), np.full(3, 1 / 3)
     whole = weights_of(losses, units, prior)
-    monkeypatch.setattr("judgepanel.studies.contest.average._CELLS", 7 * 60)
+    monkeypatch.setattr("judgepanel.studies.panel.recommended._CELLS", 7 * 60)
     np.testing.assert_allclose(weights_of(losses, units, prior), whole, atol=1e-12)
 
 

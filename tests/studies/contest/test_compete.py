@@ -8,20 +8,18 @@ import pytest
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.splits import folds, split
-from judgepanel.studies.contest.candidates import (
+from judgepanel.studies.panel.candidates import (
+    FINAL,
     Candidate,
     Candidates,
     Curation,
     Family,
-    candidates_of,
-    panels,
-)
-from judgepanel.studies.contest.compete import (
-    FINAL,
     Terms,
     absent_losses,
+    candidates_of,
     compete,
     final_members,
+    panels,
     stand,
 )
 from judgepanel.studies.panel.curator import Known, Rules, rows_of

@@ -9,16 +9,15 @@ import pandas as pd
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.kernels.aggregate import aggregation
-from judgepanel.kernels.recent import SHARED
+from judgepanel.kernels import aggregation
+from judgepanel.kernels.threads import SHARED
 from judgepanel.studies.common import splits_of
-from judgepanel.studies.confidence.probabilities import CALIBRATED
-from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
-from judgepanel.studies.contest import recommended
-from judgepanel.studies.contest.compete import compete
-from judgepanel.studies.contract import Chunk
+from judgepanel.studies.contract import Chunk, Settings, prepare
+from judgepanel.studies.panel import recommended
+from judgepanel.studies.panel.candidates import compete
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.trust.probabilities import CALIBRATED
+from judgepanel.studies.trust.reliability import RELIABILITY, ReliabilitySpec
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=3, seed=5)

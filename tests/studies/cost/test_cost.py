@@ -13,19 +13,11 @@ import pytest
 
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contract import Chunk
-from judgepanel.studies.cost.cost import (
-    COST,
-    CostSpec,
-    merge,
-    readings,
-    run_chunk,
-)
-from judgepanel.studies.cost.cost_result import Cost
-from judgepanel.studies.panel.curators import CURATORS_STUDY, CuratorsSpec
-from judgepanel.studies.partials import combine
+from judgepanel.studies.contract import Chunk, Settings, prepare
+from judgepanel.studies.decide.cost import COST, Cost, CostSpec, merge, readings, run_chunk
+from judgepanel.studies.decide.curators import CURATORS_STUDY, CuratorsSpec
+from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 

@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.studies.panel.costs import (
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.panel.curator import (
     affordable,
     check_budget,
     check_price,
     column_of,
     costs_of,
+    known_judges,
     no_costs_note,
 )
-from judgepanel.studies.panel.curator import known_judges
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 

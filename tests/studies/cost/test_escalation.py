@@ -13,23 +13,20 @@ import pytest
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.confidence import probabilities
-from judgepanel.studies.confidence.probabilities import PanelSpec
-from judgepanel.studies.contract import Chunk
-from judgepanel.studies.cost.escalation import (
+from judgepanel.studies.contract import Chunk, Settings, prepare
+from judgepanel.studies.decide.escalation import (
     ESCALATION,
+    Escalation,
     EscalationSpec,
+    confidence_of,
+    escalated_nll,
     merge,
     run_chunk,
 )
-from judgepanel.studies.cost.escalation_result import (
-    Escalation,
-    confidence_of,
-    escalated_nll,
-)
-from judgepanel.studies.partials import combine
+from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.trust import probabilities
+from judgepanel.studies.trust.probabilities import PanelSpec
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 

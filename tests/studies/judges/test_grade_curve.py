@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judgepanel.present.blocks import Figure, Table
-from judgepanel.present.understand.grade_curve import (
+from judgepanel.present.understand.judges import (
     grade_blocks,
     grade_figure,
     grade_sentence,
@@ -16,8 +16,8 @@ from judgepanel.present.understand.grade_curve import (
     grades_table,
 )
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.judges.grade_curve import grade_curve, grade_curves
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.understand.judge_table import grade_curve, grade_curves
 from judgepanel.votes import MISSING
 from tests.helpers import flip_items, make_votes, with_grades
 

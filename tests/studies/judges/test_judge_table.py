@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from judgepanel.studies.judges.judge_table import judge_table, wilson
+from judgepanel.studies.understand.judge_table import judge_table, wilson
 from tests.helpers import make_votes
 
 

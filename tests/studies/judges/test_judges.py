@@ -8,15 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.kernels.judges.irt import fit_two_pl
-from judgepanel.kernels.judges.redundancy import error_correlation, error_counts
+from judgepanel.kernels.irt import fit_two_pl
+from judgepanel.kernels.redundancy import error_correlation, error_counts
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.judges import judges as module
-from judgepanel.studies.judges.judges import JUDGES, JudgesSpec, merge, run_chunk
-from judgepanel.studies.judges.judges_result import Judges
-from judgepanel.studies.partials import combine
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.understand import judges as module
+from judgepanel.studies.understand.judges import JUDGES, Judges, JudgesSpec, merge, run_chunk
 from judgepanel.votes import VoteMatrix, load_votes
 from judgepanel.votes.companions import JUDGE_COLUMN
 from tests.helpers import flip_items, make_votes, signed

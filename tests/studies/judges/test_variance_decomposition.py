@@ -9,17 +9,16 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from judgepanel.kernels.judges.irt import fit_two_pl
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.judges.variance_decomposition import (
+from judgepanel.kernels.irt import fit_two_pl
+from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.variance_decomposition import (
     VARIANCE_DECOMPOSITION,
     VarianceDecomposition,
     VarianceDecompositionSpec,
 )
-from judgepanel.studies.partials import combine
-from judgepanel.studies.result_file import result_content, result_json
+from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.load import load_votes
 from tests.helpers import flip_items, larger, make_votes

@@ -4,21 +4,21 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from judgepanel.kernels.calibrate.calibration import CALIBRATORS
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.calibration import CALIBRATORS
+from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.methods.calibrator_design import (
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.paper.calibrator_design import (
     CALIBRATOR_DESIGN,
     CalibratorDesign,
     CalibratorDesignSpec,
     merge,
     run_chunk,
 )
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.partials import combine
+from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import flip_items, make_votes
 

@@ -5,21 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
-from judgepanel.kernels.evaluate.grid import Pipelines, evaluate_grid
+from judgepanel.kernels.aggregation import AGGREGATORS
+from judgepanel.kernels.evaluation import Pipelines, Recipe, evaluate_grid, evaluate_split
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.methods.method_grid import (
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.results import combine
+from judgepanel.studies.runner import run
+from judgepanel.studies.understand.method_grid import (
     METHOD_GRID,
     MethodGrid,
     MethodGridSpec,
     merge,
     run_chunk,
 )
-from judgepanel.studies.partials import combine
-from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import make_ballots, make_votes
 

@@ -8,21 +8,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.kernels.evaluate.pipeline import STEPS, evaluate_pipeline
+from judgepanel.kernels.pipeline import STEPS, evaluate_pipeline
 from judgepanel.scoring.conformal import BOTH, covers, set_sizes
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, spec_sha, to_plain
-from judgepanel.studies.methods.ablation_result import BEFORE, STEP_WORDS, PipelineAblation
-from judgepanel.studies.methods.pipeline_ablation import (
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.paper.pipeline_ablation import (
+    BEFORE,
     PIPELINE_ABLATION,
+    STEP_WORDS,
+    PipelineAblation,
     PipelineAblationSpec,
     features_of,
 )
-from judgepanel.studies.partials import combine
+from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run, steps
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError, load_votes
 from tests.helpers import flip_items, make_votes
 

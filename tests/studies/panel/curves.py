@@ -3,9 +3,9 @@
 import json
 
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 
 ALL = ("none", "temperature", "platt", "beta", "beta_clipped")
 """Calibrators."""

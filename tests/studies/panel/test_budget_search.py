@@ -8,23 +8,26 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.select.search import exhaustive
+from judgepanel.kernels.prefixes import CLOSED_FORMS
+from judgepanel.kernels.subsets import exhaustive
 from judgepanel.scoring.splits import split
-from judgepanel.studies.panel.budget_search import (
+from judgepanel.studies.panel.curated import (
+    BUDGET,
+    CURATORS,
     FEW,
     ORDERS,
     best_under_budget,
     budget_grid,
+    curated,
+    evidence_in,
     filled,
     orders,
     per_cost,
+    taken,
     under_budgets,
 )
-from judgepanel.studies.panel.curated import curated, evidence_in
 from judgepanel.studies.panel.curator import Evidence, Known, Rules
-from judgepanel.studies.panel.curator_list import BUDGET, CURATORS, taken
 from judgepanel.votes import InputError
 from tests.helpers import make_ballots
 

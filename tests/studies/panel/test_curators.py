@@ -10,15 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.kernels.aggregate.prefixes import prefix_scores
 from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.prefixes import prefix_scores
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contract import Chunk
-from judgepanel.studies.panel.curated import curated, evidence_in
-from judgepanel.studies.panel.curator import Known, Rules, known_judges
-from judgepanel.studies.panel.curator_list import CURATORS, NAMES, ORACLE, SELECTOR
-from judgepanel.studies.panel.curators import (
+from judgepanel.studies.contract import Chunk, Settings, prepare
+from judgepanel.studies.decide.curators import (
     CURATORS_STUDY,
     Curators,
     CuratorsSpec,
@@ -26,10 +23,11 @@ from judgepanel.studies.panel.curators import (
     run_chunk,
     stability,
 )
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.partials import combine
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.curated import CURATORS, NAMES, ORACLE, SELECTOR, curated, evidence_in
+from judgepanel.studies.panel.curator import Known, Rules, known_judges
+from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import make_ballots, make_votes
 
@@ -324,7 +322,7 @@ def test_what_is_missing_is_said():
 
 
 def test_long_searches_are_left_out_unless_they_are_asked_for(monkeypatch):
-    monkeypatch.setattr("judgepanel.studies.panel.curator_list.MOST_CELLS", 100.0)
+    monkeypatch.setattr("judgepanel.studies.panel.curated.MOST_CELLS", 100.0)
     curators = run(CURATORS_STUDY, votes(), spec(2), jobs=1)
     assert curators.named("backward") is None
     assert any("ask for it by name (backward)" in line for line in curators.warnings)

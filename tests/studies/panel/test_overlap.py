@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.studies.panel.overlap import Side, paired_spec, relation
-from judgepanel.studies.panel.what_if import WHAT_IF
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.what_if import WHAT_IF, Side, paired_spec, relation
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
 
 QUICK = Settings(splits=4)

@@ -6,11 +6,12 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.evaluate.evaluation import evaluate_split, inner_nll
+from judgepanel.kernels.evaluation import evaluate_split, inner_nll
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.panel.panel_curve import (
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.decide.panel_curve import (
     CHOICE_FOLDS,
     PANEL_CURVE,
     PanelCurve,
@@ -19,7 +20,6 @@ from judgepanel.studies.panel.panel_curve import (
     run_chunk,
 )
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING, InputError
 from judgepanel.votes.simulate import SimulationSpec, simulate
 from tests.helpers import flip_items, make_votes

@@ -11,13 +11,9 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies import accumulate
 from judgepanel.studies.codec import from_plain, spec_sha, to_plain
 from judgepanel.studies.contract import Cancelled, Gate
-from judgepanel.studies.panel import panel_curve
-from judgepanel.studies.panel.panel_curve import (
-    PANEL_CURVE,
-    PanelCurve,
-    PanelCurveSpec,
-)
-from judgepanel.studies.partials import absorb, combine
+from judgepanel.studies.decide import panel_curve
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
+from judgepanel.studies.results import absorb, combine
 from judgepanel.studies.runner import steps
 from judgepanel.votes import InputError
 from tests.helpers import make_votes

@@ -7,16 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, evaluate_split
+from judgepanel.kernels.evaluation import Choice, Recipe, evaluate_split
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contest import recommended
-from judgepanel.studies.contest.compete import compete
-from judgepanel.studies.contest.recommended import average_on
-from judgepanel.studies.panel.what_if import SPLITS, WHAT_IF, WhatIf, WhatIfSpec
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.decide.what_if import SPLITS, WHAT_IF, WhatIf, WhatIfSpec
+from judgepanel.studies.panel import recommended
+from judgepanel.studies.panel.candidates import compete
+from judgepanel.studies.panel.recommended import average_on
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 

@@ -10,27 +10,27 @@ import numpy as np
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.kernels.evaluate.evaluation import evaluate_split
+from judgepanel.kernels.evaluation import evaluate_split
 from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import split
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contest.recommended import average_on
-from judgepanel.studies.contract import Chunk
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.partials import combine
-from judgepanel.studies.result_file import result_content, result_json
+from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
+from judgepanel.studies.contract import Chunk, Settings, prepare
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.recommended import average_on
+from judgepanel.studies.results import combine
 from judgepanel.studies.robustness.corruption import (
     CORRUPTION,
     DRAWS,
+    Condition,
     Corruption,
     CorruptionSpec,
+    Damaged,
+    draw_damage,
     merge,
     run_chunk,
 )
-from judgepanel.studies.robustness.damage import Condition, Damaged, draw_damage
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import flip_items, make_ballots, make_votes
 

@@ -10,29 +10,27 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.kernels.evaluate.density_ratio import disagreement
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.residual import disagreement
 from judgepanel.present.robustness.difficulty_transfer import present
 from judgepanel.present.robustness.worst import worst_finding
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import Split, split
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contest.recommended import average_on
-from judgepanel.studies.contract import Chunk
-from judgepanel.studies.partials import combine
-from judgepanel.studies.result_file import result_content, result_json
+from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
+from judgepanel.studies.contract import Chunk, Settings, prepare
+from judgepanel.studies.panel.recommended import average_on
+from judgepanel.studies.results import combine
 from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
     NO_SPLIT,
+    DifficultyTransfer,
     DifficultyTransferSpec,
     merge,
     run_chunk,
     source_rows,
 )
-from judgepanel.studies.robustness.difficulty_transfer_result import DifficultyTransfer
 from judgepanel.studies.robustness.slices import difficulty_strata
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from judgepanel.votes.simulate import SimulationSpec, simulate
 from tests.helpers import flip_items, make_votes

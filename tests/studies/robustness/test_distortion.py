@@ -8,19 +8,18 @@ from functools import cache
 import numpy as np
 import pytest
 
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.partials import combine
-from judgepanel.studies.result_file import result_content, result_json
-from judgepanel.studies.robustness.distortion import (
+from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.paper.distortion import (
     DISTORTION,
     Distortion,
     DistortionSpec,
     merge,
     run_chunk,
 )
+from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
 from tests.helpers import flip_items, make_votes
 

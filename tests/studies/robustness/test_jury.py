@@ -12,18 +12,11 @@ from scipy.stats import norm
 
 from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.partials import combine
-from judgepanel.studies.result_file import result_content, result_json
-from judgepanel.studies.robustness.jury import (
-    JURY,
-    Jury,
-    JurySpec,
-    merge,
-    run_chunk,
-)
+from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.jury import JURY, Jury, JurySpec, merge, run_chunk
+from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
 from judgepanel.votes.simulate import SimulationSpec, simulate
 from tests.helpers import flip_items, make_votes
@@ -101,7 +94,7 @@ def test_coding_and_swaps_change_no_error():
 
 
 def test_many_votes_are_thinned_and_said_to_be(monkeypatch):
-    monkeypatch.setattr("judgepanel.studies.robustness.jury.MOST_CELLS", 200)
+    monkeypatch.setattr("judgepanel.studies.paper.jury.MOST_CELLS", 200)
     result = run(JURY, make_votes(1, 120, 8), JurySpec(Settings(splits=2)), jobs=1)
     assert any("evaluation items is used" in text for text in result.warnings)
     assert result.n_evaluation < 60
@@ -109,7 +102,7 @@ def test_many_votes_are_thinned_and_said_to_be(monkeypatch):
 
 def test_panels_are_fitted_on_what_is_not_left_for_evaluation_thinned_or_not(monkeypatch):
     """What fits have in common depends on the items that they leave out, not on those scored."""
-    monkeypatch.setattr("judgepanel.studies.robustness.jury.MOST_CELLS", 200)
+    monkeypatch.setattr("judgepanel.studies.paper.jury.MOST_CELLS", 200)
     votes, wanted = make_votes(1, 120, 8), JurySpec(Settings(splits=6), panels=(8,))
     tally = run_chunk(votes, wanted, JURY.plan(wanted)[0])
     items = tally.sums / (2.0**40 * np.maximum(tally.seen, 1))

@@ -8,19 +8,18 @@ from functools import cache
 import numpy as np
 import pytest
 
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.partials import combine
-from judgepanel.studies.result_file import result_content, result_json
-from judgepanel.studies.robustness.narrow_band import (
+from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.paper.narrow_band import (
     NARROW_BAND,
+    NarrowBand,
     NarrowBandSpec,
     merge,
     run_chunk,
     shape_of,
 )
-from judgepanel.studies.robustness.narrow_band_result import NarrowBand
+from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 

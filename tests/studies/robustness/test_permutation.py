@@ -11,22 +11,21 @@ import numpy as np
 import pytest
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import split
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.partials import combine
-from judgepanel.studies.result_file import result_content, result_json
-from judgepanel.studies.robustness.permutation import (
+from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.paper.permutation import (
     PERMUTATION,
+    Permutation,
     PermutationSpec,
     merge,
     movable,
     permuted,
     run_chunk,
 )
-from judgepanel.studies.robustness.permutation_result import Permutation
+from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import make_ballots, make_votes
 

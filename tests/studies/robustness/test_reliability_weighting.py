@@ -10,22 +10,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.scoring.equivalence import equivalence
+from judgepanel.scoring.descriptive import equivalence
 from judgepanel.scoring.inference import estimate
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.partials import combine
-from judgepanel.studies.result_file import result_content, result_json
-from judgepanel.studies.robustness.reliability_weighting import (
+from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.paper.reliability_weighting import (
     RELIABILITY_WEIGHTING,
     ReliabilityWeighting,
     ReliabilityWeightingSpec,
+    Signal,
     merge,
     run_chunk,
+    signals,
 )
-from judgepanel.studies.robustness.signals import Signal, signals
+from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import flip_items, make_votes
 

@@ -12,22 +12,20 @@ import pytest
 
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contest.recommended import average_on
-from judgepanel.studies.contract import Chunk
-from judgepanel.studies.partials import combine
-from judgepanel.studies.result_file import result_content, result_json
+from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
+from judgepanel.studies.contract import Chunk, Settings, prepare
+from judgepanel.studies.panel.recommended import average_on
+from judgepanel.studies.results import combine
 from judgepanel.studies.robustness.slice_transfer import (
     SLICE_TRANSFER,
+    SliceTransfer,
     SliceTransferSpec,
     merge,
     panels,
     run_chunk,
 )
-from judgepanel.studies.robustness.slice_transfer_result import SliceTransfer
 from judgepanel.studies.robustness.slices import NO_FEATURES, slices_of
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 

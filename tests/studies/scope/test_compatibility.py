@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.scope.compatibility import (
+from judgepanel.studies.trust.missingness import (
+    Missingness,
+    MissingTest,
     SwitchArm,
     can_leave_out,
     check_compatibility,
     gap_sentence,
     partly_missing,
 )
-from judgepanel.studies.scope.missingness import Missingness, MissingTest
 
 NAN = float("nan")
 NLL, NO_ARM = Interval(0.3, 0.25, 0.35), Interval(NAN, NAN, NAN)

@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.studies.scope.grade_order import grade_order
-from judgepanel.studies.scope.parse import ALPHA, check_parse_rate, legible
+from judgepanel.studies.trust.parse import ALPHA, check_parse_rate, grade_order, legible
 
 
 def graded(*judges, n=120, units=None, seed=1, symmetric=False):

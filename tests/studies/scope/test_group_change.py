@@ -7,21 +7,21 @@ import numpy as np
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.partials import combine
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.studies.scope.group_change import (
+from judgepanel.studies.trust.group_change import (
     GROUP_CHANGE,
+    GroupChange,
     GroupChangeSpec,
     group_names,
     run_chunk,
 )
-from judgepanel.studies.scope.group_change_result import GroupChange
-from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING, InputError
-from judgepanel.votes.samples import sample_votes
+from judgepanel.votes.simulate import sample_votes
 from tests.helpers import make_votes
 
 FEW = Settings(splits=4)

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.studies.scope.missingness import missingness, relative_ease
-from judgepanel.studies.scope.parse import ALPHA
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.trust.missingness import missingness, relative_ease
+from judgepanel.studies.trust.parse import ALPHA
 from judgepanel.votes import MISSING
-from judgepanel.votes.samples import sample_votes
+from judgepanel.votes.simulate import sample_votes
 from tests.helpers import make_votes
 
 AS_GIVEN = Settings(orientation="as_given")

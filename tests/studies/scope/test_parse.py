@@ -8,13 +8,7 @@ from scipy import stats
 
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.conformal import clopper_pearson
-from judgepanel.studies.scope.parse import (
-    ALPHA,
-    check_parse_rate,
-    drop_reason,
-    legible,
-    to_drop,
-)
+from judgepanel.studies.trust.parse import ALPHA, check_parse_rate, drop_reason, legible, to_drop
 
 
 def panel(*judges, n=100):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.scope.saturation import (
+from judgepanel.studies.trust.saturation import (
     MARGIN,
     Saturation,
     check_saturation,

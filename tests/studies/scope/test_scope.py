@@ -7,19 +7,17 @@ import numpy as np
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.kernels.aggregate.prefixes import rank
+from judgepanel.kernels.prefixes import rank
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contest.recommended import recommended_on
-from judgepanel.studies.partials import combine
+from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.panel.recommended import recommended_on
+from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.studies.scope.scope import SCOPE, ScopeSpec, compared_splits, run_chunk
-from judgepanel.studies.scope.scope_result import Scope
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec, compared_splits, run_chunk
 from judgepanel.votes import InputError
-from judgepanel.votes.samples import find_sample, sample_votes
-from judgepanel.votes.simulate import simulate
+from judgepanel.votes.simulate import find_sample, sample_votes, simulate
 from judgepanel.words.sentences import check_numbers
 from tests.helpers import make_votes
 

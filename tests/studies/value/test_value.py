@@ -12,19 +12,18 @@ import pytest
 
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contract import Chunk
-from judgepanel.studies.partials import combine
-from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings, prepare
-from judgepanel.studies.value.one_split import (
+from judgepanel.studies.contract import Chunk, Settings, prepare
+from judgepanel.studies.decide.one_split import (
     STAND_IN,
     Rules,
     layout_of,
     left_after,
+    plan_of,
     values_of,
 )
-from judgepanel.studies.value.plan import plan_of
-from judgepanel.studies.value.value import VALUE, Value, ValueSpec, merge, run_chunk
+from judgepanel.studies.decide.value import VALUE, Value, ValueSpec, merge, run_chunk
+from judgepanel.studies.results import combine
+from judgepanel.studies.runner import run
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
 from tests.helpers import make_votes
@@ -160,7 +159,7 @@ def test_a_specialist_is_found_with_its_slice():
 
 def test_values_are_those_of_panels_fitted_without_the_judge():
     """In plain arithmetic: means over splits of mean losses."""
-    from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+    from judgepanel.kernels.evaluation import Recipe, evaluate_split
 
     votes, given = small(), spec(3)
     prepared = prepare(votes, given.settings)

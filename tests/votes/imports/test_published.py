@@ -15,9 +15,9 @@ import numpy as np
 
 from judgepanel.cli import main
 from judgepanel.votes import load_votes
-from judgepanel.votes.coverage import read_scores, vote_of
 from judgepanel.votes.imports import read_kind, source_of
 from judgepanel.votes.outputs import read_verdict
+from judgepanel.votes.table import read_scores, vote_of
 
 FOLDER = os.environ.get("JUDGEPANEL_REAL_VOTES")
 

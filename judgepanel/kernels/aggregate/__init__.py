@@ -1,1 +1,0 @@
-"""Votes to raw logits: closed forms, Dawid-Skene, stacking and joint, for many panels at once."""

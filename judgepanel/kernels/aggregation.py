@@ -1,0 +1,159 @@
+"""All aggregators by name, from ballots to raw logits that calibrators may see.
+
+Closed forms use leave-out counts (:mod:`kernels.aggregate.prefixes`); the other aggregators are
+cross-fitted (:mod:`kernels.aggregate.crossfit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
+from itertools import chain
+from types import MappingProxyType
+from typing import Literal, cast, get_args
+
+import numpy as np
+
+from judgepanel.arrays import Ints
+from judgepanel.kernels.ballots import Ballots, digest_of
+from judgepanel.kernels.dawid_skene import dawid_skene, dawid_skene_semi
+from judgepanel.kernels.graded import graded_scores
+from judgepanel.kernels.joint import Form, joint, joint_monotone, stacking, stacking_monotone
+from judgepanel.kernels.joint_features import MOST_JUDGES
+from judgepanel.kernels.joint_graded import joint_graded
+from judgepanel.kernels.prefixes import (
+    ClosedForm,
+    Kernel,
+    OwnLabel,
+    PrefixScores,
+    Ranking,
+    cross_fitted,
+    prefix_scores,
+)
+from judgepanel.kernels.threads import SHARED
+from judgepanel.scoring.splits import Split
+
+Aggregator = Literal[
+    "majority",
+    "accuracy_weighted",
+    "log_odds",
+    "one_coin",
+    "dawid_skene",
+    "dawid_skene_semi",
+    "stacking",
+    "joint",
+    "stacking_monotone",
+    "joint_monotone",
+]
+
+Graded = Literal["one_coin_graded", "joint_graded"]
+"""Aggregators of votes with grades; without grades they equal one_coin and joint to the bit."""
+
+AnyAggregator = Literal[Aggregator, Graded]
+
+AGGREGATORS: tuple[Aggregator, ...] = get_args(Aggregator)
+ANY_AGGREGATORS: tuple[AnyAggregator, ...] = (*AGGREGATORS, *get_args(Graded))
+RIDGES: Mapping[str, Form] = MappingProxyType(
+    {
+        "stacking": stacking,
+        "joint": joint,
+        "stacking_monotone": stacking_monotone,
+        "joint_monotone": joint_monotone,
+    }
+)
+"""Aggregators that weight judges jointly by ridge regression."""
+KERNELS: Mapping[str, Kernel] = MappingProxyType(
+    {"dawid_skene": dawid_skene, "dawid_skene_semi": dawid_skene_semi, **RIDGES}
+)
+
+_TOGETHER = ("dawid_skene", "dawid_skene_semi")
+_MOST_ITEMS = 100_000
+"""Scores of more items are not kept: they would displace all others."""
+
+
+def of_votes(aggregator: AnyAggregator) -> Aggregator:
+    """Return the aggregator of votes that an aggregator of grades extends; any other as it is."""
+    if aggregator == "one_coin_graded":
+        return "one_coin"
+    return "joint" if aggregator == "joint_graded" else aggregator
+
+
+def cross_fits(aggregator: AnyAggregator) -> bool:
+    """Whether the aggregator is cross-fitted: a panel costs a fit, so studies use fewer sizes."""
+    return aggregator in KERNELS or aggregator == "joint_graded"
+
+
+def panel_scores(
+    ballots: Ballots,
+    split: Split,
+    ks: Ints,
+    *,
+    aggregator: AnyAggregator = "one_coin",
+    ranking: Ranking = "accuracy",
+    own_label: OwnLabel = "removed",
+    seed: int = 0,
+    key: tuple[int, ...] = (0, 4),
+) -> PrefixScores:
+    """Score both sides of a split under the ``ks`` best judges (sorted, in 1..n_judges).
+
+    ``seed`` and ``key`` determine the folds of cross-fitted aggregators.
+    """
+    if aggregator == "one_coin_graded":
+        return graded_scores(
+            ballots,
+            split.calibration,
+            split.evaluation,
+            ks,
+            ranking=ranking,
+            own_label=own_label,
+        )
+    if not cross_fits(aggregator):
+        return prefix_scores(
+            ballots,
+            split.calibration,
+            split.evaluation,
+            ks,
+            aggregator=cast(ClosedForm, aggregator),
+            ranking=ranking,
+            own_label=own_label,
+        )
+    fit = partial(
+        cross_fitted,
+        ballots,
+        split,
+        kernel=joint_graded if aggregator == "joint_graded" else KERNELS[aggregator],
+        ranking=ranking,
+        own_label=own_label,
+        seed=seed,
+        key=key,
+    )
+    if ballots.n_items > _MOST_ITEMS:
+        return fit(ks=ks)
+    rows = digest_of(ballots.digest, split.calibration, split.evaluation)
+    return _shared(ballots, split, ks, fit, (aggregator, ranking, own_label, seed, key, rows))
+
+
+def _shared(
+    ballots: Ballots,
+    split: Split,
+    ks: Ints,
+    fit: Callable[..., PrefixScores],
+    case: tuple[Hashable, ...],
+) -> PrefixScores:
+    """Scores of panels that another study has fitted in this split, and of those fitted now.
+
+    Panels of one EM have bits that depend on which sizes run together; so may those of so many
+    judges that only the best are compared (:mod:`kernels.aggregate.copies`).
+    """
+    apart = case[0] not in _TOGETHER and ballots.n_judges <= MOST_JUDGES
+    sizes = ks.tolist()
+    groups = [(k,) for k in sizes] if apart else [tuple(sizes)]
+    known = {group: SHARED.find(split.number, (*case, group)) for group in groups}
+    missing = [group for group in groups if known[group] is None]
+    if missing:
+        scores = fit(ks=np.array(list(chain.from_iterable(missing)), dtype=np.int64))
+        for column, group in enumerate(missing):
+            part = scores.of_size(column) if apart else scores
+            SHARED.keep(split.number, (*case, group), part, part.nbytes)
+            known[group] = part
+    return PrefixScores.joined([known[group] for group in groups])

@@ -1,1 +1,0 @@
-"""Raw logits to probabilities: calibrators and residual correction, for many columns at once."""

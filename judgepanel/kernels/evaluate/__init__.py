@@ -1,1 +1,0 @@
-"""One split from ballots to scores on held-out items."""

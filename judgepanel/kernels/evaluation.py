@@ -1,0 +1,526 @@
+"""One split from ballots to scores: rank, aggregate, calibrate, evaluate, for every prefix k.
+
+Studies, the recommendation and the benchmarks all use this path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.arrays import Floats, Ints
+from judgepanel.kernels.aggregation import Aggregator, AnyAggregator, cross_fits, panel_scores
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrated import (
+    Calibrated,
+    SplitScores,
+    calibrate,
+    calibrate_each,
+    evaluate,
+    item_losses,
+    losses_by_fold,
+    nll_by_fold,
+    summed_nll,
+)
+from judgepanel.kernels.calibration import CROSS_VALIDATED, Calibrator, fit
+from judgepanel.kernels.prefixes import N_FOLDS, OwnLabel, PrefixScores, Ranking
+from judgepanel.kernels.residual import disagreement, importance, vote_summaries
+from judgepanel.kernels.threads import both
+from judgepanel.scoring.metrics import ItemScores, item_scores, mean_nll, null_logit
+from judgepanel.scoring.splits import Split, fold_of, folds, subsplit
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How every panel of a split is built.
+
+    ``in_sample`` is the paper's protocol: calibrators see scores fitted to their own label, and an
+    item without votes has a logit of 0 before calibration. Otherwise own labels are removed, and an
+    item without votes gets the null prediction. ``seed`` determines the cross-fitting folds.
+    """
+
+    aggregator: AnyAggregator = "one_coin"
+    calibrators: tuple[Calibrator, ...] = ("none", "temperature", "beta")
+    ranking: Ranking = "accuracy"
+    in_sample: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """How panel sizes are compared on calibration rows alone.
+
+    ``offered`` (n_k,) marks the sizes to choose from; closed forms are refitted in ``n_folds``
+    folds, drawn by ``key``.
+    """
+
+    offered: NDArray[np.bool_]
+    n_folds: int
+    key: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitFit:
+    """What a split learns from its calibration rows; fields as in :class:`SplitScores`."""
+
+    fitted: Calibrated
+    order: Ints
+    chosen_on: Floats
+    inner: Floats | None
+
+
+def evaluate_split(
+    ballots: Ballots, split: Split, ks: Ints, recipe: Recipe, choice: Choice | None = None
+) -> SplitScores:
+    """Fit on the calibration rows of a split and score its evaluation rows, for all ``ks``."""
+    fit = fit_split(ballots, split, ks, recipe, choice)
+    scores = evaluate(ballots, split, fit.fitted, fit.order, fit.chosen_on)
+    return replace(scores, inner=fit.inner)
+
+
+def fit_split(
+    ballots: Ballots, split: Split, ks: Ints, recipe: Recipe, choice: Choice | None = None
+) -> SplitFit:
+    """Fit on the calibration rows of a split, for all ``ks``."""
+    if choice is None:
+        scores, fitted = _own(ballots, split, ks, recipe, compared=False)
+        return SplitFit(fitted, scores.order, np.zeros((0, len(ks))), None)
+    own = partial(_own, ballots, split, ks, recipe, compared=True)
+    if cross_fits(recipe.aggregator) and not recipe.in_sample:
+        scores, fitted = own()
+        losses = losses_by_fold(ballots, split, scores, recipe.calibrators)[:, choice.offered]
+    else:
+        inner = partial(inner_losses, ballots, split.calibration, ks[choice.offered], recipe)
+        (scores, fitted), losses = both(own, partial(inner, n_folds=choice.n_folds, key=choice.key))
+    chosen_on = np.full((len(losses), len(ks)), np.inf)
+    chosen_on[:, choice.offered] = losses.mean(axis=-1)
+    return SplitFit(fitted, scores.order, chosen_on, losses)
+
+
+def _own(
+    ballots: Ballots, split: Split, ks: Ints, recipe: Recipe, *, compared: bool
+) -> tuple[PrefixScores, Calibrated]:
+    """The raw scores of a split, and calibrators fitted to them."""
+    scores = _scores(ballots, split, ks, recipe, (split.number, 4), compared=compared)
+    return scores, calibrate(ballots, split, scores, recipe.calibrators, in_sample=recipe.in_sample)
+
+
+def evaluate_each(
+    ballots: Ballots, splits: Sequence[Split], ks: Ints, recipe: Recipe
+) -> list[SplitScores]:
+    """Run :func:`evaluate_split` for several splits, whose calibrators are fitted together."""
+    # Splits of like size share a batch, which is padded to the largest.
+    order = sorted(range(len(splits)), key=lambda i: len(splits[i].calibration))
+    scores_by_split = [
+        (split, _scores(ballots, split, ks, recipe, (split.number, 4), compared=False))
+        for split in (splits[i] for i in order)
+    ]
+    nothing = np.zeros((0, len(ks)))
+    fits = calibrate_each(ballots, scores_by_split, recipe.calibrators, in_sample=recipe.in_sample)
+    results = {
+        i: evaluate(ballots, split, fitted, scores.order, nothing)
+        for i, (split, scores), fitted in zip(order, scores_by_split, fits, strict=True)
+    }
+    return [results[i] for i in range(len(splits))]
+
+
+def inner_nll(
+    ballots: Ballots,
+    rows: Ints,
+    ks: Ints,
+    recipe: Recipe,
+    *,
+    n_folds: int,
+    key: tuple[int, ...],
+) -> Floats:
+    """Return the mean over the rows of :func:`inner_losses`, (n_calibrators, n_k)."""
+    losses = inner_losses(ballots, rows, ks, recipe, n_folds=n_folds, key=key)
+    return np.asarray(losses.mean(axis=-1))
+
+
+def inner_losses(
+    ballots: Ballots,
+    rows: Ints,
+    ks: Ints,
+    recipe: Recipe,
+    *,
+    n_folds: int,
+    key: tuple[int, ...],
+) -> Floats:
+    """Cross-validated NLL (n_calibrators, n_k, n_rows) on these rows alone, for making choices.
+
+    Ranking, weights and calibrator are refitted in every fold, so selection is nested and no score
+    is fitted to the label it is compared with. The folds come from ``SeedSequence(recipe.seed,
+    spawn_key=key)``; cross-fitted aggregators use the same folds.
+    """
+    if cross_fits(recipe.aggregator) and not recipe.in_sample:
+        split = Split(0, rows, rows[:0])
+        scores = _scores(ballots, split, ks, recipe, key)
+        return losses_by_fold(ballots, split, scores, recipe.calibrators)
+    losses = np.empty((len(recipe.calibrators), len(ks), len(rows)))
+    place = np.full(ballots.n_items, -1)
+    place[rows] = np.arange(len(rows))
+    splits = folds(ballots.units, rows, n_folds, seed=recipe.seed, key=key)
+    scores_by_split = (
+        (split, _scores(ballots, split, ks, recipe, (*key, split.number))) for split in splits
+    )
+    fits = calibrate_each(ballots, scores_by_split, recipe.calibrators, in_sample=recipe.in_sample)
+    for split, fitted in zip(splits, fits, strict=True):
+        losses[..., place[split.evaluation]] = item_losses(fitted)
+    return losses
+
+
+def _scores(
+    ballots: Ballots,
+    split: Split,
+    ks: Ints,
+    recipe: Recipe,
+    key: tuple[int, ...],
+    *,
+    compared: bool = True,
+) -> PrefixScores:
+    """Return the raw scores of a split.
+
+    Own labels are removed only if a calibrator sees the calibration rows or panels are compared.
+    """
+    unseen = not compared and recipe.calibrators == ("none",)
+    return panel_scores(
+        ballots,
+        split,
+        ks,
+        aggregator=recipe.aggregator,
+        ranking=recipe.ranking,
+        own_label="seen" if recipe.in_sample or unseen else "removed",
+        seed=recipe.seed,
+        key=key,
+    )
+
+
+Form = Literal["cross_fitted", "nested"]
+FORMS: tuple[Form, ...] = ("cross_fitted", "nested")
+LEARNS = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Pipelines:
+    """Aggregators x calibrators of all judges.
+
+    ``form`` cross_fitted fits both on all calibration rows, calibrators to scores not fitted to
+    their own labels; nested (the paper's) gives ``LEARNS`` of the rows to the aggregator and the
+    rest to the calibrator. ``in_sample`` is the paper's protocol.
+    """
+
+    aggregators: tuple[Aggregator, ...]
+    calibrators: tuple[Calibrator, ...]
+    form: Form = "cross_fitted"
+    in_sample: bool = False
+    seed: int = 0
+
+
+def evaluate_grid(ballots: Ballots, split: Split, pipelines: Pipelines) -> SplitScores:
+    """Score every cell of the grid; columns follow ``aggregators``.
+
+    ``chosen_on`` is the cross-validated NLL of every cell on the calibration rows alone, infinite
+    if the calibrator itself makes a choice, which would need another level of nesting.
+    """
+    names = pipelines.calibrators
+    null = null_logit(
+        float(np.mean(ballots.signs[split.calibration] > 0)), symmetric=ballots.symmetric
+    )
+    if pipelines.form == "nested":
+        split, scores = _nested(ballots, split, pipelines)
+    else:
+        seen: OwnLabel = "seen" if pipelines.in_sample else "removed"
+        scores = _columns(ballots, split, pipelines, seen)
+    chosen_on = _chosen_on(ballots, split, scores, pipelines)
+    fitted = calibrate(ballots, split, scores, names, in_sample=pipelines.in_sample)
+    return evaluate(ballots, split, replace(fitted, null=null), scores.order, chosen_on)
+
+
+def _chosen_on(
+    ballots: Ballots, split: Split, scores: PrefixScores, pipelines: Pipelines
+) -> Floats:
+    """Cross-validated NLL (n_calibrators, n_aggregators) of the cells a choice may take.
+
+    Cross-fitted scores of the calibration rows are calibrated on the other folds. Leave-out counts
+    cannot be used that way: they contain the labels of all other rows, so closed forms are refitted
+    in every fold.
+    """
+    names = pipelines.calibrators
+    offered = tuple(name for name in names if name not in CROSS_VALIDATED)
+    values = np.full((len(names), len(pipelines.aggregators)), np.inf)
+    if not offered:
+        return values
+    place = [names.index(name) for name in offered]
+    pieces = folds(ballots.units, split.calibration, N_FOLDS, seed=pipelines.seed, key=_key(split))
+    again = [
+        column
+        for column, name in enumerate(pipelines.aggregators)
+        if pipelines.form == "cross_fitted" and (pipelines.in_sample or not cross_fits(name))
+    ]
+    if len(again) < len(pipelines.aggregators):
+        fold = fold_of(pieces, ballots.n_items)[split.calibration]
+        values[place] = nll_by_fold(ballots, split, scores, offered, fold)
+    if again:
+        seen: OwnLabel = "seen" if pipelines.in_sample else "removed"
+        part = replace(
+            pipelines, aggregators=tuple(pipelines.aggregators[column] for column in again)
+        )
+        scores_by_piece = [(piece, _columns(ballots, piece, part, seen)) for piece in pieces]
+        fitted = calibrate_each(ballots, scores_by_piece, offered, in_sample=pipelines.in_sample)
+        total = np.sum([summed_nll(maps) for maps in fitted], axis=0)
+        values[np.ix_(place, again)] = total / len(split.calibration)
+    return values
+
+
+def _columns(
+    ballots: Ballots, split: Split, pipelines: Pipelines, own_label: OwnLabel
+) -> PrefixScores:
+    """One column of scores per aggregator, for all judges."""
+    prefix_scores = [
+        panel_scores(
+            ballots,
+            split,
+            np.array([ballots.n_judges]),
+            aggregator=aggregator,
+            own_label=own_label,
+            seed=pipelines.seed,
+            key=_key(split),
+        )
+        for aggregator in pipelines.aggregators
+    ]
+    first = prefix_scores[0]
+    return PrefixScores(
+        np.full(len(prefix_scores), ballots.n_judges),
+        first.order,
+        np.concatenate([scores.calibration for scores in prefix_scores]),
+        np.concatenate([scores.calibration_empty for scores in prefix_scores]),
+        np.concatenate([scores.evaluation for scores in prefix_scores]),
+        np.concatenate([scores.evaluation_empty for scores in prefix_scores]),
+    )
+
+
+def _nested(ballots: Ballots, split: Split, pipelines: Pipelines) -> tuple[Split, PrefixScores]:
+    """Return the split that holds out rows for the calibrator, and its scores."""
+    learn, hold = subsplit(
+        ballots.units,
+        split.calibration,
+        fraction=LEARNS,
+        seed=pipelines.seed,
+        key=(split.number, 6),
+    )
+    both = Split(split.number, learn, np.concatenate([hold, split.evaluation]))
+    scores = _columns(ballots, both, pipelines, "seen")
+    cut = len(hold)
+    apart = replace(
+        scores,
+        calibration=scores.evaluation[:, :cut],
+        calibration_empty=scores.evaluation_empty[:, :cut],
+        evaluation=scores.evaluation[:, cut:],
+        evaluation_empty=scores.evaluation_empty[:, cut:],
+    )
+    return Split(split.number, hold, split.evaluation), apart
+
+
+def _key(split: Split) -> tuple[int, ...]:
+    return split.number, 4
+
+
+Method = Literal["plain", "stratified", "weighted"]
+METHODS: tuple[Method, ...] = get_args(Method)
+FEWEST_IN_STRATUM = 10
+_ALL = slice(None)
+
+
+@dataclass(frozen=True, slots=True)
+class TransferRecipe:
+    """How panels are built and transferred; ``in_sample`` is the paper's protocol.
+
+    ``strata`` is the number of strata of the source rows; ``most`` bounds an importance weight, as
+    a multiple of the mean.
+    """
+
+    aggregator: Aggregator = "one_coin"
+    calibrators: tuple[Calibrator, ...] = ("beta",)
+    strata: int = 2
+    most: float = 10.0
+    in_sample: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetScores:
+    """The rows of one target under one source.
+
+    ``scores`` has arrays (n_calibrators, n_methods, n_target); ``null_nll`` is the NLL of the
+    source base rate, ``constant_nll`` (n_calibrators,) that of a constant score through the plain
+    calibrator; ``effective`` is the effective number of weighted source rows, ``clipped`` the share
+    of clipped weights; ``replaced`` (n_calibrators,) counts fits that fell back to temperature, of
+    ``fits``: two plus one per stratum. ``kept`` of ``strata`` strata had too few source rows and
+    use the plain fit.
+    """
+
+    scores: ItemScores
+    null_nll: float
+    constant_nll: Floats
+    effective: float
+    clipped: float
+    replaced: Ints
+    fits: int
+    kept: int
+    strata: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stratified:
+    """Logits (n_eval,) by calibrator from stratified fits.
+
+    Fits ``replaced`` (n_calibrators,) and ``kept`` of ``strata`` strata are as in
+    :class:`TargetScores`.
+    """
+
+    logits: Mapping[Calibrator, Floats]
+    replaced: Ints
+    kept: int
+    strata: int
+
+
+def transferred(
+    ballots: Ballots,
+    source: Split,
+    targets: Sequence[Ints],
+    recipe: TransferRecipe,
+    key: tuple[int, ...],
+) -> list[TargetScores]:
+    """Fit on ``source.calibration`` and score each of the disjoint targets outside it.
+
+    ``source.evaluation`` holds the rows of all targets together, in any order. Cross-fitting folds
+    come from ``SeedSequence(recipe.seed, spawn_key=key)``.
+    """
+    scores = panel_scores(
+        ballots,
+        source,
+        np.array([ballots.n_judges]),
+        aggregator=recipe.aggregator,
+        own_label="seen" if recipe.in_sample else "removed",
+        seed=recipe.seed,
+        key=key,
+    )
+    plain = _calibrated(ballots, source, scores, recipe)
+    own = _by_stratum(ballots, source, scores, recipe, plain)
+    place = np.full(ballots.n_items, -1)
+    place[source.evaluation] = np.arange(len(source.evaluation))
+    labels = ballots.signs[source.calibration].astype(np.float64)
+    blank = np.zeros((1, len(labels)))
+    constant = fit(recipe.calibrators, blank, labels, symmetric=ballots.symmetric)
+    summaries = vote_summaries(ballots)
+    target_scores = []
+    for rows in targets:
+        at = place[rows]
+        near = importance(summaries[source.calibration], summaries[rows], most=recipe.most)
+        weighted = _calibrated(ballots, source, scores, recipe, near.weights)
+        logits = np.stack(
+            [
+                np.stack(
+                    [_logits(plain, name)[at], own.logits[name][at], _logits(weighted, name)[at]]
+                )
+                for name in recipe.calibrators
+            ]
+        )
+        signs = ballots.signs[rows].astype(np.float64)
+        blank = np.zeros((1, len(rows)))
+        target_scores.append(
+            TargetScores(
+                scores=item_scores(logits, signs, symmetric=ballots.symmetric),
+                null_nll=float(mean_nll(np.full(len(rows), plain.null), signs)),
+                constant_nll=np.array(
+                    [
+                        float(mean_nll(constant[name](blank), signs)[0])
+                        for name in recipe.calibrators
+                    ]
+                ),
+                effective=near.effective,
+                clipped=near.clipped,
+                replaced=own.replaced
+                + sum(_replaced(calibrated, recipe) for calibrated in (plain, weighted)),
+                fits=2 + own.strata - own.kept,
+                kept=own.kept,
+                strata=own.strata,
+            )
+        )
+    return target_scores
+
+
+def strata_of(split_votes: Floats, source: Ints, strata: int) -> Ints:
+    """Return the stratum (n_items,) of every item, by quantiles of the source rows' disagreement.
+
+    ``split_votes`` (n_items,) is the disagreement. Items outside the source's range belong to its
+    first or last stratum.
+    """
+    inner = np.arange(1, strata) / strata
+    cuts = np.unique(np.quantile(split_votes[source], inner)) if strata > 1 else np.zeros(0)
+    return np.searchsorted(cuts, split_votes, side="left").astype(np.int64)
+
+
+def _calibrated(
+    ballots: Ballots,
+    split: Split,
+    scores: PrefixScores,
+    recipe: TransferRecipe,
+    weights: Floats | None = None,
+) -> Calibrated:
+    return calibrate(
+        ballots,
+        split,
+        scores,
+        recipe.calibrators,
+        in_sample=recipe.in_sample,
+        importance=weights,
+    )
+
+
+def _by_stratum(
+    ballots: Ballots, source: Split, scores: PrefixScores, recipe: TransferRecipe, plain: Calibrated
+) -> _Stratified:
+    """Return calibrated logits under every calibrator, each row's from its own stratum.
+
+    A stratum with fewer than ``FEWEST_IN_STRATUM`` source rows uses the plain fit.
+    """
+    stratum = strata_of(disagreement(ballots), source.calibration, recipe.strata)
+    own, new = stratum[source.calibration], stratum[source.evaluation]
+    by_name = {name: _logits(plain, name).copy() for name in recipe.calibrators}
+    replaced = np.zeros(len(recipe.calibrators), dtype=np.int64)
+    count, numbers = 0, np.unique(new)
+    for number in numbers:
+        inside, meant = own == number, new == number
+        if np.count_nonzero(inside) < FEWEST_IN_STRATUM:
+            count += 1
+            continue
+        part = replace(
+            scores,
+            calibration=scores.calibration[:, inside],
+            calibration_empty=scores.calibration_empty[:, inside],
+            evaluation=scores.evaluation[:, meant],
+            evaluation_empty=scores.evaluation_empty[:, meant],
+            fold=None if scores.fold is None else scores.fold[inside],
+        )
+        rows = Split(source.number, source.calibration[inside], source.evaluation[meant])
+        inner = replace(_calibrated(ballots, rows, part, recipe), null=plain.null)
+        for name in recipe.calibrators:
+            by_name[name][meant] = _logits(inner, name)
+        replaced += _replaced(inner, recipe)
+    return _Stratified(by_name, replaced, count, len(numbers))
+
+
+def _replaced(fitted: Calibrated, recipe: TransferRecipe) -> Ints:
+    """1 for every calibrator (n_calibrators,) that fell back to temperature."""
+    return np.array([int(fitted.maps[name].replaced.any()) for name in recipe.calibrators])
+
+
+def _logits(fitted: Calibrated, name: Calibrator) -> Floats:
+    return np.asarray(fitted.logits_of(name, _ALL)[0])

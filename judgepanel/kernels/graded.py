@@ -1,0 +1,256 @@
+"""Levels of grades: the distance of a vote from its judge's threshold, in at most four bands.
+
+A vote V in {-1, +1} and its band b make a level; swapping the two responses of an item changes the
+sign of V and keeps b. Bands are cut by the margins of a judge's votes, without labels: one band per
+distinct margin if there are few, quarters of the votes if there are many. A judge without grades
+has one band.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.arrays import Floats, Ints
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.prefixes import (
+    OwnLabel,
+    PrefixScores,
+    Ranking,
+    counts,
+    counts_without_own,
+    first_votes,
+    one_coin_weight,
+    posterior_mean,
+    prefix_scores,
+    rank,
+    ranking_key,
+    without_votes,
+)
+from judgepanel.scoring.splits import are_single, unit_codes
+
+Bands = NDArray[np.int8]
+
+MOST_BANDS = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """``edges`` (n_judges arrays, ascending): the smallest margin of each band above the lowest."""
+
+    edges: tuple[Floats, ...]
+
+    @property
+    def n_bands(self) -> Ints:
+        """int (n_judges,): number of bands of each judge, in 1..``MOST_BANDS``."""
+        return np.array([len(edges) + 1 for edges in self.edges], dtype=np.int64)
+
+    @property
+    def several(self) -> bool:
+        """Whether any judge has more than one band."""
+        return any(len(edges) for edges in self.edges)
+
+    def bands(self, margins: Floats | None, n_items: int) -> Bands:
+        """Return bands from 0, int8, of margins, both (n_items, n_judges); all 0 for None."""
+        bands = np.zeros((n_items, len(self.edges)), dtype=np.int8)
+        if margins is not None:
+            for judge in np.flatnonzero(self.n_bands > 1):
+                bands[:, judge] = np.searchsorted(self.edges[judge], margins[:, judge], "right")
+        return bands
+
+
+def levels_on(ballots: Ballots, rows: Ints) -> Levels:
+    """Return levels cut on these rows, without labels."""
+    none = np.zeros(0)
+    if ballots.margins is None:
+        return Levels((none,) * ballots.n_judges)
+    margins = np.where(ballots.votes[rows] != 0, ballots.margins[rows], 0.0)
+    return Levels(tuple(_edges(margins[:, judge]) for judge in range(ballots.n_judges)))
+
+
+def has_levels(ballots: Ballots) -> bool:
+    """Whether any judge's votes are at different margins, so that grades tell more than votes."""
+    return levels_on(ballots, np.arange(ballots.n_items)).several
+
+
+def _edges(margins: Floats) -> Floats:
+    """Return the edges (n_bands - 1,) of one judge's margins (n,), which are 0 without a grade."""
+    values = np.sort(margins[margins > 0.0])
+    edges: Floats = np.unique(values)
+    if len(edges) > MOST_BANDS:
+        edges = np.unique(values[np.arange(MOST_BANDS) * len(values) // MOST_BANDS])
+    return edges[1:]
+
+
+LEAST, MOST = 3.0, 1e6
+"""Range of the shrinkage m of a band towards its judge, in votes."""
+_CELLS = 1_000_000
+
+
+def graded_scores(
+    ballots: Ballots,
+    calibration: Ints,
+    evaluation: Ints,
+    ks: Ints,
+    *,
+    ranking: Ranking = "accuracy",
+    own_label: OwnLabel = "removed",
+) -> PrefixScores:
+    """Score both sides of a split under every prefix in ``ks`` (sorted, in 1..n_judges)."""
+    levels = levels_on(ballots, calibration)
+    if (levels.n_bands == 1).all():
+        return prefix_scores(
+            ballots, calibration, evaluation, ks, ranking=ranking, own_label=own_label
+        )
+    bands = levels.bands(ballots.margins, ballots.n_items)
+    order = rank(ballots, calibration, ranking)
+    learn = _rows(ballots, bands, calibration)
+    weights = level_weights(*band_counts(*learn), levels.n_bands)
+    columns = np.arange(ballots.n_judges)
+
+    def fixed(rows: Ints) -> Floats:
+        evidence = ballots.votes[rows] * weights[bands[rows], columns]
+        return np.asarray(np.cumsum(evidence[:, order], axis=1)[:, ks - 1].T)
+
+    if own_label == "seen":
+        scores = fixed(calibration)
+        empty = without_votes(ballots, calibration, order, ks)
+    else:
+        own_order = _own_orders(ballots, calibration, ranking)
+        evidence = left_out_evidence(*learn, ballots.units[calibration], levels.n_bands)
+        ranked = np.take_along_axis(evidence, own_order, axis=1)
+        scores = np.cumsum(ranked, axis=1)[:, ks - 1].T
+        votes = np.take_along_axis(ballots.votes[calibration], own_order, axis=1)
+        empty = ks[:, None] <= first_votes(votes, ballots.n_judges)[None, :]
+    return PrefixScores(
+        ks, order, scores, empty, fixed(evaluation), without_votes(ballots, evaluation, order, ks)
+    )
+
+
+def _rows(
+    ballots: Ballots, bands: Bands, rows: Ints
+) -> tuple[NDArray[np.int8], NDArray[np.int8], Bands]:
+    return ballots.votes[rows], ballots.signs[rows], bands[rows]
+
+
+def _own_orders(ballots: Ballots, calibration: Ints, ranking: Ranking) -> Ints:
+    """Return judges, best first, for every row, ranked without its own unit, (n_cal, n_judges)."""
+    correct, voted, case = counts_without_own(ballots, calibration, *counts(ballots, calibration))
+    keys = -ranking_key(correct, voted, ranking).ravel()
+    cases = case(calibration, ballots.votes[calibration])
+    place = cases * ballots.n_judges + np.arange(ballots.n_judges)
+    return np.argsort(keys[place], axis=1, kind="stable")
+
+
+def band_counts(
+    votes: NDArray[np.int8], signs: NDArray[np.int8], bands: Bands
+) -> tuple[Floats, Floats]:
+    """Return right votes and votes of every judge by band, each float (MOST_BANDS, n_judges)."""
+    correct, voted = np.empty((2, MOST_BANDS, votes.shape[1]))
+    for band in range(MOST_BANDS):
+        here = votes * (bands == band)
+        voted[band] = np.count_nonzero(here, axis=0)
+        correct[band] = (voted[band] + signs.astype(np.float64) @ here) / 2.0
+    return correct, voted
+
+
+def level_weights(correct: Floats, voted: Floats, n_bands: Ints) -> Floats:
+    """Return vote weights (..., MOST_BANDS, n_judges) from counts by band of that shape."""
+    c, n = correct.sum(axis=-2), voted.sum(axis=-2)
+    p = posterior_mean(c, n)[..., None, :]
+    exists = np.arange(MOST_BANDS)[:, None] < n_bands
+    m = _shrinkage(correct, voted, p) * exists
+    right, wrong = correct + m * p, voted - correct + m * (1.0 - p)
+    below = p < 0.5
+    right, wrong = np.where(below, wrong, right), np.where(below, right, wrong)
+    right, wrong = _pooled(right, wrong)
+    weights = (np.log(right) - np.log(wrong)) * np.where(below, -1.0, 1.0)
+    return np.where(n_bands == 1, one_coin_weight(c, n)[..., None, :], weights)
+
+
+def _shrinkage(correct: Floats, voted: Floats, p: Floats) -> Floats:
+    """Return the shrinkage m, (..., 1, n_judges).
+
+    The excess of chi-square over its expectation without differences between bands estimates their
+    intraclass correlation (Donner 1986, doi:10.2307/1403259). Its standard deviation is subtracted
+    too, so that few votes do not turn noise into bands.
+    """
+    excess = (correct - voted * p) ** 2 / (np.maximum(voted, 1.0) * p * (1.0 - p))
+    free = np.maximum(np.count_nonzero(voted, axis=-2) - 1.0, 0.0)
+    chance = free + np.sqrt(2.0 * free)
+    n = np.maximum(voted.sum(axis=-2), 1.0)
+    spread = np.maximum(n - (voted**2).sum(axis=-2) / n, 1.0)
+    rho = np.maximum(excess.sum(axis=-2) - chance, 0.0) / spread
+    m = np.clip(1.0 / np.maximum(rho, 1.0 / MOST) - 1.0, LEAST, MOST)
+    return np.asarray(m[..., None, :])
+
+
+def _pooled(right: Floats, wrong: Floats) -> tuple[Floats, Floats]:
+    """Return counts (..., n_bands, n_judges) pooled so that accuracies do not fall between bands.
+
+    Band b gets the largest over i <= b of the smallest over j >= b of the accuracy in bands i .. j.
+    Missing bands have no counts, and get those of the last existing one.
+    """
+    n_bands = right.shape[-2]
+    block_right, block_wrong = np.empty_like(right), np.empty_like(wrong)
+    for band in range(n_bands):
+        top = np.full(right[..., 0, :].shape, -np.inf)
+        for first in range(band + 1):
+            ends = [slice(first, last + 1) for last in range(band, n_bands)]
+            rights = np.stack([right[..., end, :].sum(axis=-2) for end in ends])
+            wrongs = np.stack([wrong[..., end, :].sum(axis=-2) for end in ends])
+            total = rights + wrongs
+            share = np.where(total > 0.0, rights / np.where(total > 0.0, total, 1.0), -np.inf)
+            least = share.argmin(axis=0)[None]
+            low, own_right, own_wrong = (
+                np.take_along_axis(values, least, axis=0)[0] for values in (share, rights, wrongs)
+            )
+            higher = low > top
+            top = np.where(higher, low, top)
+            for block, own in ((block_right, own_right), (block_wrong, own_wrong)):
+                block[..., band, :] = np.where(higher, own, block[..., band, :])
+    return block_right, block_wrong
+
+
+def left_out_evidence(
+    votes: NDArray[np.int8],
+    signs: NDArray[np.int8],
+    bands: Bands,
+    units: Ints,
+    n_bands: Ints,
+) -> Floats:
+    """Return votes times weights (n, k), each by counts without its own unit."""
+    correct, voted = band_counts(votes, signs, bands)
+    columns = np.arange(votes.shape[1])
+    if are_single(units):
+        table = _alone(correct, voted, n_bands)
+        agreed = (votes * signs[:, None] > 0).astype(np.int64)
+        return np.asarray(votes * table[agreed, bands, columns])
+    codes, n_units = unit_codes(units)
+    evidence = np.empty(votes.shape)
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(n_units + 1))
+    step = max(1, _CELLS // (MOST_BANDS * votes.shape[1]))
+    for first in range(0, len(starts) - 1, step):
+        rows = order[starts[first] : starts[min(first + step, len(starts) - 1)]]
+        unit = codes[rows] - first
+        cell, judge = np.nonzero(votes[rows])
+        place = (unit[cell], bands[rows[cell], judge], judge)
+        own_correct, own_voted = np.zeros((2, int(unit.max()) + 1, MOST_BANDS, votes.shape[1]))
+        np.add.at(own_voted, place, 1.0)
+        np.add.at(own_correct, place, votes[rows[cell], judge] * signs[rows[cell]] > 0)
+        weights = level_weights(correct - own_correct, voted - own_voted, n_bands)
+        evidence[rows] = votes[rows] * weights[unit[:, None], bands[rows], columns]
+    return evidence
+
+
+def _alone(correct: Floats, voted: Floats, n_bands: Ints) -> Floats:
+    """Weights (2, MOST_BANDS, k) in each band without one vote in it: a wrong and a right one."""
+    every = np.arange(len(correct))
+    own = (every[:, None] == every)[..., None].astype(np.float64)
+    rest = np.maximum(voted - own, 0.0)
+    right = np.array([0.0, 1.0])[:, None, None, None]
+    weights = level_weights(np.clip(correct - right * own, 0.0, rest), rest, n_bands)
+    return np.asarray(weights[:, every, every])

@@ -1,1 +1,0 @@
-"""Properties of judges: error correlations, abilities and discriminations."""

@@ -1,0 +1,414 @@
+"""Panels of one split with judges removed or duplicated: calibrated logits of its evaluation rows.
+
+Closed forms are exact and fitted in one batch (:mod:`kernels.select.subsets`). Joint panels keep
+the ridges of the full panel if few judges are removed (:mod:`kernels.aggregate.joint_left_out`),
+and ``followed`` chooses the ridges again if more are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+
+from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrated import calibrate
+from judgepanel.kernels.calibration import Calibrator, MapFit
+from judgepanel.kernels.joint import fit_panels
+from judgepanel.kernels.joint_left_out import HeldJoint, held_at, held_joints
+from judgepanel.kernels.prefixes import N_FOLDS, ClosedForm, Fit, PrefixScores
+from judgepanel.kernels.subsets import CELLS, Additions, SubsetTrial, by_folds, subset_trial
+from judgepanel.scoring.metrics import item_nll, single_product
+from judgepanel.scoring.splits import Split, fold_of, folds
+
+Valued = Literal[ClosedForm, "joint"]
+VALUED: tuple[Valued, ...] = tuple(
+    entry for part in get_args(Valued) for entry in (get_args(part) or (part,))
+)
+FEW = 0.1
+"""Joint panels without one judge, or without at most a tenth, keep the full panel's ridges."""
+INNER_FOLDS = 3
+"""Number of inner folds in which joint panels rank judges."""
+
+
+class Panels(Protocol):
+    """Panels fitted on the calibration rows of a split: calibrated logits of its other rows.
+
+    Items on which no judge of a panel voted get the null prediction. K is the number of judges.
+    """
+
+    def everyone(self) -> Floats:
+        """All judges, (n_eval,)."""
+
+    def without_each(self) -> Floats:
+        """All but one judge, for each judge, (K, n_eval)."""
+
+    def of(self, masks: Bools) -> Floats:
+        """Panels (B, K) chosen without labels, (B, n_eval)."""
+
+    def followed(self, masks: Bools, inside: Bools | None) -> Floats:
+        """Panels (B, K) that were chosen on the calibration rows, (B, n_eval).
+
+        ``inside`` (n_folds, B, K) are the panels chosen on the rows outside each fold of
+        :func:`choice_folds`: calibrators see a row's score under the panels of its own fold. None
+        if the calibrator fits nothing.
+        """
+
+    def copied(self, judge: int, times: int) -> Floats:
+        """All judges plus ``times`` copies of one of them, (n_eval,)."""
+
+    def inner_values(self, rows: Ints, key: tuple[int, ...], fold: int | None = None) -> Floats:
+        """NLL without each judge minus that of all (K,), in inner folds of these rows alone.
+
+        Joint panels use no calibrator, and the ridge with the largest share in the full panel; if
+        the rows are those outside a ``fold`` of the calibration rows, that of the panel fitted to
+        those. Inner folds come from ``SeedSequence(seed, spawn_key=key)``.
+        """
+
+    @property
+    def fits(self) -> Fits:
+        """Calibrator fits so far."""
+
+
+def choice_folds(ballots: Ballots, split: Split, seed: int) -> list[Split]:
+    """Return the folds of the calibration rows in which panels of a split are cross-fitted."""
+    key = (split.number, 4)
+    return folds(ballots.units, split.calibration, N_FOLDS, seed=seed, key=key)
+
+
+def panels_of(
+    ballots: Ballots, split: Split, aggregator: Valued, calibrator: Calibrator, *, seed: int
+) -> Panels:
+    """Return panels for an aggregator of ``VALUED`` and any calibrator."""
+    if aggregator == "joint":
+        return _JointPanels(ballots, split, calibrator, seed)
+    return _ClosedPanels(ballots, split, aggregator, calibrator, seed)
+
+
+@dataclass(slots=True)
+class Fits:
+    """Number of calibrators ``made``, and number of those that fell back to temperature."""
+
+    made: int = 0
+    replaced: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class _ClosedPanels:
+    ballots: Ballots
+    split: Split
+    aggregator: ClosedForm
+    calibrator: Calibrator
+    seed: int
+    fits: Fits = field(default_factory=Fits)
+
+    @cached_property
+    def _trial(self) -> SubsetTrial:
+        return subset_trial(self.ballots, self.split, self.aggregator, self.calibrator)
+
+    def everyone(self) -> Floats:
+        return np.asarray(self.of(np.ones((1, self.ballots.n_judges), dtype=bool))[0])
+
+    def without_each(self) -> Floats:
+        return self.of(~np.eye(self.ballots.n_judges, dtype=bool))
+
+    def of(self, masks: Bools) -> Floats:
+        values = np.empty((len(masks), len(self.split.evaluation)))
+        step = max(1, CELLS // max(1, self.ballots.n_items))
+        for start in range(0, len(masks), step):
+            block = slice(start, start + step)
+            values[block] = _calibrated(self, self._trial.scores(masks[block]))
+        return values
+
+    def followed(self, masks: Bools, inside: Bools | None) -> Floats:
+        scores = self._trial.scores(masks)
+        if inside is not None:
+            fold = _fold_of_rows(self)
+            logits, empty = scores.calibration.copy(), scores.calibration_empty.copy()
+            for number, chosen in enumerate(inside):
+                result, none = self._trial.learn.scores(chosen)
+                own = fold == number
+                logits[:, own], empty[:, own] = result[:, own], none[:, own]
+            scores = replace(scores, calibration=logits, calibration_empty=empty, fold=fold)
+        return _calibrated(self, scores)
+
+    def copied(self, judge: int, times: int) -> Floats:
+        return replace(self, ballots=_with_copies(self.ballots, judge, times)).everyone()
+
+    def inner_values(self, rows: Ints, key: tuple[int, ...], fold: int | None = None) -> Floats:
+        compared = by_folds(
+            self.ballots,
+            rows,
+            self.aggregator,
+            self.calibrator,
+            n_folds=N_FOLDS,
+            seed=self.seed,
+            key=key,
+        )
+        everybody = np.ones((1, self.ballots.n_judges), dtype=bool)
+        nll = compared(np.concatenate([everybody, ~np.eye(self.ballots.n_judges, dtype=bool)])).nll
+        return np.asarray(nll[1:] - nll[0])
+
+
+@dataclass(frozen=True, eq=False)
+class _JointPanels:
+    ballots: Ballots
+    split: Split
+    calibrator: Calibrator
+    seed: int
+    fits: Fits = field(default_factory=Fits)
+
+    @cached_property
+    def _plan(self) -> list[Fit]:
+        """Return the fit that scores evaluation rows, then those for calibration rows if needed."""
+        fits = [Fit(self.split.calibration, self.split.evaluation, _fold_of_rows(self))]
+        if self.calibrator != "none":
+            pieces = choice_folds(self.ballots, self.split, self.seed)
+            place = fold_of(pieces, self.ballots.n_items)
+            fits += [Fit(p.calibration, p.evaluation, place[p.calibration]) for p in pieces]
+        return fits
+
+    @cached_property
+    def _held(self) -> list[HeldJoint]:
+        return held_joints(self.ballots, self._plan)
+
+    def everyone(self) -> Floats:
+        pairs = zip(self._held, self._plan, strict=True)
+        everybody = np.ones((1, self.ballots.n_judges), dtype=bool)
+        rows = [held.everyone(fit.score)[None] for held, fit in pairs]
+        return np.asarray(self._joined(rows, everybody)[0])
+
+    def without_each(self) -> Floats:
+        pairs = zip(self._held, self._plan, strict=True)
+        masks = ~np.eye(self.ballots.n_judges, dtype=bool)
+        return self._joined([held.without_each(fit.score) for held, fit in pairs], masks)
+
+    def of(self, masks: Bools) -> Floats:
+        pieces = [
+            _rows([_held_logits(held, mask, fit.score) for mask in masks], fit)
+            for held, fit in zip(self._held, self._plan, strict=True)
+        ]
+        return self._joined(pieces, masks)
+
+    def followed(self, masks: Bools, inside: Bools | None) -> Floats:
+        rows = [self._chosen(self._plan[0], masks)]
+        if inside is not None:
+            pairs = zip(self._plan[1:], inside, strict=True)
+            rows += [self._chosen(fit, chosen) for fit, chosen in pairs]
+        elif self.calibrator != "none":
+            raise ValueError("this calibrator needs the panels chosen in each fold")
+        return self._joined(rows, masks, inside)
+
+    def _chosen(self, fit: Fit, masks: Bools) -> Floats:
+        """Return raw logits (B, n_score) of panels, with new ridges if more than ``FEW`` go."""
+        few = max(1.0, FEW * self.ballots.n_judges)
+        held = self._held[self._plan.index(fit)]
+        return _rows(
+            [
+                _held_logits(held, mask, fit.score)
+                if np.count_nonzero(~mask) <= few
+                else _chosen_logits(self.ballots, fit, mask)
+                for mask in masks
+            ],
+            fit,
+        )
+
+    def copied(self, judge: int, times: int) -> Floats:
+        more = _with_copies(self.ballots, judge, times)
+        everybody = np.ones((1, more.n_judges), dtype=bool)
+        twins = [replace(held, ballots=more) for held in self._held]
+        pieces = [
+            _held_logits(held, everybody[0], fit.score)[None]
+            for held, fit in zip(twins, self._plan, strict=True)
+        ]
+        return np.asarray(replace(self, ballots=more)._joined(pieces, everybody)[0])
+
+    def inner_values(self, rows: Ints, key: tuple[int, ...], fold: int | None = None) -> Floats:
+        full = self._held[0 if fold is None else 1 + fold]
+        ridge = full.Cs[[int(np.argmax(full.shares))]]
+        total = np.zeros(self.ballots.n_judges)
+        for piece in folds(self.ballots.units, rows, INNER_FOLDS, seed=self.seed, key=key):
+            held = held_at(self.ballots, piece.calibration, ridge, np.ones(1))
+            signs = self.ballots.signs[piece.evaluation].astype(np.float64)
+            less = item_nll(held.without_each(piece.evaluation), signs)
+            total += (less - item_nll(held.everyone(piece.evaluation), signs)).sum(axis=1)
+        return np.asarray(total / len(rows))
+
+    def _joined(
+        self, pieces: Sequence[Floats], masks: Bools, inside: Bools | None = None
+    ) -> Floats:
+        """Return calibrated logits (B, n_eval) from the raw logits (B, n_score) of every fit."""
+        n_rows = len(self.split.calibration)
+        logits, empty = np.zeros((len(masks), n_rows)), np.zeros((len(masks), n_rows), dtype=bool)
+        for number, (fit, piece) in enumerate(zip(self._plan[1:], pieces[1:], strict=True)):
+            own = np.searchsorted(self.split.calibration, fit.score)
+            logits[:, own] = piece
+            seen = masks if inside is None else inside[number]
+            empty[:, own] = _without_votes(self.ballots, seen, fit.score)
+        scores = PrefixScores(
+            masks.sum(axis=1),
+            np.arange(self.ballots.n_judges),
+            logits,
+            empty,
+            pieces[0],
+            _without_votes(self.ballots, masks, self.split.evaluation),
+            self._plan[0].fold,
+        )
+        return _calibrated(self, scores)
+
+
+def _fold_of_rows(panels: _ClosedPanels | _JointPanels) -> Ints:
+    """Return the fold (n_cal,) of every calibration row."""
+    pieces = choice_folds(panels.ballots, panels.split, panels.seed)
+    return fold_of(pieces, panels.ballots.n_items)[panels.split.calibration]
+
+
+def _calibrated(panels: _ClosedPanels | _JointPanels, scores: PrefixScores) -> Floats:
+    name = panels.calibrator
+    if not len(scores.evaluation):
+        return np.zeros((0, len(panels.split.evaluation)))
+    fitted = calibrate(panels.ballots, panels.split, scores, (name,))
+    panels.fits.made += len(scores.evaluation)
+    panels.fits.replaced += int(fitted.maps[name].replaced.sum())
+    return fitted.logits_of(name, slice(0, len(scores.evaluation)))
+
+
+def _held_logits(held: HeldJoint, mask: Bools, rows: Ints) -> Floats:
+    return held.of(np.flatnonzero(mask), rows) if mask.any() else np.zeros(len(rows))
+
+
+def _chosen_logits(ballots: Ballots, fit: Fit, mask: Bools) -> Floats:
+    """Return raw logits (n_score,) of a subset of judges, with ridges chosen for it."""
+    if not mask.any():
+        return np.zeros(len(fit.score))
+    fewer = replace(ballots, votes=ballots.votes[:, mask], unlabelled=None, ties=None, margins=None)
+    (panel,) = fit_panels(fewer, [fit], fewer.n_judges, one_coin=True, agreement=True)
+    return panel.logits(fewer.votes[fit.score])
+
+
+def _rows(logits: list[Floats], fit: Fit) -> Floats:
+    return np.array(logits, dtype=np.float64).reshape(len(logits), len(fit.score))
+
+
+def _with_copies(ballots: Ballots, judge: int, times: int) -> Ballots:
+    more = np.repeat(ballots.votes[:, [judge]], times, axis=1)
+    return replace(
+        ballots,
+        votes=np.concatenate([ballots.votes, more], axis=1),
+        unlabelled=None,
+        ties=None,
+        margins=None,
+    )
+
+
+def _without_votes(ballots: Ballots, masks: Bools, rows: Ints) -> Bools:
+    """Mask (B, n_rows) of rows on which no judge of a panel voted."""
+    return np.asarray(single_product(masks, (ballots.votes[rows] != 0).T) == 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """Gains of G players on the n evaluation rows of a split, in nats.
+
+    ``items`` (G, n) are means over all orders; ``designs`` (2, G) are means over the rows and over
+    the orders of each design; ``null`` and ``everyone`` are mean NLLs without and with all players.
+    Summed over players and averaged over rows, ``items`` is ``null`` - ``everyone``. ``replaced``
+    of ``made`` calibrators could not be fitted.
+    """
+
+    items: Floats
+    designs: Floats
+    null: float
+    everyone: float
+    made: int
+    replaced: int
+
+    @property
+    def noise(self) -> Floats:
+        """Variance (G,) of a player's mean gain due to the sampling of orders.
+
+        It has one degree of freedom, so average it over splits.
+        """
+        return np.asarray((self.designs[0] - self.designs[1]) ** 2 / 4.0)
+
+
+def balanced_orders(n_players: int, n_orders: int, rng: np.random.Generator) -> Ints:
+    """Return two concatenated designs (n_orders, n_players); n_orders is a multiple of 4."""
+    steps = n_orders // 4
+    result = []
+    for _ in range(2):
+        permutation = rng.permutation(n_players)
+        for step in range(steps):
+            order = np.roll(permutation, step * n_players // steps)
+            result += [order, order[::-1]]
+    return np.array(result, dtype=np.int64)
+
+
+def sampled_shapley(trial: SubsetTrial, groups: Bools, orders: Ints) -> Sampled:
+    """Return gains along ``orders`` (n_orders, G), see :func:`balanced_orders`.
+
+    ``groups`` (G, n_judges) are the players: a partition of the judges.
+    """
+    split, ballots = trial.split, trial.ballots
+    signs = ballots.signs[split.evaluation].astype(np.float64)
+    learn, held = _Players.of(trial.learn, groups), _Players.of(trial.held, groups)
+    items = np.zeros((len(groups), len(signs)))
+    means = np.empty(orders.shape)
+    near: Floats | None = None
+    null = everyone = 0.0
+    n_fits = replaced = 0
+    for number, order in enumerate(orders):
+        scores = PrefixScores(
+            np.arange(1, len(order) + 1),
+            np.arange(ballots.n_judges),
+            *learn.along(order),
+            *held.along(order),
+        )
+        fitted = calibrate(ballots, split, scores, (trial.calibrator,), near=near)
+        map_ = fitted.maps[trial.calibrator]
+        near = map_.params if isinstance(map_, MapFit) else None
+        n_fits, replaced = n_fits + len(order), replaced + int(map_.replaced.sum())
+        logits = fitted.logits_of(trial.calibrator, slice(0, len(order)))
+        start = np.full((1, len(signs)), fitted.null)
+        nll = item_nll(np.concatenate([start, logits]), signs)
+        gains = nll[:-1] - nll[1:]
+        items[order] += gains
+        means[number, order] = gains.mean(axis=1)
+        null, everyone = float(nll[0].mean()), float(nll[-1].mean())
+    designs = means.reshape(2, -1, len(groups)).mean(axis=1)
+    return Sampled(items / len(orders), designs, null, everyone, n_fits, replaced)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Players:
+    """Contributions of players to sums: 1 or 2 tables ``parts`` (G, n); ``voted`` bool (G, n)."""
+
+    parts: tuple[Floats, ...]
+    voted: Bools
+    prior: float
+
+    @classmethod
+    def of(cls, additions: Additions, groups: Bools) -> _Players:
+        member = groups.astype(np.float64)
+        alone = len(groups) == groups.shape[1] and (groups.argmax(axis=1) == range(len(groups)))
+        if np.all(alone):
+            return cls(tuple(additions.parts), additions.voted.T, additions.prior)
+        parts = tuple(member @ part for part in additions.parts)
+        voted = single_product(member, additions.voted.T) > 0.0
+        return cls(parts, voted, additions.prior)
+
+    def along(self, order: Ints) -> tuple[Floats, Bools]:
+        """Logits (G, n) of the coalitions along an order, and where none of their judges voted."""
+        sums = [np.cumsum(part[order], axis=0) for part in self.parts]
+        if len(sums) == 2:
+            logits = np.log(sums[0] + 1.0) - np.log(sums[1] + 1.0)
+        else:
+            logits = sums[0] + self.prior
+        empty = ~np.logical_or.accumulate(self.voted[order], axis=0)
+        if empty.any():
+            logits[empty] = 0.0
+        return logits, empty

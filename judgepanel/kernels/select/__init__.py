@@ -1,1 +1,0 @@
-"""Subsets of judges: scores and searches."""

@@ -1,0 +1,1 @@
+"""How the studies of the paper's appendix are shown."""

@@ -1,1 +1,0 @@
-"""Studies of the label budget: how many labels do all judges and the top k need?"""

@@ -1,1 +1,0 @@
-"""Trust in probabilities: reliability, selective prediction, conformal sets, single items."""

@@ -1,1 +1,0 @@
-"""Candidates for a panel, how they compete on some rows, and the average of them."""

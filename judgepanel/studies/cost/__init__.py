@@ -1,1 +1,0 @@
-"""Costs of panels: the frontier of NLL against cost, and asking a cheap panel first."""

@@ -1,0 +1,1 @@
+"""Studies to decide with: which judges, at what cost, worth how much?"""

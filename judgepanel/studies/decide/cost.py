@@ -1,0 +1,615 @@
+"""Result of :data:`COST`: the best panels by budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import scipy
+
+from judgepanel.arrays import Bools, Floats
+from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.prefixes import CLOSED_FORMS, ClosedForm
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.common import check_known, few_labels, run_fields, splits_of, stand_ins
+from judgepanel.studies.compare import Estimator
+from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
+from judgepanel.studies.decide.curators import CuratorFigures, curator_arms, curator_figures
+from judgepanel.studies.panel.curated import (
+    Curated,
+    UnderBudgets,
+    budget_grid,
+    compared_under,
+    curated,
+    evidence_in,
+    under_budgets,
+)
+from judgepanel.studies.panel.curator import (
+    Chosen,
+    Curator,
+    Evidence,
+    JudgeCosts,
+    Known,
+    Rules,
+    affordable,
+    check_budget,
+    check_price,
+    costs_of,
+    evidence_of,
+    known_judges,
+    no_costs_note,
+)
+from judgepanel.studies.results import SplitResult, by_split, flat_row, frozen
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.matrix import cached
+
+_NEXT = ("gain", "lo", "hi", "extra", "price", "price_lo", "price_hi")
+
+
+@dataclass(frozen=True, slots=True)
+class NextPoint:
+    """The step from one budget to the next, both fixed in advance.
+
+    ``gain`` is the NLL saved by the larger budget, in nats, above 0 if it saves any; ``extra`` is
+    the additional cost of its panels; ``price`` the cost of saving 1 % of the NLL, NaN if nothing
+    is saved, with infinite ends as NaN.
+    """
+
+    gain: Interval
+    extra: float
+    price: Interval
+
+    def row(self) -> dict[str, Any]:
+        """Return its numbers by column name."""
+        return flat_row(self, gain="")
+
+
+@dataclass(frozen=True, slots=True)
+class CostPoint:
+    """The best panels found under one budget.
+
+    ``figures`` are their scores on new items, see :class:`CuratorFigures`; ``delta`` there is
+    against all judges. ``cost`` (per item) is the mean over splits with their central 95 %, which
+    is not a confidence interval; ``share`` is relative to the cost of all judges. ``slowest`` is
+    the latency of its slowest judge (all in parallel), ``in_turn`` that of all in sequence; NaN if
+    unknown. ``judges`` is the panel chosen on all labelled rows, with ``panel_cost``,
+    ``panel_slowest`` and ``panel_in_turn``. ``reading`` is the NLL of the best non-increasing curve
+    through all points: like ``on_frontier`` it describes the observed figures, not a choice that
+    was possible in advance.
+    """
+
+    budget: float
+    figures: CuratorFigures
+    cost: Interval
+    share: float
+    slowest: float
+    in_turn: float
+    judges: tuple[str, ...]
+    panel_cost: float
+    panel_slowest: float
+    panel_in_turn: float
+    reading: float
+    on_frontier: bool
+    next: NextPoint | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cost(SplitResult):
+    """Result of :data:`COST`.
+
+    ``points`` are in order of ascending budgets fixed before any panel was scored; ``everyone`` is
+    all judges, the reference. ``budget`` is the requested one, NaN without. ``counted``: costs are
+    unknown, so every judge counts 1. ``judge_costs`` and ``chosen_share`` (n_points, n_judges)
+    follow ``judges``.
+    """
+
+    points: tuple[CostPoint, ...]
+    everyone: CostPoint
+    budget: float
+    unit: str
+    counted: bool
+    latency_unit: str
+    full_cost: float
+    judges: tuple[str, ...]
+    judge_costs: Floats
+    chosen_share: Floats
+    aggregator: str
+    calibrator: str
+    null_nll: float
+    constant_nll: float
+    n_judges: int
+    n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            **CuratorFigures.COLUMNS,
+            "budget": "Maximum cost of the panel per item.",
+            "cost_lo": "Lowest cost in the central 95 % of the splits.",
+            "cost_hi": "Highest cost in the central 95 % of the splits.",
+            "share": "Cost as a share of the cost of all judges.",
+            "slowest": "Latency of the slowest judge of the panel, all asked in parallel.",
+            "in_turn": "Latency of the panel's judges asked in sequence.",
+            "judges": "Judges chosen on all labelled rows, separated by semicolons.",
+            "panel": "The point on the curve in words.",
+            "panel_cost": "Cost of those judges per item.",
+            "panel_slowest": "Latency of the slowest of those judges.",
+            "panel_in_turn": "Latency of those judges asked in sequence.",
+            "reading": "NLL of the best non-increasing curve through all points, in nats.",
+            "on_frontier": (
+                "Whether the point lies on that curve: known in hindsight, not a choice."
+            ),
+            "next_gain": "NLL that the next budget saves, in nats.",
+            "next_lo": "Lower end of the 95 % interval of next_gain.",
+            "next_hi": "Upper end of the 95 % interval of next_gain.",
+            "next_extra": "Additional cost per item of the next budget's panels.",
+            "next_price": "Cost of saving 1 % of the NLL with the next budget.",
+        }
+    )
+
+    @property
+    def asked(self) -> CostPoint | None:
+        """The point of the requested budget."""
+        if np.isnan(self.budget):
+            return None
+        within = [point for point in self.points if point.budget <= self.budget * (1.0 + 1e-9)]
+        return within[-1]
+
+    @property
+    def cheapest_without_loss(self) -> CostPoint | None:
+        """The smallest budget shown to lose at most the margin, jointly over all budgets."""
+        for point in self.points:
+            band = point.figures.band.hi < point.figures.margin or point.figures.verdict == "tie"
+            if point.cost.value < self.full_cost * (1.0 - 1e-9) and band:
+                return point
+        return None
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per ascending budget, then all judges."""
+        return pd.DataFrame([_row(point) for point in (*self.points, self.everyone)]).assign(
+            null_nll=self.null_nll,
+            constant_nll=self.constant_nll,
+            aggregator=self.aggregator,
+            calibrator=self.calibrator,
+            unit=self.unit,
+            n_splits=self.n_splits,
+        )
+
+    def decisions(self) -> dict[str, Any]:
+        """Return points and their panels."""
+        return {
+            "nll_all": float(self.everyone.figures.nll.value),
+            "points": [
+                to_plain(
+                    flat_row(point)
+                    | {
+                        "figures": flat_row(point.figures),
+                        "next": None if point.next is None else point.next.row(),
+                    }
+                )
+                for point in self.points
+            ],
+        }
+
+
+def _row(point: CostPoint) -> dict[str, Any]:
+    left_out = {"curator", "title", "deployable", "note", "looked_best_share", "figures", "next"}
+    names = {"judges": "; ".join(point.judges), "panel": point.figures.title}
+    row = flat_row(point) | names | flat_row(point.figures)
+    following = dict.fromkeys(_NEXT, np.nan) if point.next is None else point.next.row()
+    return {name: value for name, value in row.items() if name not in left_out} | {
+        f"next_{name}": value for name, value in following.items()
+    }
+
+
+STAND_IN: tuple[ClosedForm, Calibrator] = ("one_coin", "temperature")
+"""Pipeline in which greedy steps compare panels if the scoring pipeline is not a closed form."""
+
+
+def cost_rules(
+    aggregator: Aggregator, calibrator: Calibrator, *, folds: int, steps: int, seed: int
+) -> Rules:
+    """Return how panels scored by ``aggregator`` and ``calibrator`` are compared."""
+    closed, map_ = STAND_IN
+    for name in CLOSED_FORMS:
+        if name == aggregator:
+            closed, map_ = name, calibrator
+    return Rules(closed, map_, folds=folds, steps=steps, seed=seed)
+
+
+def priced_judges(votes: VoteMatrix, prepared: Prepared) -> tuple[Known, JudgeCosts]:
+    """Return what is known of the judges, with costs: their own, or 1 if there are none."""
+    costs = costs_of(votes, prepared.judges)
+    return replace(known_judges(votes, prepared), costs=tuple(costs.cost.tolist())), costs
+
+
+class Plan:
+    """Best panels under ascending budgets, from one search of the same evidence.
+
+    ``reference``: whether the NLL of all judges is needed, too.
+    """
+
+    def __init__(self, budgets: Floats, aggregator: Aggregator, *, reference: bool = True) -> None:
+        self.budgets = budgets
+        self.aggregator = aggregator
+        self.reference = reference
+        self._searched: dict[tuple[int, ...], UnderBudgets] = {}
+
+    def search(self, evidence: Evidence) -> UnderBudgets:
+        """Return the panels for this evidence, cached until :meth:`forget`."""
+        if evidence.key not in self._searched:
+            self._searched[evidence.key] = under_budgets(
+                evidence, self.budgets, self.aggregator, reference=self.reference
+            )
+        return self._searched[evidence.key]
+
+    def forget(self) -> None:
+        """Clear the cached search before the next split."""
+        self._searched.clear()
+
+    def everyone(self) -> Curator:
+        """Return the curator of all judges, the reference."""
+        return Curator("all", "all judges", lambda e: self.search(e).everyone, uses_labels=False)
+
+    def curator(self, place: int) -> Curator:
+        """Return the curator of the best panel under the budget at this position."""
+        title = f"under {self.budgets[place]:g}"
+        return Curator(f"budget_{place}", title, partial(self._at, place))
+
+    def curators(self) -> tuple[Curator, ...]:
+        """Return the curators of all judges and of each budget."""
+        return (self.everyone(), *(self.curator(place) for place in range(len(self.budgets))))
+
+    def _at(self, place: int, evidence: Evidence) -> Chosen:
+        return self.search(evidence).panels[place]
+
+
+def all_rows(prepared: Prepared, known: Known, rules: Rules) -> Evidence:
+    """Return all labelled rows as evidence, for the final panels."""
+    ballots = prepared.ballots
+    return evidence_of(ballots, np.arange(ballots.n_items), known, rules, (0, 14))
+
+
+MOST_POINTS = 30
+SPARSE = 0.9
+_SAME = 1e-12
+
+
+def check_choosing(settings: Settings, aggregator: str, calibrator: str) -> None:
+    """Refuse unknown names, and the paper's protocol."""
+    check_known("aggregator", AGGREGATORS, (aggregator,))
+    check_known("calibrator", CALIBRATORS, (calibrator,))
+    if settings.protocol != "honest":
+        raise InputError(
+            "panels are chosen by NLL, which the paper's protocol takes from in-sample scores",
+            value=settings.protocol,
+            allowed="honest",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CostSpec:
+    """Budgets, and the pipeline that compares and scores their panels.
+
+    Raises
+    ------
+    InputError
+        An unknown name, an invalid budget, points outside 2..30, fewer than 2 folds, steps below 0;
+        the paper's protocol.
+    """
+
+    settings: Settings = Settings()
+    aggregator: Aggregator = field(default="joint", metadata={"help": "how votes are summed"})
+    calibrator: Calibrator = field(default="none", metadata={"help": "calibrator of every panel"})
+    budget: float | None = field(
+        default=None, metadata={"help": "a budget per item: the best panel whose cost is within it"}
+    )
+    points: int = field(
+        default=7,
+        metadata={"help": "number of budgets on the curve, from the cheapest judge to all judges"},
+    )
+    folds: int = field(
+        default=5, metadata={"help": "number of inner folds on calibration rows, for closed forms"}
+    )
+    steps: int = field(
+        default=20, metadata={"help": "number of judges that the greedy order adds; 0 turns it off"}
+    )
+
+    def __post_init__(self) -> None:
+        check_choosing(self.settings, self.aggregator, self.calibrator)
+        check_price(self.budget)
+        if not 2 <= self.points <= MOST_POINTS:
+            raise InputError(
+                "number of budgets out of range", value=self.points, allowed=f"2..{MOST_POINTS}"
+            )
+        if self.folds < 2:
+            raise InputError("too few inner folds", value=self.folds, allowed="2 or more")
+        if self.steps < 0:
+            raise InputError("steps is too small", value=self.steps, allowed="0 or more")
+
+    @property
+    def rules(self) -> Rules:
+        """How panels are compared."""
+        return cost_rules(
+            self.aggregator,
+            self.calibrator,
+            folds=self.folds,
+            steps=self.steps,
+            seed=self.settings.seed,
+        )
+
+    @property
+    def comparable(self) -> bool:
+        """Whether panels are compared by the same kind of NLL that scores them."""
+        closed = self.aggregator in CLOSED_FORMS
+        alike = compared_under(self.aggregator) == self.aggregator
+        return closed or (alike and self.calibrator == "none")
+
+
+@frozen
+class CostTally:
+    """Scores of the splits, and the panels ``chosen`` bool (S, n_arms, n_judges) in each.
+
+    All judges come first; splits follow the order of ``scores.numbers``.
+    """
+
+    scores: Tally
+    chosen: Bools = by_split()
+
+
+def budgets_of(spec: CostSpec, costs: JudgeCosts, judges: tuple[str, ...]) -> Floats:
+    """Return ascending budgets: a grid from the cheapest judge to all, and the requested one."""
+    grid = budget_grid(costs.cost, spec.points, costs.full, whole=costs.counted)
+    if spec.budget is None:
+        return grid
+    check_budget(costs.cost, spec.budget, judges)
+    asked = costs.full if affordable(costs.full, spec.budget) else spec.budget
+    near = np.isclose(grid, asked, rtol=1e-9, atol=0.0)
+    return np.sort(np.append(grid[~near], asked))
+
+
+def run_chunk(votes: VoteMatrix, spec: CostSpec, chunk: Chunk) -> CostTally:
+    """Choose and evaluate panels in the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots = prepared.ballots
+    known, costs = priced_judges(votes, prepared)
+    plan = Plan(budgets_of(spec, costs, prepared.judges), spec.aggregator)
+    curators = plan.curators()
+    chosen: list[Bools] = []
+
+    def scored() -> Iterator[tuple[Split, Arms]]:
+        for split in splits_of(prepared, spec.settings, chunk):
+            plan.forget()
+            evidence = evidence_in(ballots, split.calibration, known, spec.rules, split.number)
+            panels = _scored(ballots, split, curators, evidence, spec)
+            chosen.append(np.array([panel.chosen.judges for panel in panels]))
+            yield split, curator_arms(ballots, split, panels, spec.calibrator)
+
+    totals = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
+    return CostTally(totals, np.array(chosen))
+
+
+def _scored(
+    ballots: Ballots,
+    split: Split,
+    curators: tuple[Curator, ...],
+    evidence: Evidence,
+    spec: CostSpec,
+) -> list[Curated]:
+    """Panels of one split with scores; without a calibrator, equal panels are scored once."""
+    if spec.calibrator != "none":
+        return [curated(ballots, split, c, evidence, spec.aggregator) for c in curators]
+    made: list[Curated] = []
+    for curator in curators:
+        chosen = curator.chosen(evidence)
+        alike = [result for result in made if (result.chosen.judges == chosen.judges).all()]
+        made.append(
+            Curated(chosen, alike[0].scores)
+            if alike
+            else curated(ballots, split, curator, evidence, spec.aggregator, calibrates=False)
+        )
+    return made
+
+
+@cached(4)
+def _panels(votes: VoteMatrix, spec: CostSpec) -> UnderBudgets:
+    """Panels chosen on all labelled rows; the same for every partial result."""
+    prepared = prepare(votes, spec.settings)
+    known, costs = priced_judges(votes, prepared)
+    plan = Plan(budgets_of(spec, costs, prepared.judges), spec.aggregator)
+    return plan.search(all_rows(prepared, known, spec.rules))
+
+
+def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
+    """Return the panels and scores of every budget from the splits so far."""
+    prepared = prepare(votes, spec.settings)
+    totals, chosen = partial.scores, partial.chosen
+    _, costs = priced_judges(votes, prepared)
+    budgets = budgets_of(spec, costs, prepared.judges)
+    everyone, points = cost_points(
+        totals,
+        prepared,
+        costs,
+        budgets,
+        chosen,
+        _panels(votes, spec),
+        comparable=spec.comparable,
+        seed=spec.settings.seed,
+    )
+    return Cost(
+        points=points,
+        everyone=everyone,
+        budget=float("nan") if spec.budget is None else spec.budget,
+        unit=costs.unit,
+        counted=costs.counted,
+        latency_unit=costs.latency_unit,
+        full_cost=costs.full,
+        judges=prepared.judges,
+        judge_costs=costs.cost,
+        chosen_share=chosen[:, 1:].mean(axis=0),
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        null_nll=float(totals.null_nll.mean()),
+        constant_nll=float(totals.constant_nll.mean()),
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=float(totals.n_calibration.mean()),
+        **run_fields(prepared, spec.settings, totals),
+        warnings=_warnings(prepared, spec, totals, costs),
+    )
+
+
+def cost_points(
+    tally: Tally,
+    prepared: Prepared,
+    costs: JudgeCosts,
+    budgets: Floats,
+    chosen: Bools,
+    final: UnderBudgets,
+    *,
+    comparable: bool,
+    seed: int,
+) -> tuple[CostPoint, tuple[CostPoint, ...]]:
+    """All judges, and one point per budget; ``chosen`` (S, 1 + n_budgets, n_judges), all first."""
+    titles = ["all judges", *(f"under {budget:g}" for budget in budgets)]
+    names = ["all", *(f"budget_{place}" for place in range(len(budgets)))]
+    picked = chosen.sum(axis=0)
+    figures = curator_figures(
+        tally,
+        prepared.ballots.units,
+        tuple(Curator(n, t, lambda e: final.everyone) for n, t in zip(names, titles, strict=True)),
+        chosen.sum(axis=2),
+        np.concatenate([picked, np.zeros_like(picked[:1])]),
+        comparable=comparable,
+        seed=seed,
+    )[:-1]
+    reading = readings(np.array([figure.nll.value for figure in figures[1:]]))
+    spent = costs.of(chosen)
+    steps = [None, *_steps(tally, prepared, spent.mean(axis=0)[1:])]
+    panels = (final.everyone.judges, *(panel.judges for panel in final.panels))
+    limits = [costs.full, *budgets.tolist()]
+    read = [float(figures[0].nll.value), *reading.tolist()]
+    best = [False, *_frontier(reading, spent.mean(axis=0)[1:])]
+    points = [
+        CostPoint(
+            budget=limits[a],
+            figures=figures[a],
+            reading=read[a],
+            on_frontier=best[a],
+            next=steps[a],
+            **_of_panels(prepared.judges, costs, chosen[:, a], panels[a]),
+        )
+        for a in range(len(figures))
+    ]
+    return points[0], tuple(points[1:])
+
+
+def _of_panels(
+    judges: tuple[str, ...], costs: JudgeCosts, chosen: Bools, panel: Bools
+) -> dict[str, Any]:
+    """Costs and latencies of the panels (S, n_judges) of the splits, and of the final panel."""
+    spent = costs.of(chosen)
+    low, high = np.quantile(spent, (0.025, 0.975), method="nearest")
+    mean = spent.mean()
+    return {
+        "cost": Interval.single(mean, low, high, unit="cost"),
+        "share": float(mean) / costs.full if costs.full > 0.0 else 1.0,
+        "slowest": float(costs.slowest(chosen).mean()),
+        "in_turn": float(costs.in_turn(chosen).mean()),
+        "judges": tuple(n for n, inside in zip(judges, panel, strict=True) if inside),
+        "panel_cost": float(costs.of(panel)),
+        "panel_slowest": float(costs.slowest(panel)),
+        "panel_in_turn": float(costs.in_turn(panel)),
+    }
+
+
+def readings(nll: Floats) -> Floats:
+    """The non-increasing curve (n,) closest to NLLs (n,) in the order of their budgets."""
+    return np.asarray(scipy.optimize.isotonic_regression(nll, increasing=False).x)
+
+
+def _frontier(reading: Floats, cost: Floats) -> list[bool]:
+    """Points whose reading no cheaper point (nor an earlier one of equal cost) attains."""
+    frontier, best = [False] * len(reading), np.inf
+    for place in np.argsort(cost, kind="stable"):
+        if reading[place] < best - _SAME:
+            frontier[place], best = True, float(reading[place])
+    return frontier
+
+
+def _steps(tally: Tally, prepared: Prepared, cost: Floats) -> list[NextPoint | None]:
+    """NLL saved and cost added by each next budget; None for the last, and from one split."""
+    n_points = len(cost)
+    if len(tally.numbers) < 2 or n_points < 2:
+        return [None] * n_points
+    means, _ = tally.item_means()
+    items, splits = means[0, 0, 1 : n_points + 1], tally.split_means[:, 0, 0, 1 : n_points + 1]
+    estimated = Estimator.of(tally, prepared.ballots.units)
+    gains = estimated(items[:-1] - items[1:], splits[:, :-1] - splits[:, 1:])
+    nll = items.mean(axis=1)
+    next_points: list[NextPoint | None] = []
+    for p, extra in enumerate(np.diff(cost).tolist()):
+        gain = Interval.of(gains)[p]
+        price, most, least = (_price(extra, saved, float(nll[p])) for saved in gain)
+        next_points.append(NextPoint(gain, extra, Interval.single(price, least, most, "cost")))
+    return [*next_points, None]
+
+
+def _price(extra: float, gain: float, nll: float) -> float:
+    """Cost of 1 % of the NLL; NaN if nothing is saved."""
+    return extra * 0.01 * nll / gain if gain > _SAME else float("nan")
+
+
+def cost_notes(prepared: Prepared, costs: JudgeCosts, n_calibration: float) -> list[str]:
+    """Return the warnings common to all studies of costs."""
+    notes = [*prepared.notices, *no_costs_note(costs)]
+    notes += few_labels(prepared, n_calibration)
+    cast = float(np.mean(prepared.ballots.votes != 0))
+    if cast < SPARSE:
+        notes.append(
+            f"{100.0 * cast:.0f} % of the votes are there, but a panel's cost is that of asking "
+            "each of its judges about every item."
+        )
+    if costs.full == 0.0:
+        notes.append("No judge costs anything, so there is nothing to save.")
+    if prepared.ballots.n_judges == 1:
+        notes.append("There is only one judge, so there is nothing to choose.")
+    return notes
+
+
+def _warnings(
+    prepared: Prepared, spec: CostSpec, totals: Tally, costs: JudgeCosts
+) -> tuple[str, ...]:
+    notes = cost_notes(prepared, costs, float(totals.n_calibration.mean()))
+    fits = len(totals.numbers) * totals.n_arms
+    notes += stand_ins((spec.calibrator,), totals.replaced.tolist(), fits)
+    if spec.budget is not None and affordable(costs.full, spec.budget):
+        notes.append("The budget pays for all judges.")
+    return tuple(notes)
+
+
+def _deciding(result: Cost) -> Deciding:
+    for point in result.points:
+        figures = point.figures
+        yield from ((figures.delta, figures.margin), (-figures.band, figures.margin))
+
+
+COST: Study[CostSpec, CostTally, Cost] = Study(
+    name="cost",
+    title="Cost",
+    question="What does a better panel cost?",
+    spec=CostSpec,
+    result=Cost,
+    partial=CostTally,
+    run_chunk=run_chunk,
+    merge=merge,
+    settled=steady(merge, _deciding),
+)

@@ -1,0 +1,528 @@
+"""Result of :data:`CURATORS_STUDY`: promised and achieved NLL of each choice of judges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrated import SplitScores, calibrate, evaluate
+from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.prefixes import CLOSED_FORMS, ClosedForm
+from judgepanel.kernels.subsets import MOST_GROUPS
+from judgepanel.scoring.inference import MARGIN, Verdict, simultaneous_reach, verdict
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.common import check_known, few_labels, run_fields, splits_of, stand_ins
+from judgepanel.studies.compare import Estimator, grid_estimates
+from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare, steady
+from judgepanel.studies.panel.curated import (
+    NAMES,
+    ORACLE,
+    SELECTOR,
+    Curated,
+    TableLook,
+    curated,
+    evidence_in,
+    table_look,
+    taken,
+)
+from judgepanel.studies.panel.curator import Curator, Rules, check_price, known_judges
+from judgepanel.studies.results import SplitResult, by_split, flat_row, frozen, summed
+from judgepanel.votes import InputError, VoteMatrix
+
+LOOKED_BEST = "looked_best"
+ORACLE_NOTE = "not deployable: chosen on the evaluation rows"
+SELECTOR_NOTE = "our reading of arXiv:2606.01034"
+
+
+@dataclass(frozen=True, slots=True)
+class CuratorFigures:
+    """One curator out of sample.
+
+    ``nll`` is in nats on new items; ``seen`` is the NLL on which it chose and ``optimism`` =
+    ``nll`` - ``seen`` with the central 95 % of the splits, which is not a confidence interval; all
+    NaN if there was no such NLL, optimism also if panels were compared and scored under different
+    aggregators. ``delta`` = NLL(curator) - NLL(all judges) on the same items: above 0 keeping all
+    judges is better; its interval, ``p`` and the verdict against ``margin`` follow
+    docs/inference.md, ``band`` covers all curators together; their ends and ``p`` are NaN for a
+    ``tie``, a curator that never differs from all judges. ``size`` is the mean number of judges,
+    between ``size_lo`` and ``size_hi`` in 95 % of the splits. ``stability`` is 1 if every split
+    chooses the same judges and 0 if the choice is effectively random (Nogueira, Sechidis and Brown
+    2018, JMLR 18:174), NaN if no judge is ever left out or there is a single split.
+    ``looked_best_share`` is the share of splits in which its ``seen`` was the lowest.
+    """
+
+    curator: str
+    title: str
+    deployable: bool
+    size: float
+    size_lo: int
+    size_hi: int
+    nll: Interval
+    brier: float
+    accuracy: float
+    ece: float
+    skill: float
+    seen: float
+    optimism: Interval
+    delta: Interval
+    p: float
+    band: Interval
+    margin: float
+    verdict: Verdict
+    stability: float
+    looked_best_share: float
+    note: str
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "size_lo": "Smallest number of judges in the central 95 % of the splits.",
+            "size_hi": "Largest number of judges in the central 95 % of the splits.",
+            "optimism_lo": "Lower end of the central 95 % of the optimism over splits.",
+            "optimism_hi": "Upper end of the central 95 % of the optimism over splits.",
+            "lo": "Lower end of the 95 % interval of delta.",
+            "hi": "Upper end of the 95 % interval of delta.",
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorFigures:
+    """The finite-calibration selector, averaged over the splits.
+
+    ``judges`` is the size of the chosen prefix; ``table_share`` the share of splits that used a
+    table; for the prefix's vote patterns, ``occupied`` is the number of cells that the calibration
+    rows fill, ``expected_new`` the Good-Turing share of new items in unseen cells, ``new`` the
+    actual share of evaluation rows; ``labels_a_cell`` is the number of labels per occupied cell.
+    """
+
+    judges: float
+    table_share: float
+    occupied: float
+    expected_new: float
+    new: float
+    labels_a_cell: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curators(SplitResult):
+    """Result of :data:`CURATORS_STUDY`.
+
+    ``curators`` are all judges, then the others in the requested order, and last ``looked_best``,
+    the one with the lowest NLL of choice in each split. ``chosen_share`` (n_curators, n_judges) is
+    how often each of ``judges`` was chosen. ``constant_nll`` is that of a constant score through
+    the same calibrator. Panels are compared under ``aggregator`` and scored under ``refit``.
+    ``selector`` is None if the finite-calibration selector did not take part.
+    """
+
+    curators: tuple[CuratorFigures, ...]
+    judges: tuple[str, ...]
+    chosen_share: Floats
+    selector: SelectorFigures | None
+    aggregator: str
+    refit: str
+    calibrator: str
+    null_nll: float
+    constant_nll: float
+    n_judges: int
+    n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            **CuratorFigures.COLUMNS,
+            "curator": "Name of the way of choosing judges.",
+            "title": "The way of choosing judges in words.",
+            "deployable": "Whether it can be used in practice, unlike an oracle.",
+            "looked_best_share": "Share of the splits in which its NLL of choice was the lowest.",
+            "note": "Limitation of the comparison.",
+            "refit": "How the votes of the chosen judges are summed.",
+        }
+    )
+
+    @property
+    def everyone(self) -> CuratorFigures:
+        """All judges."""
+        return self.curators[0]
+
+    @property
+    def deployable(self) -> tuple[CuratorFigures, ...]:
+        """Curators usable in practice, including all judges, ``looked_best`` last."""
+        return tuple(curator for curator in self.curators if curator.deployable)
+
+    def named(self, curator: str) -> CuratorFigures | None:
+        """Return the figures of a curator, None if it was left out."""
+        return next((figures for figures in self.curators if figures.curator == curator), None)
+
+    def shares(self, curator: str) -> Floats:
+        """Return how often a curator chose each judge (n_judges,), in [0, 1]."""
+        names = [figures.curator for figures in self.curators]
+        return np.asarray(self.chosen_share[names.index(curator)])
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per curator."""
+        return pd.DataFrame([flat_row(curator) for curator in self.curators]).assign(
+            null_nll=self.null_nll,
+            constant_nll=self.constant_nll,
+            aggregator=self.aggregator,
+            refit=self.refit,
+            calibrator=self.calibrator,
+            n_splits=self.n_splits,
+        )
+
+    def decisions(self) -> dict[str, Any]:
+        """Return verdicts and how often judges were chosen."""
+        return {
+            "nll_all": float(self.everyone.nll.value),
+            "curators": [to_plain(flat_row(curator)) for curator in self.curators],
+            "selector": to_plain(self.selector),
+            "chosen": {
+                curator.curator: dict(zip(self.judges, to_plain(shares), strict=True))
+                for curator, shares in zip(self.curators, self.chosen_share, strict=True)
+            },
+        }
+
+
+_NOTES = {ORACLE: ORACLE_NOTE, SELECTOR: SELECTOR_NOTE}
+
+
+@dataclass(frozen=True, slots=True)
+class CuratorsSpec:
+    """The curators, and the pipeline under which they are compared.
+
+    ``curators`` None uses all that have their inputs and whose search is not too long; all judges
+    always take part. Panels are compared under a closed form; ``refit`` is the aggregator that
+    scores the chosen panels, None for the same.
+
+    Raises
+    ------
+    InputError
+        An unknown name, fewer than 2 folds, a size, width or number of steps below 1, groups
+        outside 2..12, an invalid budget; the paper's protocol, under which choices would be based
+        on in-sample scores.
+    """
+
+    settings: Settings = Settings()
+    curators: tuple[str, ...] | None = field(
+        default=None,
+        metadata={"help": f"ways of choosing (all that are not too long): {', '.join(NAMES)}"},
+    )
+    aggregator: ClosedForm = field(
+        default="one_coin", metadata={"help": "how votes are summed to compare panels"}
+    )
+    calibrator: Calibrator = field(default="beta", metadata={"help": "calibrator of every panel"})
+    refit: Aggregator | None = field(
+        default=None,
+        metadata={"help": "how votes of the chosen judges are summed (default: the same)"},
+    )
+    folds: int = field(
+        default=5, metadata={"help": "number of inner folds on calibration rows, for closed forms"}
+    )
+    size: int = field(default=5, metadata={"help": "panel size of curators with a fixed size"})
+    width: int = field(
+        default=3, metadata={"help": "number of panels of each size that the beam keeps"}
+    )
+    steps: int = field(default=20, metadata={"help": "number of judges that forward searches add"})
+    groups: int = field(
+        default=9, metadata={"help": "maximum number of groups in the exhaustive search"}
+    )
+    budget: float | None = field(
+        default=None, metadata={"help": "budget per item for the best panel under a budget"}
+    )
+
+    def __post_init__(self) -> None:
+        check_known("curator", NAMES, self.curators or ())
+        check_known("aggregator that curators compare under", CLOSED_FORMS, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        if self.refit is not None:
+            check_known("aggregator", AGGREGATORS, (self.refit,))
+        if self.settings.protocol != "honest":
+            raise InputError(
+                "curators choose by NLL, which the paper's protocol takes from in-sample scores",
+                value=self.settings.protocol,
+                allowed="honest",
+            )
+        if self.folds < 2:
+            raise InputError("too few inner folds", value=self.folds, allowed="2 or more")
+        for name in ("size", "width", "steps"):
+            if getattr(self, name) < 1:
+                value = getattr(self, name)
+                raise InputError(f"{name} is too small", value=value, allowed="1 or more")
+        if not 2 <= self.groups <= MOST_GROUPS:
+            raise InputError(
+                "number of groups out of range", value=self.groups, allowed=f"2..{MOST_GROUPS}"
+            )
+        check_price(self.budget)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules for every curator."""
+        return Rules(
+            self.aggregator,
+            self.calibrator,
+            self.folds,
+            self.size,
+            self.width,
+            self.steps,
+            self.groups,
+            self.settings.seed,
+            self.budget,
+        )
+
+    @property
+    def refitted(self) -> Aggregator:
+        """The aggregator of the chosen panels."""
+        return self.aggregator if self.refit is None else self.refit
+
+
+@frozen
+class CuratorTally:
+    """Scores of the splits, and the choices in each.
+
+    ``sizes`` (S, n_curators) follow the order of ``scores.numbers``; ``picked`` (n_curators + 1,
+    n_judges) counts how often each judge was chosen, with the curator that looked best in the last
+    row. ``looks`` (S, 5) are the selector's judges, table, occupied cells, expected and actual
+    share of new patterns; empty without it.
+    """
+
+    scores: Tally
+    sizes: Ints = by_split()
+    picked: Ints = summed()
+    looks: Floats = by_split()
+
+
+def curators_of(
+    votes: VoteMatrix, prepared: Prepared, spec: CuratorsSpec
+) -> tuple[tuple[Curator, ...], tuple[str, ...]]:
+    """Return the curators that take part, and why others do not."""
+    n_rows = prepared.ballots.n_items * spec.settings.fraction
+    known = known_judges(votes, prepared)
+    return taken(spec.curators, known, spec.rules, prepared.ballots.n_judges, n_rows)
+
+
+def run_chunk(votes: VoteMatrix, spec: CuratorsSpec, chunk: Chunk) -> CuratorTally:
+    """Choose and evaluate in the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots, known = prepared.ballots, known_judges(votes, prepared)
+    curators, _ = curators_of(votes, prepared, spec)
+    sizes: list[list[int]] = []
+    looks: list[list[float]] = []
+    picked = np.zeros((len(curators) + 1, ballots.n_judges), dtype=np.int64)
+
+    def scored() -> Iterator[tuple[Split, Arms]]:
+        for split in splits_of(prepared, spec.settings, chunk):
+            evidence = evidence_in(ballots, split.calibration, known, spec.rules, split.number)
+            panels = [curated(ballots, split, c, evidence, spec.refitted) for c in curators]
+            arms = curator_arms(ballots, split, panels, spec.calibrator)
+            masks = np.array([panel.chosen.judges for panel in panels])
+            picked[:-1] += masks
+            picked[-1] += masks[int(arms.chosen_on[0].argmin())]
+            sizes.append(masks.sum(axis=1).tolist())
+            looks.append(_look(ballots, split, curators, panels))
+            yield split, arms
+
+    totals = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
+    return CuratorTally(totals, np.array(sizes), picked, np.array(looks))
+
+
+def curator_arms(
+    ballots: Ballots, split: Split, made: list[Curated], calibrator: Calibrator
+) -> Arms:
+    """Arms of one split, one per curator."""
+    held: list[SplitScores] = []
+    for result in made:
+        fitted = calibrate(ballots, split, result.scores, (calibrator,))
+        held.append(evaluate(ballots, split, fitted, result.scores.order, np.zeros((0, 1))))
+    return Arms.of(held, chosen_on=np.array([[output.chosen.nll for output in made]]))
+
+
+def _look(
+    ballots: Ballots, split: Split, curators: tuple[Curator, ...], made: list[Curated]
+) -> list[float]:
+    for curator, result in zip(curators, made, strict=True):
+        if curator.name == SELECTOR:
+            look: TableLook = table_look(ballots, split, result.chosen)
+            table = float(result.chosen.table)
+            return [look.judges, table, look.occupied, look.expected_new, look.new]
+    return []
+
+
+def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curators:
+    """Return levels, optimism, differences and stability from the splits so far."""
+    prepared = prepare(votes, spec.settings)
+    curators, left_out = curators_of(votes, prepared, spec)
+    totals, sizes, looks = partial.scores, partial.sizes, partial.looks
+    figures = curator_figures(
+        totals,
+        prepared.ballots.units,
+        curators,
+        sizes,
+        partial.picked,
+        comparable=spec.refitted == spec.aggregator,
+        seed=spec.settings.seed,
+    )
+    n_calibration = float(totals.n_calibration.mean())
+    return Curators(
+        curators=figures,
+        judges=prepared.judges,
+        chosen_share=partial.picked / len(totals.numbers),
+        selector=selector_figures(looks, n_calibration),
+        aggregator=spec.aggregator,
+        refit=spec.refitted,
+        calibrator=spec.calibrator,
+        null_nll=float(totals.null_nll.mean()),
+        constant_nll=float(totals.constant_nll.mean()),
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=n_calibration,
+        **run_fields(prepared, spec.settings, totals),
+        warnings=_warnings(prepared, spec, totals, left_out),
+    )
+
+
+def curator_figures(
+    tally: Tally,
+    units: Ints,
+    curators: tuple[Curator, ...],
+    sizes: Ints,
+    picked: Ints,
+    *,
+    comparable: bool,
+    seed: int,
+) -> tuple[CuratorFigures, ...]:
+    """Figures of every curator, then of the one that looked best; all judges are the reference.
+
+    ``sizes`` (S, n_curators) and ``picked`` (n_curators + 1, n_judges), see :class:`CuratorTally`.
+    Ends are NaN from a single split. ``comparable``: the NLLs of choice and score use the same
+    aggregator; otherwise their difference is meaningless and NaN.
+    """
+    estimated = Estimator.of(tally, units)
+    table = {metric: level[0] for metric, level in grid_estimates(tally, estimated).items()}
+    nll, best = table["nll"], tally.chosen[:, 0]
+    rows = np.arange(len(best))
+    all_sizes = np.concatenate([sizes, sizes[rows, best][:, None]], axis=1)
+    saw = np.concatenate([tally.chosen_on[:, 0], tally.chosen_on[rows, 0, best][:, None]], axis=1)
+    optimism = tally.split_means[:, 0, 0] - saw
+    delta, band, p, same = _gaps(tally, estimated, seed)
+    shares = np.append(np.bincount(best, minlength=len(curators)) / len(best), 1.0)
+    null, margin = float(tally.null_nll.mean()), MARGIN * float(nll.value[0])
+    named = [(curator.name, curator.title, curator.deployable) for curator in curators]
+    named.append((LOOKED_BEST, "whichever looked best", True))
+    figures = []
+    for a, (name, title, deployable) in enumerate(named):
+        low, high = np.quantile(all_sizes[:, a], (0.025, 0.975), method="nearest")
+        seen = float(saw[:, a].mean()) if np.isfinite(saw[:, a]).all() else float("nan")
+        known = comparable and np.isfinite(seen)
+        least, most = np.quantile(optimism[:, a], (0.025, 0.975)) if known else (np.nan, np.nan)
+        value = float(nll.value[a])
+        figures.append(
+            CuratorFigures(
+                curator=name,
+                title=title,
+                deployable=deployable,
+                size=float(all_sizes[:, a].mean()),
+                size_lo=int(low),
+                size_hi=int(high),
+                nll=nll[a],
+                brier=float(table["brier"].value[a]),
+                accuracy=float(table["accuracy"].value[a]),
+                ece=float(table["ece"].value[a]),
+                skill=1.0 - value / null,
+                seen=seen,
+                optimism=Interval.single(value - seen if known else np.nan, least, most),
+                delta=delta[a],
+                p=float(p[a]),
+                band=band[a],
+                margin=margin,
+                verdict=verdict(
+                    float(delta.lo[a]), float(delta.hi[a]), margin, identical=bool(same[a])
+                ),
+                stability=stability(picked[a], len(best)),
+                looked_best_share=float(shares[a]),
+                note=_NOTES.get(name, ""),
+            )
+        )
+    return tuple(figures)
+
+
+def _gaps(
+    tally: Tally, estimated: Estimator, seed: int
+) -> tuple[Interval, Interval, Floats, Bools]:
+    """Differences from all judges (A + 1,), their joint band, p, and the mask of ties.
+
+    The spread of a tie is unknown, as is that of a single split.
+    """
+    means, _ = tally.item_means()
+    items = means[0, 0] - means[0, 0, tally.reference]
+    same = np.asarray(~items.any(axis=1))
+    splits = tally.split_means[:, 0, 0]
+    splits = splits - splits[:, [tally.reference]]
+    gaps = estimated(items, splits, joint=True)
+    reach = simultaneous_reach(gaps, seed=seed) * gaps.se
+    ends = np.array([gaps.lo, gaps.hi, gaps.value - reach, gaps.value + reach, gaps.p])
+    lo, hi, low, high, p = np.where(same, np.nan, ends)
+    delta = Interval(gaps.value, lo, hi, monte_carlo=gaps.monte_carlo)
+    return delta, replace(delta, lo=low, hi=high), p, same
+
+
+def stability(picked: Ints, n_splits: int) -> float:
+    """Agreement of the panels of ``n_splits`` splits, from how often each judge was picked.
+
+    1 - mean_j s_j^2 / (q (1 - q)), with s_j^2 the unbiased variance of judge j's choice over splits
+    and q the mean share of judges chosen (Nogueira, Sechidis and Brown 2018, JMLR 18:174): 1 for
+    equal panels, 0 for panels drawn at random. NaN for a single split, or if all judges are always
+    chosen.
+    """
+    share = picked / n_splits
+    q = float(share.mean())
+    if n_splits < 2 or q in (0.0, 1.0):
+        return float("nan")
+    spread = n_splits / (n_splits - 1.0) * share * (1.0 - share)
+    return 1.0 - float(spread.mean()) / (q * (1.0 - q))
+
+
+def selector_figures(looks: Floats, n_calibration: float) -> SelectorFigures | None:
+    """Means over splits (S, 5), None if the selector did not take part."""
+    if looks.size == 0:
+        return None
+    judges, table, occupied, expected, new = (float(v) for v in looks.mean(axis=0))
+    return SelectorFigures(judges, table, occupied, expected, new, n_calibration / occupied)
+
+
+def _warnings(
+    prepared: Prepared, spec: CuratorsSpec, totals: Tally, left_out: tuple[str, ...]
+) -> tuple[str, ...]:
+    warnings = [*prepared.notices, *left_out]
+    warnings += few_labels(prepared, float(totals.n_calibration.mean()))
+    fits = len(totals.numbers) * totals.n_arms
+    warnings += stand_ins((spec.calibrator,), totals.replaced.tolist(), fits)
+    if spec.refitted != spec.aggregator:
+        warnings.append(
+            f"Panels were compared under {spec.aggregator} and scored under {spec.refitted}: the "
+            "NLL where they were chosen is not one that they could keep, and no optimism is given."
+        )
+    if prepared.ballots.n_judges == 1:
+        warnings.append("There is only one judge, so there is nothing to choose.")
+    return tuple(warnings)
+
+
+CURATORS_STUDY: Study[CuratorsSpec, CuratorTally, Curators] = Study(
+    name="curators",
+    title="Curators",
+    question="Does choosing judges pay?",
+    spec=CuratorsSpec,
+    result=Curators,
+    partial=CuratorTally,
+    run_chunk=run_chunk,
+    merge=merge,
+    chunk=1,
+    settled=steady(merge, lambda result: [(row.delta, row.margin) for row in result.curators]),
+)

@@ -1,0 +1,539 @@
+"""Result of :data:`ESCALATION`: cost and NLL of every threshold of a cheap panel's confidence.
+
+They are estimated from the logits of the cheap panel and of all judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.kernels.aggregation import Aggregator
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrated import calibrate, evaluate
+from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores
+from judgepanel.scoring.inference import MARGIN, Estimate, Verdict, simultaneous_reach, verdict
+from judgepanel.scoring.interval import Interval, Unit
+from judgepanel.scoring.metrics import CLIP, item_scores
+from judgepanel.scoring.splits import Split, fold_of, folds
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.common import run_fields, splits_of, stand_ins
+from judgepanel.studies.compare import RANGES
+from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare, steady
+from judgepanel.studies.decide.cost import (
+    Plan,
+    all_rows,
+    check_choosing,
+    cost_notes,
+    cost_rules,
+    priced_judges,
+)
+from judgepanel.studies.decide.curators import stability
+from judgepanel.studies.panel.curated import curated, evidence_in
+from judgepanel.studies.panel.curator import Chosen, Curator, Evidence, JudgeCosts, Rules
+from judgepanel.studies.results import SplitResult, by_split, combine, flat_row, frozen
+from judgepanel.studies.trust.probabilities import Evaluations, OutOfSample, evaluations
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.errors import listed
+from judgepanel.votes.matrix import cached
+
+_UNITS: dict[str, Unit] = {
+    "escalated": "share",
+    "cost": "cost",
+    "nll": "nats",
+    "accuracy": "share",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EscalationFigures:
+    """One threshold out of sample; means over new items with 95 % intervals.
+
+    The cheap panel answers if its confidence max(p, 1 - p) is at least ``threshold``, otherwise all
+    judges: .5 never asks them and 1 always does. ``escalated`` is the share of items that go to all
+    judges, ``cost`` the cost per item (the cost of all judges if escalated: the cheap ones are not
+    asked twice), ``latency`` that of the slowest cheap judge plus, if escalated, the slowest of the
+    others. ``delta`` = NLL - NLL(all judges): above 0 asking all judges is better; its verdict is
+    against ``margin``, and ``band`` covers all thresholds together. ``promised`` is the NLL on
+    calibration rows, cross-fitted, and ``chosen_share`` the share of splits in which the threshold
+    was chosen.
+    """
+
+    threshold: float
+    escalated: Interval
+    cost: Interval
+    latency: float
+    nll: Interval
+    accuracy: Interval
+    brier: float
+    delta: Interval
+    p: float
+    band: Interval
+    margin: float
+    verdict: Verdict
+    promised: float
+    chosen_share: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Escalation(SplitResult):
+    """Result of :data:`ESCALATION`.
+
+    ``rows`` are in order of ascending thresholds, fixed in advance, from .5 (the cheap panel alone)
+    to 1 (all judges). ``recommended`` uses, in every split, the lowest threshold whose cross-fitted
+    NLL on calibration rows is at most ``tolerance`` above that of all judges. ``threshold`` is the
+    median of these and the central 95 % of the splits, ``optimism`` the part of the promised
+    difference that was lost on new items. ``cheap`` is the cheap panel on all labelled rows,
+    ``cheap_how`` says how it is chosen and ``stability`` how well the splits agree on it.
+    """
+
+    rows: tuple[EscalationFigures, ...]
+    recommended: EscalationFigures
+    threshold: Interval
+    optimism: float
+    tolerance: float
+    cheap: tuple[str, ...]
+    cheap_how: str
+    cheap_cost: float
+    cheap_size: float
+    full_cost: float
+    stability: float
+    unit: str
+    counted: bool
+    latency_unit: str
+    aggregator: str
+    calibrator: str
+    null_nll: float
+    n_judges: int
+    n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "lo": "Lower end of the 95 % interval of delta.",
+            "hi": "Upper end of the 95 % interval of delta.",
+            "arm": "A threshold fixed in advance, or the recommended one.",
+            "threshold": "Confidence from which the cheap panel answers alone.",
+            "escalated": "Share of the items that are passed on to all judges.",
+            "latency": (
+                "Latency of the slowest cheap judge plus, if escalated, the slowest of the others."
+            ),
+            "delta": "NLL minus that of asking all judges on every item, in nats.",
+            "promised": "Cross-fitted NLL on the calibration rows, in nats.",
+            "full_cost": "Cost of all judges per item.",
+        }
+    )
+
+    @property
+    def alone(self) -> EscalationFigures:
+        """The cheap panel on every item."""
+        return self.rows[0]
+
+    @property
+    def full(self) -> EscalationFigures:
+        """All judges on every item, the reference."""
+        return self.rows[-1]
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per threshold, then the recommended one."""
+        names = [*("fixed" for _ in self.rows), "recommended"]
+        rows = zip(names, (*self.rows, self.recommended), strict=True)
+        return pd.DataFrame([{"arm": name, **flat_row(row)} for name, row in rows]).assign(
+            skill=lambda frame: 1.0 - frame["nll"] / self.null_nll,
+            null_nll=self.null_nll,
+            full_cost=self.full_cost,
+            unit=self.unit,
+            aggregator=self.aggregator,
+            calibrator=self.calibrator,
+            n_splits=self.n_splits,
+        )
+
+    def decisions(self) -> dict[str, Any]:
+        """Return the cheap panel, the recommended threshold and all thresholds."""
+        return {
+            "cheap": list(self.cheap),
+            "recommended": to_plain(flat_row(self.recommended)),
+            "thresholds": [to_plain(flat_row(row)) for row in self.rows],
+        }
+
+
+@frozen
+class Escalated:
+    """Logits of both panels in S splits, and the choices in each split.
+
+    ``scores`` holds the logits (2, E) of the cheap panel and of all judges. ``promised`` (S,
+    n_limits) is the cross-fitted NLL of each threshold on calibration rows, ``picked`` (S,) the
+    position of the chosen one, ``cheap`` bool (S, n_judges) the cheap panels; these three follow
+    the order of ``scores.numbers``.
+    """
+
+    scores: OutOfSample
+    promised: Floats = by_split()
+    picked: Ints = by_split()
+    cheap: Bools = by_split()
+
+
+def confidence_of(logits: Floats) -> Floats:
+    """max(p, 1 - p) of clipped probabilities, in [.5, .999]."""
+    return np.asarray(np.minimum(1.0 / (1.0 + np.exp(-np.abs(logits))), 1.0 - CLIP))
+
+
+def escalated_nll(logits: Floats, signs: Floats, limits: Floats) -> Floats:
+    """NLL (n_limits, n) of items answered by two panels (2, n) under thresholds (n_limits,).
+
+    The first panel answers if its confidence reaches the threshold, otherwise the second.
+    """
+    asked = confidence_of(logits[0]) < limits[:, None]
+    nll = item_scores(logits, signs).nll
+    return np.asarray(np.where(asked, nll[1], nll[0]))
+
+
+def escalation_rows(
+    escalation: Escalated, of: Evaluations, costs: JudgeCosts, limits: Floats, *, seed: int
+) -> tuple[tuple[EscalationFigures, ...], EscalationFigures]:
+    """Return figures of every threshold (n_limits,), and of the one chosen in each split."""
+    own = limits[escalation.picked][of.split]
+    asked = confidence_of(of.logits[0]) < np.vstack(
+        [np.broadcast_to(limits[:, None], (len(limits), len(own))), own]
+    )
+    nll = item_scores(of.logits, of.signs).nll
+    cheap, full = costs.of(escalation.cheap)[of.split], costs.full
+    first = costs.slowest(escalation.cheap)[of.split]
+    then = costs.slowest(~escalation.cheap)[of.split]
+    values = {
+        "escalated": asked.astype(np.float64),
+        "cost": np.where(asked, full, cheap),
+        "nll": np.where(asked, nll[1], nll[0]),
+        "accuracy": np.where(asked, of.hit[1], of.hit[0]),
+    }
+    ranges = {**RANGES, "escalated": (0.0, 1.0), "cost": (float(cheap.min()), full)}
+    intervals: dict[str, Any] = {
+        name: Interval.of(of.score(part), _UNITS[name]).clip(*ranges[name])
+        for name, part in values.items()
+    }
+    margin = MARGIN * float(intervals["nll"].value[len(limits) - 1])
+    gaps = values["nll"] - nll[1]
+    ours, reach = _gaps(of, gaps, seed)
+    ends = ours.value - reach * ours.se, ours.value + reach * ours.se
+    intervals |= {"delta": Interval.of(ours), "band": Interval(ours.value, *ends)}
+    signs01 = (of.signs > 0).astype(np.float64)
+    brier = np.where(asked, (of.p[1] - signs01) ** 2, (of.p[0] - signs01) ** 2)
+    picked = escalation.picked
+    chosen = np.take_along_axis(escalation.promised, picked[:, None], axis=1).mean()
+    columns = {
+        "threshold": np.append(limits, np.quantile(limits[picked], 0.5, method="higher")),
+        "brier": of.mean(brier).value,
+        "latency": of.mean(first + np.where(asked, then, 0.0)).value,
+        "p": ours.p,
+        "promised": np.append(escalation.promised.mean(axis=0), chosen),
+        "chosen_share": np.append(np.bincount(picked, minlength=len(limits)) / len(picked), 1.0),
+    }
+
+    def at(place: int) -> dict[str, Any]:
+        numbers = {name: float(part[place]) for name, part in columns.items()}
+        return numbers | {name: part[place] for name, part in intervals.items()}
+
+    rows = [
+        EscalationFigures(
+            **at(place),
+            margin=margin,
+            verdict=verdict(
+                float(ours.lo[place]),
+                float(ours.hi[place]),
+                margin,
+                identical=not gaps[place].any(),
+            ),
+        )
+        for place in range(len(limits) + 1)
+    ]
+    return tuple(rows[:-1]), rows[-1]
+
+
+def _gaps(of: Evaluations, gaps: Floats, seed: int) -> tuple[Estimate, float]:
+    """Differences (n_limits + 1,) from all judges, and the reach of their joint band."""
+    interval = of.score(gaps, joint=True)
+    return interval, simultaneous_reach(interval, seed=seed) if of.n_splits > 1 else float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class EscalationSpec:
+    """The cheap panel, the thresholds, and the pipeline.
+
+    The cheap panel consists of the judges named in ``cheap``, or of the ``cheapest`` judges of this
+    number, or is the best panel for a ``share`` of the cost of all judges, chosen on calibration
+    rows in every split.
+
+    Raises
+    ------
+    InputError
+        An unknown name; a threshold outside [.5, 1], a share outside (0, 1], a negative tolerance;
+        both judges and a number of them; the paper's protocol.
+    """
+
+    settings: Settings = Settings()
+    aggregator: Aggregator = field(default="joint", metadata={"help": "how votes are summed"})
+    calibrator: Calibrator = field(default="none", metadata={"help": "calibrator of both panels"})
+    cheap: tuple[str, ...] | None = field(
+        default=None, metadata={"help": "judges of the cheap panel, by name"}
+    )
+    cheapest: int | None = field(
+        default=None, metadata={"help": "or: number of cheapest judges that form the cheap panel"}
+    )
+    share: float = field(
+        default=0.2,
+        metadata={"help": "or: the best panel for this share of the cost of all judges"},
+    )
+    thresholds: tuple[float, ...] = field(
+        default=(0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99),
+        metadata={"help": "ask all judges below this confidence; 0.5 and 1 are always included"},
+    )
+    tolerance: float = field(
+        default=0.02,
+        metadata={
+            "help": (
+                "largest NLL increase of the recommended threshold, as a share of "
+                "that of all judges"
+            )
+        },
+    )
+    steps: int = field(
+        default=0,
+        metadata={
+            "help": "number of judges that a greedy order adds; 0 turns it off, which is faster"
+        },
+    )
+
+    def __post_init__(self) -> None:
+        check_choosing(self.settings, self.aggregator, self.calibrator)
+        for limit in self.thresholds:
+            if not 0.5 <= limit <= 1.0:
+                raise InputError("a threshold is out of range", value=limit, allowed="[0.5, 1]")
+        if not 0.0 < self.share <= 1.0:
+            raise InputError("the share is out of range", value=self.share, allowed="(0, 1]")
+        if not 0.0 <= self.tolerance < np.inf:
+            raise InputError("the tolerance is out of range", value=self.tolerance, allowed="0 up")
+        if self.cheapest is not None and self.cheapest < 1:
+            raise InputError("a panel needs at least one judge", value=self.cheapest)
+        if self.cheapest is not None and self.cheap:
+            raise InputError(
+                "the cheap panel is named judges or a number of them, not both",
+                value=self.cheapest,
+                allowed="cheap or cheapest",
+            )
+        if self.steps < 0:
+            raise InputError("steps is too small", value=self.steps, allowed="0 or more")
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        """All distinct thresholds, ascending, from .5 to 1."""
+        return tuple(sorted({0.5, *self.thresholds, 1.0}))
+
+    @property
+    def rules(self) -> Rules:
+        """How cheap panels are compared."""
+        return cost_rules(
+            self.aggregator, self.calibrator, folds=5, steps=self.steps, seed=self.settings.seed
+        )
+
+
+def cheap_curator(spec: EscalationSpec, judges: tuple[str, ...], costs: JudgeCosts) -> Curator:
+    """Return the curator of the cheap panel; InputError names a judge that does not take part."""
+    inside = np.zeros(len(judges), dtype=bool)
+    if spec.cheap:
+        for name in spec.cheap:
+            if name not in judges:
+                raise InputError(
+                    "the cheap panel names a judge that does not take part",
+                    value=name,
+                    allowed=listed(judges),
+                )
+        inside[[judges.index(name) for name in spec.cheap]] = True
+        return _given("the judges named", inside)
+    if spec.cheapest is not None:
+        inside[np.argsort(costs.cost, kind="stable")[: spec.cheapest]] = True
+        return _given(f"the {int(inside.sum())} cheapest", inside)
+    least = float(costs.cost.min())
+    budget = np.array([max(spec.share * costs.full, least)])
+    curator = Plan(budget, spec.aggregator, reference=False).curator(0)
+    return replace(curator, title=f"the best found for {spec.share:.0%} of the full cost")
+
+
+def _given(title: str, inside: Bools) -> Curator:
+    def choose(_: Evidence) -> Chosen:
+        return Chosen(inside, 0.0)
+
+    return Curator("given", title, choose, uses_labels=False)
+
+
+def everyone() -> Curator:
+    """Return a curator of all judges, without inner estimates."""
+    return Curator(
+        "all",
+        "all judges",
+        lambda e: Chosen(np.ones(e.ballots.n_judges, dtype=bool), 0.0),
+        uses_labels=False,
+    )
+
+
+def run_chunk(votes: VoteMatrix, spec: EscalationSpec, chunk: Chunk) -> Escalated:
+    """Score both panels and choose a threshold in the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    known, costs = priced_judges(votes, prepared)
+    escalations: list[Escalated] = []
+    for split in splits_of(prepared, spec.settings, chunk):
+        cheap = cheap_curator(spec, prepared.judges, costs)
+        evidence = evidence_in(prepared.ballots, split.calibration, known, spec.rules, split.number)
+        escalations.append(_of_split(prepared.ballots, split, (cheap, everyone()), evidence, spec))
+    return reduce(combine, escalations)
+
+
+def _of_split(
+    ballots: Ballots,
+    split: Split,
+    curators: tuple[Curator, Curator],
+    evidence: Evidence,
+    spec: EscalationSpec,
+) -> Escalated:
+    """Logits of both panels on the evaluation rows, and the threshold chosen on the others."""
+    rows, name = split.calibration, spec.calibrator
+    pieces = folds(ballots.units, rows, N_FOLDS, seed=spec.settings.seed, key=(split.number, 4))
+    fold = fold_of(pieces, ballots.n_items)[rows]
+    panels = [curated(ballots, split, curator, evidence, spec.aggregator) for curator in curators]
+    held, own = [], []
+    for panel in panels:
+        fitted = calibrate(ballots, split, panel.scores, (name,))
+        held.append(evaluate(ballots, split, fitted, panel.scores.order, np.zeros((0, 1))))
+        own.append(_own_logits(ballots, split, panel.scores, name, fold))
+    if (panels[0].chosen.judges == panels[1].chosen.judges).all():
+        own[0], held[0] = own[1], held[1]
+    signs = ballots.signs[rows].astype(np.float64)
+    promised = escalated_nll(np.stack(own), signs, np.array(spec.limits)).mean(axis=1)
+    within = promised <= promised[-1] * (1.0 + spec.tolerance) + 1e-12
+    logits = [one_side.fitted.logits_of(name, slice(0, 1))[0] for one_side in held]
+    return Escalated(
+        OutOfSample(
+            numbers=np.array([split.number]),
+            n_calibration=np.array([len(rows)]),
+            n_evaluation=np.array([len(split.evaluation)]),
+            rows=split.evaluation,
+            logits=np.stack(logits),
+            null=np.array([held[1].fitted.null]),
+            constant_nll=np.array([held[1].constant_nll[name]]),
+            replaced=np.array([sum(side.replaced[name] for side in held)]),
+        ),
+        promised=promised[None],
+        picked=np.array([int(np.argmax(within))]),
+        cheap=panels[0].chosen.judges[None],
+    )
+
+
+def _own_logits(
+    ballots: Ballots, split: Split, scores: PrefixScores, name: Calibrator, fold: Ints
+) -> Floats:
+    """Calibrated logits (n_cal,) of calibration rows, each fold by a map fitted to the others."""
+    rows = split.calibration
+    logits = np.empty(len(rows))
+    for number in np.unique(fold):
+        own = fold == number
+        part = replace(
+            scores,
+            calibration=scores.calibration[:, ~own],
+            calibration_empty=scores.calibration_empty[:, ~own],
+            evaluation=scores.calibration[:, own],
+            evaluation_empty=scores.calibration_empty[:, own],
+            fold=None if scores.fold is None else scores.fold[~own],
+        )
+        fitted = calibrate(ballots, Split(int(number), rows[~own], rows[own]), part, (name,))
+        logits[own] = fitted.logits_of(name, slice(0, 1))[0]
+    return logits
+
+
+@cached(4)
+def _cheap(votes: VoteMatrix, spec: EscalationSpec) -> Bools:
+    """The cheap panel chosen on all labelled rows; the same for every partial result."""
+    prepared = prepare(votes, spec.settings)
+    known, costs = priced_judges(votes, prepared)
+    return (
+        cheap_curator(spec, prepared.judges, costs)
+        .chosen(all_rows(prepared, known, spec.rules))
+        .judges
+    )
+
+
+def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escalation:
+    """Return cost and NLL of every threshold from the splits so far."""
+    prepared = prepare(votes, spec.settings)
+    _, costs = priced_judges(votes, prepared)
+    limits = np.array(spec.limits)
+    rows, recommended = escalation_rows(
+        partial, evaluations(partial.scores, prepared), costs, limits, seed=spec.settings.seed
+    )
+    low, high = np.quantile(limits[partial.picked], (0.025, 0.975), method="nearest")
+    panel = _cheap(votes, spec)
+    n_splits = len(partial.scores.numbers)
+    promised = recommended.promised - float(partial.promised[:, -1].mean())
+    return Escalation(
+        rows=rows,
+        recommended=recommended,
+        threshold=Interval.single(recommended.threshold, low, high, "share"),
+        optimism=float(recommended.delta.value - promised),
+        tolerance=spec.tolerance,
+        cheap=tuple(n for n, inside in zip(prepared.judges, panel, strict=True) if inside),
+        cheap_how=cheap_curator(spec, prepared.judges, costs).title,
+        cheap_cost=float(costs.of(partial.cheap).mean()),
+        cheap_size=float(partial.cheap.sum(axis=1).mean()),
+        full_cost=costs.full,
+        stability=stability(partial.cheap.sum(axis=0), n_splits),
+        unit=costs.unit,
+        counted=costs.counted,
+        latency_unit=costs.latency_unit,
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        null_nll=_null_nll(partial, prepared),
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=float(partial.scores.n_calibration.mean()),
+        **run_fields(prepared, spec.settings, partial.scores),
+        warnings=_warnings(prepared, spec, partial, costs),
+    )
+
+
+def _null_nll(escalation: Escalated, prepared: Prepared) -> float:
+    """NLL of the base rate, averaged over splits."""
+    of = evaluations(escalation.scores, prepared)
+    return float(of.by_split(of.null_nll).mean())
+
+
+def _warnings(
+    prepared: Prepared, spec: EscalationSpec, escalation: Escalated, costs: JudgeCosts
+) -> tuple[str, ...]:
+    notes = cost_notes(prepared, costs, float(escalation.scores.n_calibration.mean()))
+    fits = 2 * len(escalation.scores.numbers)
+    notes += stand_ins((spec.calibrator,), (int(escalation.scores.replaced.sum()),), fits)
+    if not spec.cheap and spec.cheapest is None and spec.share * costs.full < costs.cost.min():
+        notes.append(
+            f"{spec.share:.0%} of the full cost asks no judge, so the cheap panel is the best "
+            "judge of those that cost least."
+        )
+    if escalation.cheap.all():
+        notes.append("The cheap panel is all judges, so there is nothing to escalate to.")
+    return tuple(notes)
+
+
+ESCALATION: Study[EscalationSpec, Escalated, Escalation] = Study(
+    name="escalation",
+    title="Escalation",
+    question="Can a cheap panel answer first?",
+    spec=EscalationSpec,
+    result=Escalation,
+    partial=Escalated,
+    run_chunk=run_chunk,
+    merge=merge,
+    settled=steady(merge, lambda r: [(row.delta, row.margin) for row in (*r.rows, r.recommended)]),
+)

@@ -1,0 +1,731 @@
+"""Result of :data:`VALUE`: the value of each judge to the panel, and how many can be removed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel import distributions
+from judgepanel.arrays import Floats, Ints
+from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.panels import VALUED, Valued
+from judgepanel.scoring.inference import (
+    MARGIN,
+    Estimate,
+    Verdict,
+    bonferroni_reach,
+    estimate,
+    holm,
+    simultaneous_reach,
+    verdict,
+)
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies.accumulate import ValueTally, tally_values
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.common import check_known, few_labels, run_fields, splits_of, stand_ins
+from judgepanel.studies.compare import RANGES
+from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare
+from judgepanel.studies.decide.one_split import (
+    COPIES,
+    Layout,
+    Plan,
+    Rules,
+    SplitValues,
+    inner_of_all,
+    layout_of,
+    plan_of,
+    values_of,
+)
+from judgepanel.studies.results import SplitResult, by_split, flat_row, frozen
+from judgepanel.votes import InputError, VoteMatrix
+
+Role = Literal["copy", "specialist", "complement", "ordinary"]
+COPY_BOUND = 0.8
+"""Error correlation above which a judge is a copy of another.
+
+The correlation must be shown to exceed it, and the judge not be shown to be missed.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeValue:
+    """One judge; all figures in nats with 95 % intervals for new items, NaN if unknown.
+
+    ``value`` = NLL(without it) - NLL(all), and ``shapley`` is its mean contribution over the orders
+    in which judges may join: both positive if it helps. ``p`` belongs to ``value``. ``gain`` =
+    E[(change of the panel's logit without it)^2]. ``nearest`` is the judge with the most correlated
+    errors, ``correlation`` that correlation; '' and NaN if unknown. ``slice`` is the part of the
+    items where its value most exceeds that elsewhere, ``slice_gap`` the excess, with an interval
+    that holds for all judges and slices together, and ``slice_p`` one-sided, adjusted by Holm over
+    both; '' and NaN without slices. ``inner`` is its value by inner folds of all labelled rows,
+    which determines the order of removal (``rank`` 1 first); NaN and 0 until the last split is in.
+    ``droppable``: among those that can be removed together without loss. ``role``: copy (see
+    ``COPY_BOUND``); else specialist if ``slice_p`` < .05; else complement if ``value`` is shown to
+    be above 0; else ordinary.
+    """
+
+    judge: str
+    family: str
+    value: Interval
+    p: float
+    shapley: Interval
+    gain: Interval
+    nearest: str
+    correlation: Interval
+    slice: str
+    slice_gap: Interval
+    slice_p: float
+    inner: float
+    rank: int
+    droppable: bool
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class GroupValue:
+    """A family, or a cluster of judges that err together, with its ``members``.
+
+    ``value`` = NLL(without all of them) - NLL(all). Clusters are determined again on the
+    calibration rows of every split: the value is that of the clusters that contain the members
+    there. ``shapley`` treats families as players, and judges without a family as players of one;
+    NaN for clusters.
+    """
+
+    kind: Literal["family", "cluster"]
+    name: str
+    members: tuple[str, ...]
+    value: Interval
+    p: float
+    shapley: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """The panel without the ``m`` judges with the lowest value on the calibration rows.
+
+    ``delta`` = NLL(without them) - NLL(all), above 0 if they are missed; its interval is for this m
+    alone and determines the ``verdict``, ``band`` holds for all m together. ``free``: the upper end
+    of ``delta`` is below the margin, here and for every smaller m. Testing in that order and
+    stopping at the first failure needs no adjustment for the number of m.
+    """
+
+    m: int
+    nll: Interval
+    delta: Interval
+    p: float
+    band: Interval
+    verdict: Verdict
+    free: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """The panel with ``times`` more copies of a judge: ``delta`` = NLL(with them) - NLL(all).
+
+    ``why`` says how the judge was selected.
+    """
+
+    judge: str
+    why: str
+    times: int
+    delta: Interval
+    p: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value(SplitResult):
+    """Result of :data:`VALUE`.
+
+    ``judges`` are in the order of the analysis; ``removal`` is by m. ``droppable`` is the largest m
+    of ``removal`` that is free, and ``droppable_judges`` are the m judges with the lowest value on
+    all labelled rows, lowest first, empty until the last split is in. ``margin`` is 2 % of
+    ``nll_all`` in nats. ``null_nll`` is the NLL of the base rate on the same splits,
+    ``constant_nll`` that of a constant score through the same calibrator. Shapley values are those
+    of panels under ``shapley_aggregator`` and ``shapley_calibrator``, whose full panel has
+    ``shapley_nll``, from ``permutations`` orders per split. They sum to ``null_nll`` -
+    ``shapley_nll``. Every NLL is a mean over items of their means over splits. ``feature`` defines
+    the slices of the items, '' without slices.
+    """
+
+    judges: tuple[JudgeValue, ...]
+    groups: tuple[GroupValue, ...]
+    removal: tuple[Removal, ...]
+    droppable: int
+    droppable_judges: tuple[str, ...]
+    copies: tuple[Copied, ...]
+    aggregator: str
+    calibrator: str
+    shapley_aggregator: str
+    shapley_calibrator: str
+    shapley_nll: float
+    permutations: int
+    nll_all: Interval
+    margin: float
+    null_nll: float
+    constant_nll: float
+    feature: str
+    slices: tuple[str, ...]
+    n_judges: int
+    n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "value": "NLL without the judge minus that of all judges, in nats; above 0 it helps.",
+            "lo": "Lower end of the 95 % interval of value.",
+            "hi": "Upper end of the 95 % interval of value.",
+            "p": "Two-sided p-value of a value of 0.",
+            "shapley": "NLL that the judge saves, averaged over the orders of joining, in nats.",
+            "gain": "Mean squared change of the panel's logit without the judge.",
+            "correlation": "Error correlation with the nearest judge.",
+            "slice": "Part of the items where its value most exceeds that elsewhere.",
+            "slice_gap": "Its value in that slice minus its value elsewhere, in nats.",
+            "slice_lo": "Lower end of the interval of slice_gap, for all judges and slices at "
+            "once.",
+            "slice_hi": "Upper end of the interval of slice_gap, for all judges and slices at "
+            "once.",
+            "slice_p": "One-sided p-value of slice_gap after Holm's correction.",
+            "inner": "Value by inner folds of all labelled rows, in nats.",
+            "rank": "Order in which judges would be removed, 1 first.",
+            "droppable": (
+                "Whether it is among the judges shown to be removable together without loss."
+            ),
+            "role": "Copy, specialist, complement or ordinary.",
+            "nll_all": "NLL of all judges, in nats.",
+        }
+    )
+
+    def judge(self, name: str) -> JudgeValue:
+        """Return the figures of one judge."""
+        return next(judge for judge in self.judges if judge.judge == name)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per judge."""
+        return pd.DataFrame([_judge_row(judge) for judge in self.judges]).assign(
+            nll_all=self.nll_all.value,
+            null_nll=self.null_nll,
+            aggregator=self.aggregator,
+            calibrator=self.calibrator,
+            n_splits=self.n_splits,
+        )
+
+    def removal_frame(self) -> pd.DataFrame:
+        """Return one row per number of removed judges."""
+        return pd.DataFrame(map(flat_row, self.removal))
+
+    def decisions(self) -> dict[str, Any]:
+        """Return values, removable judges and the effect of copies."""
+        plain: dict[str, Any] = to_plain(
+            {
+                "shapley": {
+                    "aggregator": self.shapley_aggregator,
+                    "calibrator": self.shapley_calibrator,
+                    "nll": self.shapley_nll,
+                    "permutations": self.permutations,
+                },
+                "nll_all": self.nll_all.value,
+                "droppable_judges": self.droppable_judges,
+                "judges": [_judge_row(judge) for judge in self.judges],
+                "groups": [flat_row(group) for group in self.groups],
+                "removal": [flat_row(removal) for removal in self.removal],
+                "copies": [flat_row(copy) for copy in self.copies],
+            }
+        )
+        return plain
+
+
+def _judge_row(judge: JudgeValue) -> dict[str, Any]:
+    return flat_row(judge, slice_gap="slice_")
+
+
+SLICE_LEVEL = 0.05
+_UNKNOWN = (float("nan"),) * 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gathered:
+    """All splits in order: ``tally`` of the values, ``layout`` of its rows.
+
+    ``units`` (N,) are those of the items; arrays (S, ...) are as in :class:`SplitValues`; ``inner``
+    (K,) is NaN until all splits are in.
+    """
+
+    tally: ValueTally
+    layout: Layout
+    units: Ints
+    slices: Floats
+    noise: Floats
+    family_noise: Floats
+    steady: Floats
+    family_steady: Floats
+    correlation: Floats
+    inner: Floats
+
+    def items(self, name: str) -> Floats:
+        """Mean value of every evaluated item, (n, N)."""
+        return self.tally.item_means(self.layout.parts[name])
+
+    def splits(self, name: str) -> Floats:
+        """Mean value of every split, (S, n)."""
+        return self.tally.split_means[:, self.layout.parts[name]]
+
+    def estimated(self, name: str) -> Estimate:
+        """Return estimates of one part of the layout."""
+        return self.of(self.items(name), self.splits(name))
+
+    def sampled(self, name: str, noise: Floats, steady: Floats) -> Estimate:
+        """Return estimates of Shapley values, from ``noise`` and ``steady``, (S, n) each.
+
+        The variation between splits is estimated from the orders that they share. The variance over
+        splits of orders drawn for each is the sum of that and the noise; a direct estimate from a
+        few dozen splits could not separate the two.
+        """
+        redrawn = noise.mean(axis=0)
+        mean, spread = steady.mean(axis=0), steady.var(axis=0, ddof=min(1, len(steady) - 1))
+        wider = np.sqrt(1.0 + redrawn / np.maximum(spread, 1e-300))
+        splits = mean + (steady - mean) * np.where(spread > 0.0, wider, 1.0)
+        return self.of(self.items(name), splits, redrawn)
+
+    def of(
+        self, items: Floats, splits: Floats, redrawn: Floats | float = 0.0, *, joint: bool = False
+    ) -> Estimate:
+        """Estimates from values (n, N) of items and (S, n) of splits; NaN ends from one split."""
+        tally = self.tally
+        if len(tally.numbers) < 2 or not len(items):
+            return Estimate.of_one_split(items.mean(axis=1))
+        seen = tally.seen > 0
+        sizes = float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())
+        return estimate(items, splits, self.units[seen], *sizes, redrawn=redrawn, joint=joint)
+
+
+def level(split_values: Gathered) -> Interval:
+    """NLL of all judges."""
+    return Interval.of(split_values.estimated("everyone"))[0].clip(*RANGES["nll"])
+
+
+def mean_loss(split_values: Gathered, name: str) -> float:
+    """Return the mean over items of one loss, averaged as in :func:`level`."""
+    return float(split_values.items(name).mean())
+
+
+def removal_figures(split_values: Gathered, plan: Plan, seed: int) -> tuple[Removal, ...]:
+    """Return the curve over the number m of removed judges.
+
+    Whether m judges can be removed is tested in a fixed order, stopping at the first failure, so
+    every test may use the full level (Maurer, Hothorn and Lehmacher 1995).
+    """
+    if not plan.removed:
+        return ()
+    base, base_splits = split_values.items("everyone"), split_values.splits("everyone")
+    items, splits = split_values.items("removed"), split_values.splits("removed")
+    gap = split_values.of(items, splits, joint=True)
+    levels = Interval.of(split_values.of(items + base, splits + base_splits))
+    nll, delta = levels.clip(*RANGES["nll"]), Interval.of(gap)
+    known = len(split_values.tally.numbers) > 1
+    reach = (simultaneous_reach(gap, seed=seed) if known else float("nan")) * gap.se
+    band = Interval(gap.value, gap.value - reach, gap.value + reach)
+    margin = MARGIN * float(base.mean())
+    free, rows = True, []
+    for i, m in enumerate(plan.removed):
+        same = not items[i].any()
+        lo, hi = float(gap.lo[i]), float(gap.hi[i])
+        free = free and (same or hi < margin)
+        rows.append(
+            Removal(
+                m=m,
+                nll=nll[i],
+                delta=delta[i],
+                p=float(gap.p[i]),
+                band=band[i],
+                verdict=verdict(lo, hi, margin, identical=same) if known or same else "undecided",
+                free=free,
+            )
+        )
+    return tuple(rows)
+
+
+def copy_figures(split_values: Gathered, plan: Plan, names: tuple[str, ...]) -> tuple[Copied, ...]:
+    """Return the effect of copies on the panel."""
+    estimates = split_values.estimated("copied")
+    delta = Interval.of(estimates)
+    return tuple(
+        Copied(names[j], why, COPIES, delta[i], float(estimates.p[i]))
+        for i, (j, why) in enumerate(plan.copied)
+    )
+
+
+def group_figures(
+    split_values: Gathered, plan: Plan, names: tuple[str, ...]
+) -> tuple[GroupValue, ...]:
+    """Return families, then clusters of at least two judges, largest first."""
+    value = split_values.estimated("family")
+    shapley = split_values.sampled(
+        "family_shapley", split_values.family_noise, split_values.family_steady
+    )
+    rows = [
+        _group("family", name, _named(members, names), value, i, shapley)
+        for i, (name, members) in enumerate(zip(plan.family_names, plan.families, strict=True))
+    ]
+    labels = np.unique(plan.cluster[plan.cluster > 0])
+    members = np.array([plan.cluster == label for label in labels], dtype=float)
+    if len(labels):
+        mean = members / members.sum(axis=1, keepdims=True)
+        interval = split_values.of(
+            mean @ split_values.items("cluster"), split_values.splits("cluster") @ mean.T
+        )
+        rows += [
+            _group("cluster", str(label), _named(members[i] > 0, names), interval, i, None)
+            for i, label in enumerate(labels)
+        ]
+    return tuple(rows)
+
+
+def _named(members: NDArray[np.bool_], names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(names[j] for j in np.flatnonzero(members))
+
+
+def _group(
+    kind: str,
+    name: str,
+    members: tuple[str, ...],
+    value: Estimate,
+    i: int,
+    shapley: Estimate | None,
+) -> GroupValue:
+    return GroupValue(
+        "family" if kind == "family" else "cluster",
+        name,
+        members,
+        Interval.of(value)[i],
+        float(value.p[i]),
+        Interval.single(*_UNKNOWN) if shapley is None else Interval.of(shapley)[i],
+    )
+
+
+def judge_figures(
+    split_values: Gathered, plan: Plan, prepared: Prepared, droppable: int
+) -> tuple[JudgeValue, ...]:
+    """Return every judge; the ``droppable`` judges with the lowest inner value can be removed."""
+    estimates = split_values.estimated("each")
+    value = Interval.of(estimates)
+    shapley = Interval.of(split_values.sampled("shapley", split_values.noise, split_values.steady))
+    gain = Interval.of(split_values.estimated("gain"), "").clip(0.0, np.inf)
+    correlation = _correlations(split_values, plan)
+    sliced = _slice_gaps(split_values, plan)
+    names = prepared.judges
+    rank = ranks(split_values.inner)
+    rows = []
+    for j, name in enumerate(names):
+        at = int(sliced.best[j])
+        slice_p = float(sliced.p[j, at]) if at >= 0 else float("nan")
+        rows.append(
+            JudgeValue(
+                judge=name,
+                family=plan.family[j],
+                value=value[j],
+                p=float(estimates.p[j]),
+                shapley=shapley[j],
+                gain=gain[j],
+                nearest=names[plan.nearest[j]] if plan.nearest[j] >= 0 else "",
+                correlation=correlation[j],
+                slice=plan.slices.names[at] if at >= 0 else "",
+                slice_gap=sliced.gap[j, at] if at >= 0 else Interval.single(*_UNKNOWN),
+                slice_p=slice_p,
+                inner=float(split_values.inner[j]),
+                rank=int(rank[j]),
+                droppable=bool(0 < rank[j] <= droppable),
+                role=_role(value[j], correlation[j], slice_p),
+            )
+        )
+    return tuple(rows)
+
+
+def ranks(inner: Floats) -> Ints:
+    """Rank (K,) of every judge, 1 for the lowest inner value; 0 if unknown."""
+    if not np.isfinite(inner).all():
+        return np.zeros(len(inner), dtype=np.int64)
+    values = np.empty(len(inner), dtype=np.int64)
+    values[np.argsort(inner, kind="stable")] = np.arange(1, len(inner) + 1)
+    return values
+
+
+def _role(value: Interval, correlation: Interval, slice_p: float) -> Role:
+    if correlation.above(COPY_BOUND) and not value.above():
+        return "copy"
+    if slice_p < SLICE_LEVEL:
+        return "specialist"
+    return "complement" if value.above() else "ordinary"
+
+
+def _correlations(split_values: Gathered, plan: Plan) -> Interval:
+    """Error correlations (K,) with intervals from their spread over calibration sides.
+
+    A calibration side is sampled without replacement: with n of N items its estimate has variance
+    (N - n) / n of that on all of them, about the estimate on all.
+    """
+    tally, value = split_values.tally, plan.correlation
+    known = np.isfinite(split_values.correlation)
+    n_known = known.sum(axis=0)
+    safe = np.where(known, split_values.correlation, 0.0)
+    mean = safe.sum(axis=0) / np.maximum(n_known, 1)
+    square = np.where(known, (split_values.correlation - mean) ** 2, 0.0).sum(axis=0)
+    spread = np.sqrt(square / np.maximum(n_known - 1, 1))
+    n_cal, n_eval = float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())
+    scale = np.sqrt(n_cal / n_eval)
+    reach = distributions.t_ppf(0.975, np.maximum(n_known - 1, 1)) * spread * scale
+    reach = np.where(n_known > 1, reach, np.nan)
+    return Interval(value, value - reach, value + reach, unit="").clip(-1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _SliceGaps:
+    """Value in a slice minus that elsewhere, (K, L).
+
+    ``best`` (K,) is the slice with the smallest p, -1 without slices.
+    """
+
+    best: Ints
+    gap: Interval
+    p: Floats
+
+
+def _slice_gaps(split_values: Gathered, plan: Plan) -> _SliceGaps:
+    """One-sided tests of more value in a slice, Holm over judges and slices."""
+    n_judges, n_slices = split_values.layout.n_judges, len(plan.slices.rows)
+    shape = n_judges, n_slices
+    if not n_slices or len(split_values.tally.numbers) < 2:
+        none = Interval.full(shape, np.nan)
+        return _SliceGaps(np.full(n_judges, -1), none, none.value)
+    seen = np.flatnonzero(split_values.tally.seen > 0)
+    each = split_values.items("each")
+    gaps, p = [], np.empty(shape)
+    for s, members in enumerate(plan.slices.rows):
+        inside = np.isin(seen, members)
+        gap = split_values.of(_contrast(each, inside), split_values.slices[:, :, s])
+        reach = bonferroni_reach(gap, n_judges * n_slices)
+        gaps.append(Interval(gap.value, gap.value - reach, gap.value + reach))
+        p[:, s] = np.where(gap.value > 0, gap.p / 2.0, 1.0 - gap.p / 2.0)
+    best = np.argmin(p, axis=1)
+    return _SliceGaps(best, Interval.stacked(gaps, axis=1), holm(p.ravel()).reshape(shape))
+
+
+def _contrast(each: Floats, inside: NDArray[np.bool_]) -> Floats:
+    """Values (K, N) of items whose mean is that inside minus that outside, linearised."""
+    share = float(inside.mean())
+    if share in (0.0, 1.0):
+        return np.zeros_like(each)
+    here = each[:, inside].mean(axis=1, keepdims=True)
+    rest = each[:, ~inside].mean(axis=1, keepdims=True)
+    own = np.where(inside, (each - here) / share, -(each - rest) / (1.0 - share))
+    return np.asarray(own + (here - rest))
+
+
+VALUE_SPLITS = 20
+MOST_JUDGES = 1000
+MOST_ORDERS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSpec:
+    """The pipeline and options for valuing judges.
+
+    ``permutations`` orders of joining give Shapley values in each split: half of them are drawn for
+    it, half are shared by all splits. ``feature`` slices the items, None uses the first usable one;
+    ``copied`` are judges to copy, None uses the most accurate, the median and the most correlated.
+
+    Raises
+    ------
+    InputError
+        An unknown or duplicate name, a number of orders that is not a multiple of 8 or outside
+        8..1000; the paper's protocol, under which judges would be ranked by in-sample scores.
+    """
+
+    settings: Settings = Settings()
+    aggregator: Valued = field(default="joint", metadata={"help": "how votes are summed"})
+    calibrator: Calibrator = field(
+        default="none", metadata={"help": "the calibrator of all panels"}
+    )
+    permutations: int = field(
+        default=40, metadata={"help": "orders per split for Shapley values, a multiple of 8"}
+    )
+    feature: str | None = field(
+        default=None,
+        metadata={"help": "item feature that defines slices (default: the first usable one)"},
+    )
+    copied: tuple[str, ...] | None = field(
+        default=None,
+        metadata={
+            "help": "judges to copy (default: the most accurate, median and most correlated)"
+        },
+    )
+
+    def __post_init__(self) -> None:
+        check_known("aggregator that judges are valued under", VALUED, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        if self.settings.protocol != "honest":
+            raise InputError(
+                "judges are ranked by NLL, which the paper's protocol takes from in-sample scores",
+                value=self.settings.protocol,
+                allowed="honest",
+            )
+        if not 8 <= self.permutations <= MOST_ORDERS or self.permutations % 8:
+            raise InputError(
+                "orders come in four designs of pairs",
+                value=self.permutations,
+                allowed=f"a multiple of 8 from 8 to {MOST_ORDERS}",
+            )
+        if self.copied is not None and len(set(self.copied)) < len(self.copied):
+            raise InputError("a judge to copy is given twice", value=", ".join(self.copied))
+
+    @property
+    def rules(self) -> Rules:
+        """How panels are built."""
+        return Rules(self.aggregator, self.calibrator, self.permutations, self.settings.seed)
+
+
+@frozen
+class ValuePartial:
+    """Values of the splits so far; arrays (S, ...) as in :class:`SplitValues`.
+
+    Splits are in the order of ``tally.numbers``. ``inner`` (K,) comes with the last split, empty
+    until then.
+    """
+
+    tally: ValueTally
+    slices: Floats = by_split()
+    noise: Floats = by_split()
+    family_noise: Floats = by_split()
+    steady: Floats = by_split()
+    family_steady: Floats = by_split()
+    correlation: Floats = by_split()
+    fits: Ints = by_split()
+    inner: Floats
+
+
+def run_chunk(votes: VoteMatrix, spec: ValueSpec, chunk: Chunk) -> ValuePartial:
+    """Score all panels of the splits of one chunk; the last one also ranks judges on all rows."""
+    prepared, plan = _prepared(votes, spec)
+    values: list[SplitValues] = []
+    rows = []
+    for split in splits_of(prepared, spec.settings, chunk):
+        split_values = values_of(prepared, split, plan, spec.rules)
+        rows.append((split.number, split.evaluation, len(split.calibration), split_values.values))
+        values.append(replace(split_values, values=split_values.values[:0]))
+    inner = np.zeros(0)
+    if chunk.first + chunk.count >= rounds(spec):
+        inner = inner_of_all(prepared, split, spec.rules)
+    return ValuePartial(
+        tally_values(rows, prepared.ballots.n_items, layout_of(plan).n_values),
+        **{name: np.array([getattr(value, name) for value in values]) for name in _PER_SPLIT},
+        inner=inner,
+    )
+
+
+_PER_SPLIT = (
+    "slices",
+    "noise",
+    "family_noise",
+    "steady",
+    "family_steady",
+    "correlation",
+    "fits",
+)
+
+
+def _prepared(votes: VoteMatrix, spec: ValueSpec) -> tuple[Prepared, Plan]:
+    prepared = prepare(votes, spec.settings)
+    n_judges = prepared.ballots.n_judges
+    if n_judges > MOST_JUDGES and spec.aggregator == "joint":
+        raise InputError(
+            "there are too many judges to refit the joint panel without each of them",
+            value=n_judges,
+            allowed=f"{MOST_JUDGES} or fewer, or the aggregator one_coin",
+        )
+    return prepared, plan_of(votes, prepared, spec.feature, spec.copied)
+
+
+def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
+    """Return values, roles and removable judges from the splits so far."""
+    prepared, plan = _prepared(votes, spec)
+    split_values = _gathered(prepared, plan, partial)
+    removal = removal_figures(split_values, plan, spec.settings.seed)
+    droppable = max((row.m for row in removal if row.free), default=0)
+    order = np.argsort(ranks(split_values.inner), kind="stable")
+    first = order[:droppable] if len(partial.inner) else order[:0]
+    nll_all = level(split_values)
+    aggregator, calibrator = spec.rules.shapley
+    settings = replace(spec.settings, splits=rounds(spec))
+    return Value(
+        judges=judge_figures(split_values, plan, prepared, droppable),
+        groups=group_figures(split_values, plan, prepared.judges),
+        removal=removal,
+        droppable=droppable,
+        droppable_judges=tuple(prepared.judges[j] for j in first),
+        copies=copy_figures(split_values, plan, prepared.judges),
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        shapley_aggregator=aggregator,
+        shapley_calibrator=calibrator,
+        shapley_nll=mean_loss(split_values, "shapley_everyone"),
+        permutations=spec.permutations,
+        nll_all=nll_all,
+        margin=MARGIN * float(nll_all.value),
+        null_nll=mean_loss(split_values, "null"),
+        constant_nll=mean_loss(split_values, "constant"),
+        feature=plan.slices.feature or "",
+        slices=plan.slices.names,
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=float(split_values.tally.n_calibration.mean()),
+        **run_fields(prepared, settings, split_values.tally),
+        warnings=_warnings(prepared, spec, split_values, partial),
+    )
+
+
+def _gathered(prepared: Prepared, plan: Plan, partial: ValuePartial) -> Gathered:
+    """Return all splits in order."""
+    inner = partial.inner
+    per_split = {name: getattr(partial, name) for name in _PER_SPLIT if name != "fits"}
+    return Gathered(
+        tally=partial.tally,
+        layout=layout_of(plan),
+        units=prepared.ballots.units,
+        inner=inner if len(inner) else np.full(prepared.ballots.n_judges, np.nan),
+        **per_split,
+    )
+
+
+def _warnings(
+    prepared: Prepared, spec: ValueSpec, split_values: Gathered, partial: ValuePartial
+) -> tuple[str, ...]:
+    warnings = [*prepared.notices]
+    warnings += few_labels(prepared, float(split_values.tally.n_calibration.mean()))
+    made, replaced = (int(n) for n in partial.fits.sum(axis=0))
+    name = spec.rules.shapley[1] if spec.calibrator == "none" else spec.calibrator
+    warnings += stand_ins((name,), (replaced,), made)
+    if prepared.ballots.n_judges == 1:
+        warnings.append("There is only one judge, so its value is that against the base rate.")
+    return tuple(warnings)
+
+
+def rounds(spec: ValueSpec) -> int:
+    """Number of splits used: at most ``VALUE_SPLITS``, since each takes many panels."""
+    return min(spec.settings.most_splits, VALUE_SPLITS)
+
+
+# All splits are run, since the last one ranks the judges.
+VALUE: Study[ValueSpec, ValuePartial, Value] = Study(
+    name="value",
+    title="What each judge is worth",
+    question="What is each judge worth, and how many can go?",
+    spec=ValueSpec,
+    result=Value,
+    partial=ValuePartial,
+    run_chunk=run_chunk,
+    merge=merge,
+    rounds=rounds,
+)

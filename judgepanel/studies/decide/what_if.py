@@ -1,0 +1,455 @@
+"""What if: a panel picked by hand against another panel, on the same splits.
+
+Both panels are given, so all of a split's calibration rows go into fitting. How they were picked is
+unknown: figures of judges that were picked with the help of labels are too good. Under ``average``
+each panel is what is recommended from its judges, weights learned on these rows alone; that of all
+judges is the recommendation of the analysis.
+
+Cost per split: one fit of each panel under calibrator ``none``, which fits nothing and needs no
+leave-out scores, and a cross-fitting (6 fits) under any other if the aggregator is not a closed
+form. Under ``average``, the members of a recommendation for each panel; for all judges all its
+candidates, unless the recommendation was computed in this process. Fits and
+averages are kept with the splits (:mod:`judgepanel.kernels.threads`), so the next panel compared
+with the same one costs only its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.arrays import Bools
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrated import SplitScores
+from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.scoring.descriptive import allow_difference, allow_level, between, one_more_error
+from judgepanel.scoring.inference import MARGIN, Verdict, verdict
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.common import (
+    check_known,
+    errs_rarely,
+    few_labels,
+    run_fields,
+    splits_of,
+    stand_ins,
+)
+from judgepanel.studies.compare import RANGES, Estimator
+from judgepanel.studies.contract import (
+    Chunk,
+    Prepared,
+    Settings,
+    Study,
+    grouped_votes,
+    prepare,
+    steady,
+)
+from judgepanel.studies.panel.curator import known_judges
+from judgepanel.studies.panel.recommended import (
+    AVERAGE,
+    PanelAggregator,
+    all_judges,
+    as_scores,
+    check_panel_aggregators,
+    recommended,
+)
+from judgepanel.studies.results import SplitResult, flat_row, long_frame
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.matrix import Oriented
+
+SPLITS = 20
+"""Maximum number of splits, since users wait for every result."""
+
+
+@dataclass(frozen=True, slots=True)
+class PanelFigures:
+    """One panel out of sample; ``cost`` per item is None if costs are unknown."""
+
+    judges: tuple[str, ...]
+    nll: Interval
+    brier: float
+    accuracy: float
+    ece: float
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WhatIf(SplitResult):
+    """``delta`` = NLL(``kept``) - NLL(``against``) on the same items, in nats, with interval and p.
+
+    ``verdict`` compares it with ``margin`` as for panel sizes, with ``against`` in place of all.
+    """
+
+    kept: PanelFigures
+    against: PanelFigures
+    delta: Interval
+    p: float
+    margin: float
+    verdict: Verdict
+    aggregator: str
+    calibrator: str
+    null_nll: float
+    constant_nll: float
+    n_judges: int
+    n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "panel": "The panel kept, or the one it is compared with.",
+        }
+    )
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per panel, the kept one first."""
+        both = (self.kept, self.against)
+        nll = Interval.stacked(panel.nll for panel in both)
+        return long_frame(
+            (2,),
+            {
+                "panel": ("kept", "against"),
+                "k": [len(panel.judges) for panel in both],
+                "aggregator": self.aggregator,
+                "calibrator": self.calibrator,
+                "n_splits": self.n_splits,
+                "nll": nll,
+                "brier": [panel.brier for panel in both],
+                "ece": [panel.ece for panel in both],
+                "accuracy": [panel.accuracy for panel in both],
+                "null_nll": self.null_nll,
+                "skill": 1.0 - nll.value / self.null_nll,
+                "cost": [panel.cost for panel in both],
+            },
+        )
+
+    def decisions(self) -> dict[str, Any]:
+        """Return both panels and their difference."""
+        delta, lo, hi = to_plain(tuple(self.delta))
+        return {
+            "kept": to_plain(flat_row(self.kept, nll="")),
+            "against": to_plain(flat_row(self.against, nll="")),
+            "delta": delta,
+            "delta_lo": lo,
+            "delta_hi": hi,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfSpec:
+    """The judges that are kept and those they are compared with; None means all judges.
+
+    Under ``average``, ``calibrator`` is always none.
+
+    Raises
+    ------
+    InputError
+        An empty panel on either side, or an unknown name; the average under the paper's protocol.
+    """
+
+    settings: Settings = Settings()
+    keep: tuple[str, ...] | None = field(
+        default=None, metadata={"help": "judges to keep (default: all judges)"}
+    )
+    against: tuple[str, ...] | None = field(
+        default=None, metadata={"help": "judges of the panel to compare with (default: all judges)"}
+    )
+    aggregator: PanelAggregator = field(
+        default="joint",
+        metadata={"help": "how votes are summed; average: what is recommended from these judges"},
+    )
+    calibrator: Calibrator = field(
+        default="none", metadata={"help": "calibrator of both panels (none for average)"}
+    )
+
+    def __post_init__(self) -> None:
+        check_panel_aggregators((self.aggregator,), self.settings)
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        for judges in (self.keep, self.against):
+            if judges is not None and not judges:
+                raise InputError("a panel needs at least one judge", allowed="1 judge or more")
+        if self.aggregator == AVERAGE:
+            object.__setattr__(self, "calibrator", "none")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Panels:
+    """``masks`` bool (2, n_judges): the panel to compare with, then the panel kept."""
+
+    prepared: Prepared
+    masks: Bools
+
+
+def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> _Panels:
+    """Return both panels without judges that were set aside.
+
+    Raises
+    ------
+    InputError
+        An unknown judge, or a panel whose judges were all set aside.
+    """
+    prepared = prepare(votes, spec.settings)
+    masks = []
+    for judges in (spec.against, spec.keep):
+        if judges is None:
+            masks.append(np.ones(len(prepared.judges), dtype=bool))
+            continue
+        votes.with_judges(judges)
+        mask = np.isin(np.array(prepared.judges, dtype=object), list(judges))
+        if not mask.any():
+            raise InputError(
+                "none of these judges takes part in the analysis",
+                value=", ".join(judges[:3]),
+                allowed="a judge of this analysis that was not set aside",
+            )
+        masks.append(mask)
+    return _Panels(prepared, np.array(masks))
+
+
+def run_chunk(votes: VoteMatrix, spec: WhatIfSpec, chunk: Chunk) -> Tally:
+    """Score both panels on the splits of one chunk."""
+    panels = _panels(votes, spec)
+    ballots = panels.prepared.ballots
+
+    def scored() -> Iterator[tuple[Split, Arms]]:
+        for split in splits_of(panels.prepared, spec.settings, chunk):
+            both = [_scores(votes, spec, ballots, split, mask) for mask in panels.masks]
+            yield split, Arms.of(both)
+
+    return tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
+
+
+def _scores(
+    votes: VoteMatrix, spec: WhatIfSpec, ballots: Ballots, split: Split, mask: Bools
+) -> SplitScores:
+    if spec.aggregator == AVERAGE and mask.all():
+        return as_scores(ballots, split, recommended(votes, spec.settings, split))
+    panel = ballots.of_judges(mask)
+    return all_judges(panel, split, spec.aggregator, spec.calibrator, spec.settings)
+
+
+def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
+    """Return levels and the difference from the splits so far."""
+    panels, totals = _panels(votes, spec), partial
+    prepared, settings = panels.prepared, replace(spec.settings, splits=rounds(spec))
+    known = known_judges(votes, prepared)
+    means, _ = totals.item_means()
+    estimated = Estimator.of(totals, prepared.ballots.units)
+    items, splits = means[0, 0, :2], totals.split_means[:, 0, 0, :2]
+    same = bool((panels.masks[0] == panels.masks[1]).all())
+    extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
+    level = allow_level(estimated(items, splits), extra)
+    nll = Interval.of(level).clip(*RANGES["nll"])
+    gap = allow_difference(
+        estimated(items[1:] - items[:1], splits[:, 1:] - splits[:, :1]),
+        between(extra[1:], extra[:1]) * (not same),
+    )
+    averages = totals.split_means[:, :, 0].mean(axis=0)
+    figures = [
+        PanelFigures(
+            judges=tuple(np.array(prepared.judges, dtype=object)[mask]),
+            nll=nll[arm],
+            brier=float(averages[1, arm]),
+            accuracy=float(averages[2, arm]),
+            ece=float(averages[3, arm]),
+            cost=None if known.costs is None else float(np.array(known.costs)[mask].sum()),
+        )
+        for arm, mask in enumerate(panels.masks)
+    ]
+    margin = MARGIN * float(nll.value[0])
+    return WhatIf(
+        kept=figures[1],
+        against=figures[0],
+        delta=Interval.of(gap)[0],
+        p=float(gap.p[0]),
+        margin=margin,
+        verdict=verdict(float(gap.lo[0]), float(gap.hi[0]), margin, identical=same),
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        null_nll=float(totals.null_nll.mean()),
+        constant_nll=float(totals.constant_nll.mean()),
+        n_judges=len(prepared.judges),
+        n_calibration=float(totals.n_calibration.mean()),
+        **run_fields(prepared, settings, totals),
+        warnings=_warnings(prepared, spec, totals),
+    )
+
+
+def _warnings(prepared: Prepared, spec: WhatIfSpec, totals: Tally) -> tuple[str, ...]:
+    warnings = [*prepared.notices]
+    warnings += few_labels(prepared, float(totals.n_calibration.mean()), allowed=True)
+    fits = 2 * len(totals.numbers)
+    warnings += stand_ins((spec.calibrator,), np.ravel(totals.replaced).tolist(), fits)
+    aside = set(prepared.oriented.set_aside)
+    named = [name for name in (*(spec.keep or ()), *(spec.against or ())) if name in aside]
+    if named:
+        warnings.append("Judges that were set aside are in neither panel.")
+    return tuple(warnings)
+
+
+def rounds(spec: WhatIfSpec) -> int:
+    """Number of splits used: at most ``SPLITS``."""
+    return min(spec.settings.most_splits, SPLITS)
+
+
+WHAT_IF: Study[WhatIfSpec, Tally, WhatIf] = Study(
+    name="what_if",
+    title="What if",
+    question="What if only these judges were kept?",
+    spec=WhatIfSpec,
+    result=WhatIf,
+    partial=Tally,
+    run_chunk=run_chunk,
+    merge=merge,
+    rounds=rounds,
+    chunk=2,
+    settled=steady(merge, lambda result: [(result.delta, result.margin)]),
+)
+
+_SETTINGS = ("orientation", "protocol", "splits", "fraction", "seed", "group_duplicates")
+"""Settings that two analyses must share for their splits to be the same."""
+Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """One of the two analyses: ``name`` and ``file`` are untrusted; ``created`` ISO 8601, UTC."""
+
+    name: str
+    file: str
+    created: str
+    votes: VoteMatrix
+    settings: Settings
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """All judges of the analysis, including those set aside."""
+        return self.settings.judges or self.votes.judges
+
+    @property
+    def oriented(self) -> Oriented:
+        """The votes as its studies take them."""
+        return prepare(self.votes, self.settings).oriented
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What two analyses have in common; items are those with a label, identified by their ids.
+
+    ``relabelled`` of the ``shared`` items have different labels; ``revoted`` are common judges with
+    different votes on them; ``settings`` the names of settings that differ. ``host`` is the
+    analysis whose votes contain the judges of both, so that their difference can be measured; else
+    None.
+    """
+
+    same_task: bool
+    shared: int
+    only_before: int
+    only_after: int
+    relabelled: int
+    regrouped: bool
+    judges_both: tuple[str, ...]
+    judges_before: tuple[str, ...]
+    judges_after: tuple[str, ...]
+    revoted: tuple[str, ...]
+    settings: tuple[str, ...]
+    host: Literal["before", "after"] | None
+
+    @property
+    def same_items(self) -> bool:
+        """Whether both have the same items and labels."""
+        different = self.only_before + self.only_after + self.relabelled
+        return self.same_task and not different and not self.regrouped
+
+
+def relation(before: Side, after: Side) -> Relation:
+    """Compare the data of two analyses; O(items x judges)."""
+    rows = _shared_rows(before.votes, after.votes)
+    left, right = before.votes, after.votes
+    sides = [set(side.judges) for side in (before, after)]
+    both = tuple(sorted(sides[0] & sides[1]))
+    overlap = Relation(
+        same_task=left.task == right.task,
+        shared=len(rows[0]),
+        only_before=int(left.labelled.sum()) - len(rows[0]),
+        only_after=int(right.labelled.sum()) - len(rows[1]),
+        relabelled=int((left.labels[rows[0]] != right.labels[rows[1]]).sum()),
+        regrouped=_groups(before, rows[0]) != _groups(after, rows[1]),
+        judges_both=both,
+        judges_before=tuple(sorted(sides[0] - sides[1])),
+        judges_after=tuple(sorted(sides[1] - sides[0])),
+        revoted=_revoted(left, right, rows, both),
+        settings=tuple(
+            name
+            for name in _SETTINGS
+            if getattr(before.settings, name) != getattr(after.settings, name)
+        ),
+        host=None,
+    )
+    same = overlap.same_items and not overlap.settings and before.settings.protocol == "honest"
+    if not same or not (overlap.judges_before or overlap.judges_after):
+        return overlap
+    if _holds(right, left, rows[::-1], before.judges):
+        return replace(overlap, host="after")
+    if _holds(left, right, rows, after.judges):
+        return replace(overlap, host="before")
+    return overlap
+
+
+def paired_spec(before: Side, after: Side, overlap: Relation) -> WhatIfSpec:
+    """Return the spec of what is recommended from the judges of after against those of before.
+
+    It runs on the votes of the host.
+
+    Raises
+    ------
+    ValueError
+        Neither analysis has the votes of both.
+    """
+    if overlap.host is None:
+        raise ValueError("no votes hold the judges of both")
+    host = after if overlap.host == "after" else before
+    everyone = tuple(sorted({*before.judges, *after.judges}))
+    whole = len(everyone) == host.votes.n_judges
+    return WhatIfSpec(
+        settings=replace(host.settings, judges=None if whole else everyone),
+        keep=tuple(sorted(after.judges)),
+        against=tuple(sorted(before.judges)),
+        aggregator=AVERAGE,
+    )
+
+
+def _shared_rows(before: VoteMatrix, after: VoteMatrix) -> Rows:
+    """Positions in both of the items with a label in both, in the order of before."""
+    place = {after.item_ids[i]: i for i in np.flatnonzero(after.labelled).tolist()}
+    left = [i for i in np.flatnonzero(before.labelled).tolist() if before.item_ids[i] in place]
+    right = [place[before.item_ids[i]] for i in left]
+    return np.array(left, dtype=np.int64), np.array(right, dtype=np.int64)
+
+
+def _groups(side: Side, rows: NDArray[np.int64]) -> tuple[str, ...] | None:
+    votes = grouped_votes(side.votes, side.settings)
+    return None if votes.groups is None else tuple(votes.groups[i] for i in rows)
+
+
+def _revoted(
+    left: VoteMatrix, right: VoteMatrix, rows: Rows, judges: Sequence[str]
+) -> tuple[str, ...]:
+    """Return judges whose votes differ on the same items."""
+    first, other = (
+        votes.votes[which][:, np.array([votes.judges.index(n) for n in judges], dtype=np.int64)]
+        for votes, which in zip((left, right), rows, strict=True)
+    )
+    different = (first != other).any(axis=0)
+    return tuple(name for name, differs in zip(judges, different, strict=True) if differs)
+
+
+def _holds(host: VoteMatrix, other: VoteMatrix, rows: Rows, judges: Sequence[str]) -> bool:
+    """Whether the host has the same votes of all these judges of the other; rows of host first."""
+    return set(judges) <= set(host.judges) and not _revoted(host, other, rows, judges)

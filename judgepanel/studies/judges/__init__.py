@@ -1,1 +1,0 @@
-"""Studies of single judges and of items."""

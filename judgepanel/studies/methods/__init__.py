@@ -1,1 +1,0 @@
-"""Studies of methods: which aggregator and calibrator suit these votes?"""

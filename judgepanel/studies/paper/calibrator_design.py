@@ -1,0 +1,290 @@
+"""Calibrator design: every calibrator on the same scores of one aggregator and three panels.
+
+The paper's calibrator table: NLL of each calibrator on all judges, the 5 and the 10 best, and the
+Spearman correlation between raw and calibrated scores of the evaluation items, which is 1 if the
+order of the items is preserved. The map of each calibrator on all labelled items is included for
+plotting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from judgepanel import distributions
+from judgepanel.arrays import Floats, Ints
+from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator, panel_scores
+from judgepanel.kernels.calibrated import Calibrated, calibrate
+from judgepanel.kernels.calibration import CALIBRATORS, Calibrator, sigmoid
+from judgepanel.kernels.evaluation import Recipe, fit_split
+from judgepanel.kernels.prefixes import RANKINGS, Ranking
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.metrics import CLIP
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import METRICS, FittedArms, Tally, tally
+from judgepanel.studies.common import (
+    check_each_once,
+    check_known,
+    check_panels,
+    errs_rarely,
+    few_labels,
+    run_fields,
+    splits_of,
+    stand_ins,
+)
+from judgepanel.studies.compare import Estimator, arm_name, grid_estimates
+from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, always, prepare
+from judgepanel.studies.results import SplitResult, by_split, frozen, long_frame
+from judgepanel.votes import VoteMatrix
+
+PANELS = (5, 10)
+_SHAPE_POINTS = 121
+
+
+@dataclass(frozen=True, slots=True)
+class CalibratorDesignSpec:
+    """One aggregator; ``panels`` are sizes besides all judges.
+
+    Raises
+    ------
+    InputError
+        An unknown name, or a panel below one judge.
+    """
+
+    settings: Settings = Settings()
+    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
+    calibrators: tuple[Calibrator, ...] = field(
+        default=CALIBRATORS, metadata={"help": "calibrators in the table"}
+    )
+    panels: tuple[int, ...] = field(
+        default=PANELS, metadata={"help": "panel sizes besides all judges"}
+    )
+    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
+
+    def __post_init__(self) -> None:
+        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, self.calibrators)
+        check_known("ranking", RANKINGS, (self.ranking,))
+        check_each_once("the table", "calibrator", CALIBRATORS, self.calibrators)
+        check_panels(self.panels)
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe for every split."""
+        return Recipe(
+            self.aggregator,
+            self.calibrators,
+            self.ranking,
+            in_sample=self.settings.protocol == "paper",
+            seed=self.settings.seed,
+        )
+
+    def sizes(self, n_judges: int) -> Ints:
+        """Return panel sizes, ascending, all judges last."""
+        return np.array(sorted({*(k for k in self.panels if k < n_judges), n_judges}))
+
+
+@frozen
+class DesignTally:
+    """Scores of splits, with rank correlations (S, n_calibrators, n_panels)."""
+
+    scores: Tally
+    numbers: Ints
+    rho: Floats = by_split()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibratorDesign(SplitResult):
+    """Result of :data:`CALIBRATOR_DESIGN`.
+
+    Arrays are (n_calibrators, n_panels): ``nll`` (nats), ``brier`` and ``accuracy`` with 95 %
+    intervals for new items, ``ece`` with the central 95 % of splits. ``rho`` is Spearman's
+    correlation of raw and calibrated scores, mean and central 95 % of splits; it is 0 in a split in
+    which a calibrator maps all items to one score. ``shape_raw`` (n_points,) are raw probabilities
+    and ``shape`` (n_calibrators, n_points) their calibrated values under fits to all labelled items
+    and judges; ``shape_logit`` are the raw logits. ``taken`` names the resulting calibrator of
+    each.
+    """
+
+    aggregator: str
+    calibrators: tuple[str, ...]
+    k: Ints
+    nll: Interval
+    brier: Interval
+    accuracy: Interval
+    ece: Interval
+    rho: Interval
+    shape_logit: Floats
+    shape_raw: Floats
+    shape: Floats
+    taken: tuple[str, ...]
+    null_nll: float
+    constant_nll: Floats
+    n_judges: int
+    n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "rho": "Spearman's correlation of raw and calibrated scores.",
+        }
+    )
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per panel and calibrator, all judges first."""
+        *smaller, _ = self.k
+        frame = long_frame(
+            self.rho.shape,
+            {
+                "panel": [*map(arm_name, smaller), "all"],
+                "k": self.k,
+                "aggregator": self.aggregator,
+                "calibrator": np.array(self.calibrators)[:, None],
+                "n_splits": self.n_splits,
+                **{metric: getattr(self, metric) for metric in (*METRICS, "rho")},
+                "null_nll": self.null_nll,
+                "skill": 1.0 - self.nll.value / self.null_nll,
+                "constant_nll": self.constant_nll[:, None],
+            },
+        )
+        by_panel = np.arange(len(frame)).reshape(self.rho.shape)[:, ::-1].T.ravel()
+        return frame.iloc[by_panel].reset_index(drop=True)
+
+    def decisions(self) -> dict[str, Any]:
+        """Return the calibrator with the lowest NLL on all judges."""
+        best = int(self.nll.value[:, -1].argmin())
+        return {"best": self.calibrators[best], "best_nll": float(self.nll.value[best, -1])}
+
+
+def run_chunk(votes: VoteMatrix, spec: CalibratorDesignSpec, chunk: Chunk) -> DesignTally:
+    """Evaluate the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots, settings = prepared.ballots, spec.settings
+    ks = spec.sizes(ballots.n_judges)
+    splits = list(splits_of(prepared, settings, chunk))
+    fits = [fit_split(ballots, split, ks, spec.recipe) for split in splits]
+    unchosen = np.zeros((len(spec.calibrators), len(ks)))
+    sums = tally(
+        (
+            (split, FittedArms.of(ballots, split, replace(fit, chosen_on=unchosen)))
+            for split, fit in zip(splits, fits, strict=True)
+        ),
+        n_items=ballots.n_items,
+        seed=settings.seed,
+    )
+    return DesignTally(
+        sums,
+        np.array([split.number for split in splits]),
+        np.stack([_rank_kept(fit.fitted, symmetric=ballots.symmetric) for fit in fits]),
+    )
+
+
+def _rank_kept(fitted: Calibrated, *, symmetric: bool) -> Floats:
+    """Spearman's correlation (n_calibrators, n_panels) of raw and calibrated evaluation logits.
+
+    Under ``symmetric`` each item is ranked together with its swap; otherwise the figure would
+    depend on the order of the pairs in the file.
+    """
+    whole = slice(0, len(fitted.logits))
+    calibrated = {name: fitted.logits_of(name, whole) for name in fitted.maps}
+
+    def ranks(logits: Floats) -> Floats:
+        both = np.concatenate([logits, -logits], axis=1) if symmetric else logits
+        return distributions.ranks(both)
+
+    raw = ranks(fitted.logits)
+    return np.stack([_correlation(raw, ranks(logits)) for logits in calibrated.values()])
+
+
+def _correlation(a: Floats, b: Floats) -> Floats:
+    """Pearson's correlation of rows, 0 if a row is constant."""
+    a, b = (x - x.mean(axis=1, keepdims=True) for x in (a, b))
+    scale = np.sqrt(np.vecdot(a, a) * np.vecdot(b, b))
+    return np.asarray(np.where(scale > 0.0, np.vecdot(a, b) / np.maximum(scale, 1e-300), 0.0))
+
+
+def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -> CalibratorDesign:
+    """Return intervals from the splits so far, and shapes on all labelled items."""
+    prepared = prepare(votes, spec.settings)
+    totals = partial.scores
+    rho = partial.rho
+    estimated = Estimator.of(totals, prepared.ballots.units)
+    levels = grid_estimates(totals, estimated, rare=errs_rarely(prepared))
+    rho_lo, rho_hi = np.quantile(rho, (0.025, 0.975), axis=0)
+    logit, shape, taken = _shapes(prepared, spec)
+    return CalibratorDesign(
+        aggregator=spec.aggregator,
+        calibrators=spec.calibrators,
+        k=spec.sizes(prepared.ballots.n_judges),
+        nll=levels["nll"][:, :-1],
+        brier=levels["brier"][:, :-1],
+        accuracy=levels["accuracy"][:, :-1],
+        ece=levels["ece"][:, :-1],
+        rho=Interval(rho.mean(axis=0), rho_lo, rho_hi, unit=""),
+        shape_logit=logit,
+        shape_raw=sigmoid(logit),
+        shape=shape,
+        taken=taken,
+        null_nll=float(totals.null_nll.mean()),
+        constant_nll=totals.constant_nll.mean(axis=0),
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=float(totals.n_calibration.mean()),
+        **run_fields(prepared, spec.settings, totals),
+        warnings=_warnings(prepared, spec, totals),
+    )
+
+
+def _shapes(
+    prepared: Prepared, spec: CalibratorDesignSpec
+) -> tuple[Floats, Floats, tuple[str, ...]]:
+    """Return raw logits (n_points,), calibrated p (n_calibrators, n_points) and resulting names.
+
+    The points span the scores of the labelled items, evenly in rank and in value, and densely where
+    raw probabilities change.
+    """
+    ballots = prepared.ballots
+    everyone = np.arange(ballots.n_items)
+    whole = Split(0, everyone, everyone[:0])
+    scores = panel_scores(
+        ballots,
+        whole,
+        np.array([ballots.n_judges]),
+        aggregator=spec.aggregator,
+        own_label="seen" if spec.recipe.in_sample else "removed",
+        seed=spec.settings.seed,
+        key=(0, 9),
+    )
+    fitted = calibrate(ballots, whole, scores, spec.calibrators, in_sample=spec.recipe.in_sample)
+    seen = scores.calibration[0]
+    ends = np.linspace(seen.min(), seen.max(), _SHAPE_POINTS // 2)
+    steep = np.linspace(-6.0, 6.0, 49)  # The range in which the raw probability goes from 0 to 1.
+    steep = steep[(steep > seen.min()) & (steep < seen.max())]
+    points = np.unique(np.concatenate([ends, np.quantile(seen, np.linspace(0, 1, 61)), steep]))
+    maps = fitted.maps.values()
+    shape = np.stack([np.clip(sigmoid(map_(points[None, :])[0]), CLIP, 1 - CLIP) for map_ in maps])
+    return points, shape, tuple(map_.shape(0).kind for map_ in maps)
+
+
+def _warnings(prepared: Prepared, spec: CalibratorDesignSpec, totals: Tally) -> tuple[str, ...]:
+    warnings = list(prepared.notices)
+    warnings += few_labels(prepared, float(totals.n_calibration.mean()), allowed=True)
+    fits = len(totals.numbers) * totals.n_arms
+    warnings += stand_ins(spec.calibrators, totals.replaced.tolist(), fits)
+    return tuple(warnings)
+
+
+CALIBRATOR_DESIGN: Study[CalibratorDesignSpec, DesignTally, CalibratorDesign] = Study(
+    name="calibrator_design",
+    title="What calibrators do",
+    question="How does each calibrator treat the same scores?",
+    spec=CalibratorDesignSpec,
+    result=CalibratorDesign,
+    partial=DesignTally,
+    run_chunk=run_chunk,
+    merge=merge,
+    settled=always,
+)

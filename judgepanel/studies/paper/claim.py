@@ -1,0 +1,678 @@
+"""From the paper's protocol to the honest one: the codings of the labels, and every step between.
+
+One-class coding (docs/claim.md) writes every item as 'label 1, vote = the judge was right'. Any
+labelled votes can be written that way: V becomes V s, and s becomes 1. Nothing about the judges is
+lost, but every calibrator with an intercept is told what the label is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.arrays import Floats, Ints
+from judgepanel.kernels.aggregation import Aggregator, panel_scores
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrated import calibrate, evaluate
+from judgepanel.kernels.calibration import INPUT_CLIP, CalibrationFit, Calibrator, MapShape, fit
+from judgepanel.kernels.prefixes import OwnLabel, PrefixScores
+from judgepanel.scoring.inference import MARGIN, verdict
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.metrics import ItemScores
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.common import check_panels, few_labels, run_fields, splits_of, stand_ins
+from judgepanel.studies.compare import Estimator, arm_name, grid_estimates
+from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
+from judgepanel.studies.results import SplitResult, frozen, long_frame, summed
+from judgepanel.votes import VoteMatrix
+
+Coding = Literal["one_class", "honest", "randomized"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Codings:
+    """Ballots by coding, all of the same items in the same order.
+
+    ``one_class`` holds every judge that votes on them. ``honest`` is what the app does by default:
+    labels as given where they are balanced, else each pair with its swap. ``randomized`` turns
+    every pair by a coin; None where items have no order to turn, or where ``honest`` does just
+    that.
+    """
+
+    one_class: Ballots
+    honest: Prepared
+    randomized: Prepared | None
+
+    def ballots(self, coding: Coding) -> Ballots:
+        """The ballots of a coding that there is."""
+        if coding == "one_class":
+            return self.one_class
+        prepared = self.honest if coding == "honest" else self.randomized
+        if prepared is None:
+            raise ValueError(f"these votes have no coding {coding}")
+        return prepared.ballots
+
+
+def codings(votes: VoteMatrix, settings: Settings) -> Codings:
+    """Every coding of the labelled items.
+
+    The protocol and an ``as_given`` orientation of the settings change nothing: what is honest
+    here is pinned.
+
+    Raises
+    ------
+    InputError
+        As :func:`judgepanel.studies.contract.prepare`: no labels, or a pointwise task with one
+        class only.
+    """
+    pairs = votes.task == "pairwise"
+    policy = "auto" if settings.orientation == "as_given" else settings.orientation
+    honest = prepare(votes, replace(settings, orientation=policy, protocol="honest"))
+    as_given = replace(settings, orientation="as_given", protocol="paper")
+    coin = replace(settings, orientation="randomized", protocol="honest")
+    turned = pairs and honest.oriented.policy != "randomized"
+    return Codings(
+        one_class(prepare(votes, as_given).ballots),
+        honest,
+        prepare(votes, coin) if turned else None,
+    )
+
+
+def one_class(ballots: Ballots) -> Ballots:
+    """The same votes as 'was the judge right', every label 1."""
+    return Ballots(
+        votes=ballots.votes * ballots.signs[:, None],
+        signs=np.ones_like(ballots.signs),
+        units=ballots.units,
+    )
+
+
+CODING = "the coding, not the judges"
+JUDGES = "the judges"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One pipeline, and the step ``before`` it from which it differs in one thing.
+
+    ``clipped`` clips raw probabilities to [.001, .999] before a map with bounded signs sees them;
+    ``beta_clipped``, the paper's, does so by itself and leaves signs free.
+    """
+
+    name: str
+    before: str | None
+    coding: Coding
+    calibrator: Calibrator
+    own_label: OwnLabel = "seen"
+    clipped: bool = False
+    aggregator: Aggregator = "one_coin"
+
+    @property
+    def measures(self) -> str:
+        """What its figures measure."""
+        return CODING if self.coding == "one_class" else JUDGES
+
+    @property
+    def clips(self) -> bool:
+        """Whether raw probabilities are clipped before the calibrator's logs."""
+        return self.clipped or self.calibrator == "beta_clipped"
+
+
+_ALL = (
+    Step("raw_one_class", None, "one_class", "none"),
+    Step("paper", "raw_one_class", "one_class", "beta_clipped"),
+    Step("paper_monotone", "paper", "one_class", "beta", clipped=True),
+    Step("paper_unclipped", "paper_monotone", "one_class", "beta"),
+    Step("paper_temperature", "paper_unclipped", "one_class", "temperature"),
+    Step("raw_honest", "raw_one_class", "honest", "none"),
+    Step("honest_clipped", "paper", "honest", "beta_clipped"),
+    Step("honest_random", "honest_clipped", "randomized", "beta_clipped"),
+    Step("honest_monotone", "honest_clipped", "honest", "beta", clipped=True),
+    Step("honest_beta", "honest_monotone", "honest", "beta"),
+    Step("honest_temperature", "honest_beta", "honest", "temperature"),
+    Step("honest", "honest_beta", "honest", "beta", own_label="removed"),
+    Step("joint", "honest", "honest", "beta", own_label="removed", aggregator="joint"),
+)
+STEPS: Mapping[str, Step] = MappingProxyType({step.name: step for step in _ALL})
+"""Every step by name, in the order in which they are presented."""
+
+LAST: tuple[str, str] = ("honest", "joint")
+"""The steps that are compared on their own, because ``joint`` costs a fit for every panel."""
+
+
+def one_coin_steps(*, randomized: bool) -> tuple[Step, ...]:
+    """All steps with closed-form scores; ``randomized`` is whether items have an order to turn."""
+    return tuple(
+        step
+        for step in _ALL
+        if step.aggregator == "one_coin" and (randomized or step.coding != "randomized")
+    )
+
+
+Outcome = Literal["appears", "points that way", "does not appear", "undecided"]
+
+PAIRS: tuple[tuple[str, str], ...] = (
+    ("raw_one_class", "paper"),
+    ("raw_honest", "honest_clipped"),
+    ("raw_honest", "honest"),
+    ("raw_honest", "joint"),
+)
+"""Raw and calibrated steps between which the reversal is looked for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reversal:
+    """Do all judges lose to the top k before calibration (step ``raw``) and win after it (step
+    ``calibrated``)? Differences are NLL(top-k) - NLL(all), in nats, above 0 where all are better.
+
+    It ``appears`` when the first interval lies below 0 and the second above; it ``does not
+    appear`` when the first lies above or the second below. Else it ``points that way`` when the two
+    differences do, and is ``undecided`` when they do not.
+    """
+
+    raw: str
+    calibrated: str
+    k: int
+    raw_delta: Interval
+    delta: Interval
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the two intervals say."""
+        if self.raw_delta.below() and self.delta.above():
+            return "appears"
+        if self.raw_delta.above() or self.delta.below():
+            return "does not appear"
+        return "points that way" if self.raw_delta.value < 0.0 < self.delta.value else "undecided"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Claim(SplitResult):
+    """Result of :data:`CLAIM`.
+
+    Arrays are (n_steps, n_sizes + 1) in the order of ``steps`` and ``sizes``, all judges last;
+    NaN where a step was not tried at a size, as are ends from a single split. NLL is in nats
+    per item. ``against_all`` is NLL(top-k) - NLL(all) of the same step and ``change`` the NLL less
+    that of the step before (NaN where there is none), each with a 95 % interval for new items.
+    ``panels`` are the sizes compared, ``n_judges`` (n_steps,) the judges of the step's coding.
+    ``null_nll`` and ``constant_nll`` (n_steps,) are scores of the base rate and of a constant
+    through the same calibrator, under the step's own labels. ``falling`` is the share of splits
+    whose fitted map has a < 0. ``maps`` (4, 3) are a, b, c of ``MAP_NAMES``.
+    """
+
+    steps: tuple[str, ...]
+    sizes: Ints
+    panels: Ints
+    n_judges: Ints
+    nll: Interval
+    accuracy: Floats
+    against_all: Interval
+    change: Interval
+    null_nll: Floats
+    constant_nll: Floats
+    falling: Floats
+    maps: Floats
+    n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "step": "Step from the paper's protocol to the honest one.",
+            "after": "The step that it is compared with.",
+            "measures": "What the figures of the step measure.",
+            "coding": "How the labels are coded.",
+            "input_clipped": "Whether scores are clipped before calibration.",
+            "own_label": "Whether an item's own label is seen by its score.",
+            "against_all": "NLL of the top k less that of all judges of the step, in nats.",
+            "change": "NLL less that of the step before, in nats.",
+            "falling": "Share of the splits whose fitted map falls.",
+            "null_nll": "NLL of the base rate under the step's own labels.",
+            "constant_nll": "NLL of a constant score through the step's calibrator.",
+        }
+    )
+
+    def row(self, step: str) -> int:
+        """Position of a step in the arrays."""
+        return self.steps.index(step)
+
+    def has(self, step: str) -> bool:
+        """Whether a step was tried."""
+        return step in self.steps
+
+    def steps_for(self, coding: str) -> tuple[Step, ...]:
+        """The steps under one-class coding, or all others."""
+        return tuple(
+            STEPS[name]
+            for name in self.steps
+            if (STEPS[name].coding == "one_class") == (coding == "one_class")
+        )
+
+    def columns(self) -> list[int]:
+        """Positions of the compared panels, then of all judges."""
+        return [int(np.searchsorted(self.sizes, k)) for k in self.panels] + [len(self.sizes)]
+
+    def arm(self, step: str, column: int) -> str:
+        """``top-5``, or ``all 148``."""
+        if column < len(self.sizes):
+            return arm_name(int(self.sizes[column]))
+        return f"all {self.n_judges[self.row(step)]:,}"
+
+    def reversal(self, calibrated: str, k: int) -> Reversal | None:
+        """The reversal at one panel size, if that was tried."""
+        raw = {after: before for before, after in PAIRS}[calibrated]
+        if k not in self.panels or not (self.has(raw) and self.has(calibrated)):
+            return None
+        at = int(np.searchsorted(self.sizes, k))
+        before, after = (self.against_all[self.row(step), at] for step in (raw, calibrated))
+        return Reversal(raw, calibrated, k, before, after)
+
+    def reversals(self) -> tuple[Reversal, ...]:
+        """Every pair of steps at every panel size."""
+        reversals = [self.reversal(after, int(k)) for _, after in PAIRS for k in self.panels]
+        return tuple(reversal for reversal in reversals if reversal is not None)
+
+    def verdict(self, step: str, column: int) -> str:
+        """What the interval of a panel against all judges decides; empty where it cannot."""
+        at = self.row(step), column
+        if column == len(self.sizes):
+            return "reference"
+        _, lo, hi = self.against_all[at]
+        if not np.isfinite(lo):
+            return ""
+        margin = MARGIN * float(self.nll.value[self.row(step), -1])
+        return verdict(lo, hi, margin, identical=lo == hi == 0.0)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per step and panel size that was tried, with what its figures measure."""
+        steps = [STEPS[name] for name in self.steps]
+        shape = self.nll.shape
+
+        def by_step(name: str) -> Any:
+            return np.array([getattr(step, name) for step in steps])[:, None]
+
+        sizes = np.broadcast_to(self.sizes, (len(steps), len(self.sizes)))
+        frame = long_frame(
+            shape,
+            {
+                "step": by_step("name"),
+                "after": np.array([step.before or "" for step in steps])[:, None],
+                "measures": by_step("measures"),
+                "coding": by_step("coding"),
+                "aggregator": by_step("aggregator"),
+                "calibrator": by_step("calibrator"),
+                "input_clipped": by_step("clips"),
+                "own_label": by_step("own_label"),
+                "panel": [*map(arm_name, self.sizes.tolist()), "all"],
+                "k": np.column_stack([sizes, self.n_judges]),
+                "n_splits": self.n_splits,
+                "nll": self.nll,
+                "accuracy": self.accuracy,
+                "against_all": self.against_all,
+                "change": self.change,
+                "falling": self.falling,
+                "null_nll": self.null_nll[:, None],
+                "skill": 1.0 - self.nll.value / self.null_nll[:, None],
+                "constant_nll": self.constant_nll[:, None],
+                "verdict": [
+                    [self.verdict(name, column) for column in range(shape[1])]
+                    for name in self.steps
+                ],
+            },
+        )
+        return frame.dropna(subset=["nll"]).reset_index(drop=True)
+
+    def decisions(self) -> dict[str, Any]:
+        """All judges under every step, and the reversals."""
+        ends = ("raw_delta", "raw_lo", "raw_hi", "delta", "lo", "hi")
+        return {
+            "all_judges": [
+                {
+                    "step": name,
+                    "measures": STEPS[name].measures,
+                    "nll": float(self.nll.value[s, -1]),
+                    "null_nll": float(self.null_nll[s]),
+                    "constant_nll": float(self.constant_nll[s]),
+                }
+                for s, name in enumerate(self.steps)
+            ],
+            "reversals": [
+                {
+                    "raw": reversal.raw,
+                    "calibrated": reversal.calibrated,
+                    "k": reversal.k,
+                    **dict(
+                        zip(ends, to_plain((*reversal.raw_delta, *reversal.delta)), strict=True)
+                    ),
+                    "outcome": reversal.outcome,
+                    "measures": STEPS[reversal.calibrated].measures,
+                }
+                for reversal in self.reversals()
+            ],
+            "n_judges": int(self.n_judges.max()),
+        }
+
+
+MAP_NAMES: tuple[str, ...] = ("constant", "paper", "paper_monotone", "honest_clipped")
+"""A constant score and all judges under the paper's map; signs bound; honest labels."""
+
+
+def fitted_maps(codings: Codings) -> Floats:
+    """Parameters a, b, c of every map of ``MAP_NAMES``, (4, 3); inputs are clipped to [.001, .999].
+
+    ``constant`` is fitted to the score 0 (probability one half) on every item.
+    """
+    one_class, honest = codings.one_class, codings.honest.ballots
+    seen = _all_judges(one_class)
+    return np.stack(
+        [
+            _params(np.zeros_like(seen), one_class, "beta_clipped"),
+            _params(seen, one_class, "beta_clipped"),
+            _params(seen, one_class, "beta"),
+            _params(_all_judges(honest), honest, "beta_clipped"),
+        ]
+    )
+
+
+def apply(params: Floats, p: Floats) -> Floats:
+    """Calibrated probabilities of raw ones, clipped to [.001, .999] before the logs."""
+    odds = np.clip(np.log(p / (1.0 - p)), -INPUT_CLIP, INPUT_CLIP)
+    a, b, c = params
+    m = -a * np.logaddexp(0.0, -odds) - b * np.logaddexp(0.0, odds) + c
+    return np.asarray(1.0 / (1.0 + np.exp(-m)))
+
+
+def _all_judges(ballots: Ballots) -> Floats:
+    """Clipped one-coin logits (1, n_items) of all judges on the items they were weighted on."""
+    rows = np.arange(ballots.n_items)
+    scores = panel_scores(
+        ballots, Split(0, rows, rows[:1]), np.array([ballots.n_judges]), own_label="seen"
+    )
+    return np.clip(scores.calibration, -INPUT_CLIP, INPUT_CLIP)
+
+
+def _params(logits: Floats, ballots: Ballots, calibrator: Calibrator) -> Floats:
+    signs = ballots.signs.astype(np.float64)
+    shape = fit((calibrator,), logits, signs, symmetric=ballots.symmetric)[calibrator].shape(0)
+    if not isinstance(shape, MapShape):
+        raise TypeError(f"{calibrator} is no map of three parameters")
+    return np.array([shape.a, shape.b, shape.c])
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSpec:
+    """What the claim needs: panels that are held against all judges, and whether to add ``joint``.
+
+    Raises
+    ------
+    InputError
+        A panel below 1.
+    """
+
+    settings: Settings = Settings()
+    panels: tuple[int, ...] = field(
+        default=(3, 5, 10), metadata={"help": "panel sizes held against all judges"}
+    )
+    joint: bool = field(
+        default=True, metadata={"help": "add the joint aggregator, which sees votes jointly"}
+    )
+
+    def __post_init__(self) -> None:
+        check_panels(self.panels)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sizes:
+    """Panel sizes: ``drawn`` (n_sizes,) for the figure, ``compared`` (n_panels,) for the tables;
+    neither holds all judges, whose number differs between codings.
+    """
+
+    drawn: Ints
+    compared: Ints
+
+
+def sizes_of(result: Codings, panels: tuple[int, ...]) -> Sizes:
+    """Sizes below the smallest number of judges; drawn ones are 1, 2, 5, 10, ... and those asked
+    for.
+    """
+    n = min(result.one_class.n_judges, result.honest.ballots.n_judges)
+    round_ones = [m * 10**e for e in range(5) for m in (1, 2, 5)]
+    sizes = sorted({k for k in (*round_ones, *panels) if k < n})
+    return Sizes(
+        np.array(sizes, dtype=np.int64),
+        np.array(sorted({k for k in panels if k < n}), dtype=np.int64),
+    )
+
+
+@frozen
+class ClaimTally:
+    """Scores of the splits: ``steps`` of the one-coin steps at every drawn size and all judges,
+    ``last`` of the steps in ``LAST`` at the compared sizes and all judges, None without joint;
+    ``falling`` (n_steps, n_sizes + 1) counts fitted maps with a < 0.
+    """
+
+    steps: Tally
+    last: Tally | None
+    falling: Ints = summed()
+
+
+def run_chunk(votes: VoteMatrix, spec: ClaimSpec, chunk: Chunk) -> ClaimTally:
+    """Evaluate every step on the splits of one chunk."""
+    result = codings(votes, spec.settings)
+    sizes = sizes_of(result, spec.panels)
+    steps = one_coin_steps(randomized=result.randomized is not None)
+    falling = np.zeros((len(steps), len(sizes.drawn) + 1), dtype=np.int64)
+
+    def scored(steps: Sequence[Step], ks: Ints, falling: Ints) -> Iterator[tuple[Split, Arms]]:
+        for split in splits_of(result.honest, spec.settings, chunk):
+            yield split, _arms(result, split, steps, ks, spec.settings.seed, falling)
+
+    n_items, seed = result.one_class.n_items, spec.settings.seed
+    last = None
+    totals = tally(scored(steps, sizes.drawn, falling), n_items=n_items, seed=seed)
+    if spec.joint:
+        pair = [STEPS[name] for name in LAST]
+        uncounted = np.zeros((len(pair), len(sizes.compared) + 1), dtype=np.int64)
+        last = tally(scored(pair, sizes.compared, uncounted), n_items=n_items, seed=seed)
+    return ClaimTally(totals, last, falling)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scored:
+    scores: ItemScores
+    null: float
+    constant: float
+    fit: CalibrationFit
+
+
+def _arms(
+    result: Codings, split: Split, steps: Sequence[Step], smaller: Ints, seed: int, falling: Ints
+) -> Arms:
+    """Arms of one split, one row per step; steps that share raw scores stand side by side or
+    not.
+    """
+    by_name: dict[str, _Scored] = {}
+
+    def source(step: Step) -> tuple[str, str, str]:
+        return step.coding, step.aggregator, step.own_label
+
+    for _, group in groupby(sorted(steps, key=source), key=source):
+        by_name.update(_from_one_source(result, split, list(group), smaller, seed))
+    rows = [by_name[step.name] for step in steps]
+    for count, row in zip(falling, rows, strict=True):
+        shapes = [row.fit.shape(column) for column in range(len(smaller) + 1)]
+        count += [isinstance(shape, MapShape) and shape.a < 0.0 for shape in shapes]
+    return Arms(
+        nll=tuple(row.scores.nll for row in rows),
+        brier=tuple(row.scores.brier for row in rows),
+        hit=tuple(row.scores.hit for row in rows),
+        ece=np.stack([row.scores.ece for row in rows]),
+        chosen_on=np.zeros((len(rows), len(smaller) + 1)),
+        null_nll=np.array([row.null for row in rows]),
+        constant_nll=np.array([row.constant for row in rows]),
+        replaced=np.array([row.fit.replaced.sum() for row in rows], dtype=np.int64),
+    )
+
+
+def _from_one_source(
+    result: Codings, split: Split, steps: Sequence[Step], smaller: Ints, seed: int
+) -> dict[str, _Scored]:
+    """Steps that see the same raw scores, clipped or not."""
+    first = steps[0]
+    ballots = result.ballots(first.coding)
+    raw = panel_scores(
+        ballots,
+        split,
+        np.append(smaller, ballots.n_judges),
+        aggregator=first.aggregator,
+        own_label=first.own_label,
+        seed=seed,
+        key=(split.number, 4),
+    )
+    in_sample = first.own_label == "seen"
+    source: dict[str, _Scored] = {}
+    for clipped in sorted({step.clipped for step in steps}):
+        own = [step for step in steps if step.clipped == clipped]
+        names = tuple(step.calibrator for step in own)
+        scores = _clipped(raw) if clipped else raw
+        fitted = calibrate(ballots, split, scores, names, in_sample=in_sample)
+        out = evaluate(ballots, split, fitted, scores.order, np.zeros((len(names), len(raw.ks))))
+        for step in own:
+            source[step.name] = _Scored(
+                out.evaluation[step.calibrator],
+                out.null_nll,
+                out.constant_nll[step.calibrator],
+                fitted.maps[step.calibrator],
+            )
+    return source
+
+
+def _clipped(scores: PrefixScores) -> PrefixScores:
+    """The same scores from probabilities clipped to [.001, .999]."""
+    return replace(
+        scores,
+        calibration=np.clip(scores.calibration, -INPUT_CLIP, INPUT_CLIP),
+        evaluation=np.clip(scores.evaluation, -INPUT_CLIP, INPUT_CLIP),
+    )
+
+
+def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
+    """Levels, changes from step to step and the reversal, from whatever splits are in."""
+    result = codings(votes, spec.settings)
+    sizes = sizes_of(result, spec.panels)
+    steps = one_coin_steps(randomized=result.randomized is not None)
+    totals = partial.steps
+    last = None if partial.last is None else partial.last
+    named_steps = (*steps, STEPS["joint"]) if last is not None else steps
+    units = result.honest.ballots.units
+    falling = partial.falling / len(totals.numbers)
+    return Claim(
+        steps=tuple(step.name for step in named_steps),
+        sizes=sizes.drawn,
+        panels=sizes.compared,
+        n_judges=np.array([result.ballots(step.coding).n_judges for step in named_steps]),
+        **_estimates(totals, last, units, steps, sizes.drawn, sizes.compared),
+        falling=np.vstack([falling, np.zeros((len(named_steps) - len(steps), falling.shape[1]))]),
+        maps=fitted_maps(result),
+        n_calibration=float(totals.n_calibration.mean()),
+        **run_fields(result.honest, spec.settings, totals),
+        warnings=_warnings(result, steps, totals),
+    )
+
+
+def _estimates(
+    tally: Tally,
+    last: Tally | None,
+    units: Ints,
+    steps: tuple[Step, ...],
+    sizes: Ints,
+    panels: Ints,
+) -> dict[str, Any]:
+    """Fields of :class:`Claim` that rest on scores; ``steps`` are those of ``tally``.
+
+    ``last`` holds the steps ``LAST`` at ``panels`` and all judges, of which the second is new.
+    """
+    names = [step.name for step in steps]
+    before = [-1 if step.before is None else names.index(step.before) for step in steps]
+    estimates = _levels_and_changes(tally, units, before)
+    if last is None:
+        return estimates
+    if STEPS["joint"].before != LAST[0]:
+        raise ValueError("joint must come after the step it is compared with")
+    new = LAST.index("joint")
+    extra = _levels_and_changes(last, units, [-1, 0])
+    tried = np.isin(np.append(sizes, 0), np.append(panels, 0))  # 0 stands for all judges
+    places = np.cumsum(tried) - 1
+    for name in ("nll", "against_all", "change"):
+        row = extra[name][new][places].where(tried)
+        estimates[name] = Interval.joined([estimates[name], row[None]])
+    row = np.where(tried, extra["accuracy"][new][places], np.nan)
+    estimates["accuracy"] = np.vstack([estimates["accuracy"], row])
+    for name in ("null_nll", "constant_nll"):
+        estimates[name] = np.append(estimates[name], extra[name][new])
+    return estimates
+
+
+def _levels_and_changes(tally: Tally, units: Ints, before: list[int]) -> dict[str, Any]:
+    """Levels and differences (C, A); ``before[c]`` is the row that row c changes, or -1."""
+    n, estimated = tally.n_arms, Estimator.of(tally, units)
+    levels = grid_estimates(tally, estimated)
+    item_means, _ = tally.item_means()
+    items, splits = item_means[0, :, :n], tally.split_means[:, 0, :, :n]
+    unknown = Interval.full(n, np.nan)
+
+    def difference(item: Floats, split: Floats) -> Interval:
+        if len(split) < 2 or not len(item):
+            return replace(unknown[: len(item)], value=item.mean(axis=-1))
+        return Interval.of(estimated(item, split))
+
+    against_all, change = [], []
+    for c, b in enumerate(before):
+        smaller = difference(items[c, :-1] - items[c, [-1]], splits[:, c, :-1] - splits[:, c, [-1]])
+        against_all.append(Interval.joined([smaller, unknown[:1]]))
+        moved = unknown if b < 0 else difference(items[c] - items[b], splits[:, c] - splits[:, b])
+        change.append(moved)
+    return {
+        "nll": levels["nll"][:, :n],
+        "accuracy": levels["accuracy"].value[:, :n],
+        "null_nll": tally.null_nll.mean(axis=0),
+        "constant_nll": tally.constant_nll.mean(axis=0),
+        "against_all": Interval.stacked(against_all),
+        "change": Interval.stacked(change),
+    }
+
+
+def _warnings(result: Codings, steps: Sequence[Step], totals: Tally) -> tuple[str, ...]:
+    warnings = list(result.honest.notices)
+    aside = result.one_class.n_judges - result.honest.ballots.n_judges
+    if aside:
+        them = "it votes" if aside == 1 else "they vote"
+        warnings.append(f"Under one-class coding {them} all the same: nothing is dropped there.")
+    warnings += few_labels(result.honest, float(totals.n_calibration.mean()))
+    labels = [f"{step.calibrator} ({step.coding.replace('_', ' ')} labels)" for step in steps]
+    fits = len(totals.numbers) * totals.n_arms
+    return tuple(warnings + stand_ins(labels, totals.replaced.tolist(), fits))
+
+
+def _deciding(result: Claim) -> Deciding:
+    for reversal in result.reversals():
+        yield from ((reversal.raw_delta, 0.0), (reversal.delta, 0.0))
+
+
+CLAIM: Study[ClaimSpec, ClaimTally, Claim] = Study(
+    name="claim",
+    title="The paper's claim",
+    question="Does the paper's reversal hold here?",
+    spec=ClaimSpec,
+    result=Claim,
+    partial=ClaimTally,
+    run_chunk=run_chunk,
+    merge=merge,
+    settled=steady(merge, _deciding),
+)

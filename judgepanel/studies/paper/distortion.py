@@ -1,0 +1,364 @@
+"""Distortion: which calibrators repair which distortions of the raw score?
+
+The raw logits of all judges are distorted on calibration and evaluation rows alike, then calibrated
+as usual. Most distortions favour one of the two labels. If the order of a pair is arbitrary
+(``symmetric``), each item is therefore used twice, as given and swapped, each with its own
+distorted score, and counts as the mean of the two: a score that leans to one side gains nothing
+from how the file was coded.
+
+Cost per split: one aggregation, and the calibrators on ``DRAWS`` times eight columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.arrays import Floats, Ints
+from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator, panel_scores
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrated import SplitScores, calibrate, evaluate
+from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.maps import CHANGES, DISTORTIONS, UNDISTORTED, Noise
+from judgepanel.kernels.prefixes import PrefixScores
+from judgepanel.scoring.descriptive import equivalence
+from judgepanel.scoring.inference import MARGIN, Estimate
+from judgepanel.scoring.interval import Interval, Unit
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.common import (
+    check_each_once,
+    check_known,
+    few_labels,
+    run_fields,
+    splits_of,
+    stand_ins,
+)
+from judgepanel.studies.compare import RANGES, Estimator, contrasts
+from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, inside, prepare, steady
+from judgepanel.studies.results import SplitResult, long_frame
+from judgepanel.votes import InputError, VoteMatrix
+
+ROWS = (UNDISTORTED, *DISTORTIONS)
+SHOWN: tuple[Calibrator, ...] = (
+    *("none", "temperature", "platt", "beta", "beta_clipped", "isotonic"),
+)
+DRAWS = 2
+_STREAM = 22
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distortion(SplitResult):
+    """Result of :data:`DISTORTION`.
+
+    Arrays are (n_distortions + 1, n_calibrators): rows follow ``distortions``, whose first is the
+    undistorted score. ``nll`` (nats) and ``accuracy`` have 95 % intervals for new items. ``change``
+    is NLL - NLL of the same calibrator on undistorted scores, with a 95 % interval; ``p`` is from
+    two one-sided tests of |change| < ``margin``, 2 % of the latter NLL, and ``outcomes`` are
+    ``repaired``, ``harmed``, ``better`` or ``undecided``.
+    """
+
+    aggregator: str
+    distortions: tuple[str, ...]
+    calibrators: tuple[str, ...]
+    nll: Interval
+    accuracy: Interval
+    change: Interval
+    p: Floats
+    margin: Floats
+    outcomes: tuple[tuple[str, ...], ...]
+    null_nll: float
+    constant_nll: Floats
+    n_judges: int
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "distortion": "How the score was distorted.",
+            "change": "NLL minus that of the same calibrator on undistorted scores, in nats.",
+            "margin": "2 % of the NLL on undistorted scores, in nats.",
+            "p": "p-value of two one-sided tests that the change is within the margin.",
+            "outcome": "Repaired, harmed, better or undecided.",
+        }
+    )
+
+    def repaired_by(self, calibrator: str) -> tuple[str, ...]:
+        """Return the distortions that a calibrator repairs."""
+        c = self.calibrators.index(calibrator)
+        rows = zip(self.distortions[1:], self.outcomes[1:], strict=True)
+        return tuple(name for name, row in rows if row[c] == "repaired")
+
+    def frame(self) -> pd.DataFrame:
+        """One row per distortion and calibrator."""
+        return long_frame(
+            self.nll.shape,
+            {
+                "aggregator": self.aggregator,
+                "distortion": np.array(self.distortions)[:, None],
+                "calibrator": self.calibrators,
+                "n_splits": self.n_splits,
+                "seed": self.seed,
+                "nll": self.nll,
+                "accuracy": self.accuracy,
+                "change": self.change,
+                "margin": self.margin,
+                "p": self.p,
+                "outcome": self.outcomes,
+                "null_nll": self.null_nll,
+                "constant_nll": self.constant_nll,
+                "skill": 1.0 - self.nll.value / self.null_nll,
+            },
+        )
+
+    def decisions(self) -> dict[str, Any]:
+        """Return the distortions that each calibrator repairs."""
+        return {"repaired": {name: list(self.repaired_by(name)) for name in self.calibrators}}
+
+
+@dataclass(frozen=True, slots=True)
+class DistortionSpec:
+    """The distorted scores, and the amount of noise.
+
+    Noise is normal on the scale of the raw probability, with standard deviations ``weak`` and
+    ``strong``; binary noise inverts a share ``turned`` of the scores.
+
+    Raises
+    ------
+    InputError
+        An unknown aggregator or calibrator, or one given twice; noise that is not above 0; a share
+        outside (0, 1).
+    """
+
+    settings: Settings = Settings()
+    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
+    calibrators: tuple[Calibrator, ...] = field(
+        default=SHOWN, metadata={"help": "calibrators that may repair the score"}
+    )
+    weak: float = field(default=0.1, metadata={"help": "standard deviation of weak noise"})
+    strong: float = field(default=0.3, metadata={"help": "standard deviation of strong noise"})
+    turned: float = field(
+        default=0.2, metadata={"help": "share of scores that binary noise inverts"}
+    )
+
+    def __post_init__(self) -> None:
+        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, self.calibrators)
+        check_each_once("distortion", "calibrator", CALIBRATORS, self.calibrators)
+        if not 0.0 < self.weak <= self.strong <= 10.0:
+            raise InputError(
+                "the levels of noise must rise",
+                value=f"{self.weak:g}, {self.strong:g}",
+                allowed="above 0 and at most 10, the weak one first",
+            )
+        if not 0.0 < self.turned < 1.0:
+            raise InputError(
+                "the share of scores turned around is out of range",
+                value=self.turned,
+                allowed="between 0 and 1",
+            )
+
+
+def run_chunk(votes: VoteMatrix, spec: DistortionSpec, chunk: Chunk) -> Tally:
+    """Evaluate every distortion on the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots = prepared.ballots
+
+    def scored() -> Iterator[tuple[Split, Arms]]:
+        for split in splits_of(prepared, spec.settings, chunk):
+            scores = panel_scores(
+                ballots,
+                split,
+                np.array([ballots.n_judges]),
+                aggregator=spec.aggregator,
+                own_label="seen" if spec.settings.protocol == "paper" else "removed",
+                seed=spec.settings.seed,
+                key=(split.number, 4),
+            )
+            yield split, _arms(_evaluated(ballots, split, scores, spec), ballots.symmetric)
+
+    return tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
+
+
+def _evaluated(
+    ballots: Ballots, split: Split, scores: PrefixScores, spec: DistortionSpec
+) -> SplitScores:
+    """Scores of every draw of every distortion, one column each; with swaps, twice the rows."""
+    swapped = ballots.symmetric
+    if swapped:
+        ballots, split, scores = _with_swaps(ballots, split, scores)
+    sides = [
+        np.stack(
+            [
+                _distorted(raw[0], spec, name, (split.number, draw, number, side), swapped=swapped)
+                for draw in range(DRAWS)
+                for number, name in enumerate(ROWS)
+            ]
+        )
+        for side, raw in enumerate((scores.calibration, scores.evaluation))
+    ]
+    n_columns = len(sides[0])
+    wide = replace(
+        scores,
+        ks=np.full(n_columns, ballots.n_judges),
+        calibration=sides[0],
+        calibration_empty=np.repeat(scores.calibration_empty, n_columns, axis=0),
+        evaluation=sides[1],
+        evaluation_empty=np.repeat(scores.evaluation_empty, n_columns, axis=0),
+    )
+    in_sample = spec.settings.protocol == "paper"
+    fitted = calibrate(ballots, split, wide, spec.calibrators, in_sample=in_sample)
+    return evaluate(ballots, split, fitted, scores.order, np.zeros((0, n_columns)))
+
+
+def _with_swaps(
+    ballots: Ballots, split: Split, scores: PrefixScores
+) -> tuple[Ballots, Split, PrefixScores]:
+    """Return all items followed by all items with their responses swapped."""
+
+    def twice(rows: Ints) -> Ints:
+        return np.concatenate([rows, rows + ballots.n_items])
+
+    return (
+        replace(
+            ballots,
+            votes=np.concatenate([ballots.votes, -ballots.votes]),
+            signs=np.concatenate([ballots.signs, -ballots.signs]),
+            units=np.tile(ballots.units, 2),
+            symmetric=False,
+            margins=None,
+        ),
+        Split(split.number, twice(split.calibration), twice(split.evaluation)),
+        replace(
+            scores,
+            calibration=np.concatenate([scores.calibration, -scores.calibration], axis=1),
+            calibration_empty=np.tile(scores.calibration_empty, 2),
+            evaluation=np.concatenate([scores.evaluation, -scores.evaluation], axis=1),
+            evaluation_empty=np.tile(scores.evaluation_empty, 2),
+            fold=None if scores.fold is None else np.tile(scores.fold, 2),
+        ),
+    )
+
+
+def _distorted(
+    raw: Floats, spec: DistortionSpec, name: str, key: tuple[int, ...], *, swapped: bool
+) -> Floats:
+    """One column (n,); split, draw, distortion and side have separate random streams."""
+    if name == UNDISTORTED:
+        return raw
+    number, *rest = key
+    rng = np.random.default_rng(
+        np.random.SeedSequence(spec.settings.seed, spawn_key=(number, _STREAM, *rest))
+    )
+    if swapped:
+        # A shuffled score comes from an item or its swap; otherwise it would carry the file's
+        # coding, in which every label may be 1.
+        n = len(raw) // 2
+        order, other = rng.permutation(n), n * (rng.random(n) < 0.5)
+        donors = np.concatenate([order + other, order + n - other])
+    else:
+        donors = rng.permutation(len(raw))
+    return CHANGES[name](raw, Noise(spec.weak, spec.strong, spec.turned, donors), rng)
+
+
+def _arms(scores: SplitScores, symmetric: bool) -> Arms:
+    """Return arms (draws by distortions) for every calibrator; an item and its swap are one."""
+    held = list(scores.evaluation.values())
+
+    def items(name: str) -> Floats:
+        values = np.stack([getattr(item_scores, name) for item_scores in held])
+        if not symmetric:
+            return values
+        n = values.shape[-1] // 2
+        return np.asarray((values[..., :n] + values[..., n:]) / 2.0)
+
+    nll = items("nll")
+    return Arms(
+        nll=nll,
+        brier=items("brier"),
+        hit=items("hit"),
+        ece=np.stack([item_scores.ece for item_scores in held]),
+        chosen_on=np.zeros(nll.shape[:2]),
+        null_nll=scores.null_nll,
+        constant_nll=np.array(list(scores.constant_nll.values())),
+        replaced=np.array(list(scores.replaced.values())),
+    )
+
+
+def merge(votes: VoteMatrix, spec: DistortionSpec, partial: Tally) -> Distortion:
+    """Return levels, changes and outcomes from the splits so far."""
+    prepared = prepare(votes, spec.settings)
+    ballots, totals = prepared.ballots, partial
+    estimated, identity = Estimator.of(totals, ballots.units), np.eye(len(ROWS))
+
+    def estimates(weights: Floats, metric: str = "nll") -> list[Estimate]:
+        return [
+            contrasts(totals, estimated, weights, metric=metric, pipeline=c, draws=DRAWS)
+            for c in range(len(spec.calibrators))
+        ]
+
+    def levels(metric: str, unit: Unit) -> Interval:
+        return _side_by_side(estimates(identity, metric), unit).clip(*RANGES[metric])
+
+    nll = levels("nll", "nats")
+    margin = MARGIN * nll.value[0]
+    changes = estimates(identity - identity[:1])
+    p, outcomes = zip(*map(_tested, changes, margin.tolist()), strict=True)
+    return Distortion(
+        aggregator=spec.aggregator,
+        distortions=ROWS,
+        calibrators=spec.calibrators,
+        nll=nll,
+        accuracy=levels("accuracy", "share"),
+        change=_side_by_side(changes),
+        p=np.stack(p, axis=1),
+        margin=margin,
+        outcomes=tuple(zip(*outcomes, strict=True)),
+        null_nll=float(totals.null_nll.mean()),
+        constant_nll=totals.constant_nll.mean(axis=0),
+        n_judges=ballots.n_judges,
+        **run_fields(prepared, spec.settings, totals),
+        warnings=_warnings(prepared, spec, totals),
+    )
+
+
+def _side_by_side(estimates: list[Estimate], unit: Unit = "nats") -> Interval:
+    """One column per calibrator."""
+    return Interval.stacked((Interval.of(entry, unit) for entry in estimates), axis=1)
+
+
+def _tested(change: Estimate, margin: float) -> tuple[Floats, tuple[str, ...]]:
+    """Return p-values (n,) of the equivalence tests and outcomes; the first row is reference."""
+    if np.isnan(change.se).any():
+        return change.se, ("reference", *["undecided"] * (len(change.se) - 1))
+    tested = equivalence(change, margin)
+    words = {"equivalent": "repaired", "inconclusive": "undecided"}
+    sentences = [
+        words.get(outcome, "harmed" if value > 0 else "better")
+        for outcome, value in zip(tested.outcomes, change.value, strict=True)
+    ]
+    return tested.p, ("reference", *sentences[1:])
+
+
+def _warnings(prepared: Prepared, spec: DistortionSpec, totals: Tally) -> tuple[str, ...]:
+    warnings = list(prepared.notices)
+    warnings += few_labels(prepared, float(totals.n_calibration.mean()))
+    fits = len(totals.numbers) * len(ROWS) * DRAWS
+    warnings += stand_ins(spec.calibrators, totals.replaced.tolist(), fits)
+    return tuple(warnings)
+
+
+DISTORTION: Study[DistortionSpec, Tally, Distortion] = Study(
+    name="distortion",
+    title="Distorted scores",
+    question="Which calibrators repair which distortions of the raw score?",
+    spec=DistortionSpec,
+    result=Distortion,
+    partial=Tally,
+    run_chunk=run_chunk,
+    merge=merge,
+    settled=steady(merge, lambda result: inside(result.change, result.margin)),
+)

@@ -1,0 +1,393 @@
+"""Result of :data:`NARROW_BAND`: keep all or prune, in simulated panels similar to this one."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel import distributions
+from judgepanel.arrays import Floats, Ints
+from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.prefixes import counts
+from judgepanel.kernels.redundancy import error_correlation, error_counts
+from judgepanel.scoring.inference import LEVEL
+from judgepanel.scoring.interval import Interval, Unit
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.common import check_known, check_panels
+from judgepanel.studies.contract import Chunk, Settings, Study, prepare
+from judgepanel.studies.results import by_split, frozen, long_frame, scalars
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.simulate import SimulationSpec, simulate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NarrowBand:
+    """Result of :data:`NARROW_BAND`. All figures except the ``own_`` ones are simulated.
+
+    Arrays are (n_widths, n_rhos, n_sizes, n_shares): ``widths`` of the band of accuracies about
+    ``mean_accuracy``, ``rhos`` of the latent correlation of votes, ``sizes`` of the panel, and
+    ``shares`` of it that pruning keeps. ``delta`` is NLL(pruned) - NLL(all) in nats, above 0 if
+    keeping all judges is better, with a 95 % interval over replicates; ``band`` holds for all cells
+    together (Bonferroni). ``loss`` is the accuracy lost by pruning, with a 95 % interval. ``nll``
+    and ``accuracy`` are those of all judges; ``error_rho`` (n_widths, n_rhos) is the resulting mean
+    correlation of errors. ``own_width`` and ``own_rho`` locate the given panel: the width of a
+    uniform band with its spread of accuracies, without sampling noise, and the mean correlation of
+    its errors; NaN if unknown.
+    """
+
+    aggregator: str
+    calibrator: str
+    widths: Floats
+    rhos: Floats
+    sizes: Ints
+    shares: Floats
+    delta: Interval
+    band: Interval
+    loss: Interval
+    nll: Floats
+    accuracy: Floats
+    error_rho: Floats
+    null_nll: float
+    mean_accuracy: float
+    coverage: float
+    own_width: float
+    own_rho: float
+    n_calibration: int
+    n_evaluation: int
+    orientation: str
+    n_items: int
+    n_judges: int
+    n_replicates: int
+    planned_replicates: int
+    seed: int
+    warnings: tuple[str, ...]
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "lo": "Lower end of the 95 % interval of delta.",
+            "hi": "Upper end of the 95 % interval of delta.",
+            "simulated": "Always true: the figures are from simulated panels.",
+            "width": "Width of the band of the judges' accuracies.",
+            "rho": "Latent correlation of the votes.",
+            "error_rho": "Resulting mean correlation of errors.",
+            "share": "Share of the panel that pruning keeps.",
+            "n_replicates": "Number of simulated panels behind the figures.",
+            "nll": "NLL of all judges, in nats.",
+            "accuracy": "Share of right decisions of all judges.",
+            "delta": "NLL after pruning minus that of all judges, in nats.",
+            "loss": "Accuracy lost by pruning.",
+            "winner": "Which is shown to be better.",
+            "seed": "Seed of the simulation.",
+        }
+    )
+
+    @property
+    def partial(self) -> bool:
+        """Whether replicates are still missing."""
+        return self.n_replicates < self.planned_replicates
+
+    @property
+    def winner(self) -> NDArray[np.str_]:
+        """Which side has the lower NLL in every cell, by the band: all, pruned, or undecided."""
+        return np.select([self.band.above(), self.band.below()], ["all", "pruned"], "undecided")
+
+    def winners(self) -> dict[str, int]:
+        """Number of cells that each side wins."""
+        names = ("all", "pruned", "undecided")
+        return {name: int(np.count_nonzero(self.winner == name)) for name in names}
+
+    def frame(self) -> pd.DataFrame:
+        """One row per cell."""
+        return long_frame(
+            self.delta.shape,
+            {
+                "simulated": True,
+                "width": self.widths[:, None, None, None],
+                "rho": self.rhos[:, None, None],
+                "error_rho": self.error_rho[:, :, None, None],
+                "judges": self.sizes[:, None],
+                "share": self.shares,
+                "n_replicates": self.n_replicates,
+                "seed": self.seed,
+                "nll": self.nll,
+                "null_nll": self.null_nll,
+                "accuracy": self.accuracy,
+                "delta": self.delta.value,
+                "lo": self.delta.lo,
+                "hi": self.delta.hi,
+                "band_lo": self.band.lo,
+                "band_hi": self.band.hi,
+                "loss": self.loss,
+                "winner": self.winner,
+            },
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Return how many cells each side wins, and what was simulated."""
+        return {
+            "simulated": True,
+            "winners": self.winners(),
+            **scalars(self),
+            "partial": self.partial,
+        }
+
+
+MOST_LABELS = 500
+MOST_JUDGES = 100
+N_EVALUATION = 1_000
+MOST_REPLICATES = 10_000
+INSIDE = (0.02, 0.98)
+_STREAM = 24
+
+
+@dataclass(frozen=True, slots=True)
+class NarrowBandSpec:
+    """The cells of the simulation; ``sizes`` None uses 10, 30 and the number of judges in the
+    votes.
+
+    Raises
+    ------
+    InputError
+        An unknown aggregator or calibrator; widths, correlations or shares out of range; a panel
+        below 1, fewer than 2 replicates.
+    """
+
+    settings: Settings = Settings()
+    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
+    calibrator: Calibrator = field(default="beta", metadata={"help": "calibrator of all panels"})
+    widths: tuple[float, ...] = field(
+        default=(0.02, 0.1, 0.2, 0.4), metadata={"help": "widths of the band of accuracies"}
+    )
+    rhos: tuple[float, ...] = field(
+        default=(0.0, 0.2, 0.4), metadata={"help": "latent correlations of the votes"}
+    )
+    sizes: tuple[int, ...] | None = field(
+        default=None, metadata={"help": "numbers of simulated judges"}
+    )
+    shares: tuple[float, ...] = field(
+        default=(0.5, 1.0 / 3.0), metadata={"help": "shares of the judges that pruning keeps"}
+    )
+    replicates: int = field(default=24, metadata={"help": "simulated panels per cell"})
+
+    def __post_init__(self) -> None:
+        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        check_panels(self.sizes or ())
+        for what, values, least, most in (
+            ("widths", self.widths, 0.0, 1.0),
+            ("correlations", self.rhos, 0.0, 0.95),
+            ("shares", self.shares, 0.01, 0.99),
+        ):
+            if not values or not all(least <= value <= most for value in values):
+                raise InputError(
+                    f"{what} of the simulation out of range",
+                    value=", ".join(f"{value:g}" for value in values),
+                    allowed=f"one or more from {least:g} to {most:g}",
+                )
+        if not 2 <= self.replicates <= MOST_REPLICATES:
+            raise InputError(
+                "number of replicates out of range",
+                value=self.replicates,
+                allowed=f"2..{MOST_REPLICATES}",
+            )
+
+    def panel_sizes(self, n_judges: int) -> Ints:
+        """Return the numbers of judges, increasing."""
+        asked = self.sizes or tuple({min(10, n_judges), min(30, n_judges), n_judges})
+        return np.array(sorted({min(max(size, 2), MOST_JUDGES) for size in asked}))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """Parameters of simulated panels that come from the given votes."""
+
+    mean_accuracy: float
+    coverage: float
+    n_calibration: int
+    own_width: float
+    own_rho: float
+
+
+def shape_of(ballots: Ballots, fraction: float) -> Shape:
+    """Return mean accuracy, share of votes present, labels, spread and correlation of errors."""
+    right, voted = counts(ballots, np.arange(ballots.n_items))
+    enough = voted >= 2
+    rate = right[enough] / voted[enough]
+    own_width = float("nan")
+    if enough.sum() >= 2:
+        noise = float(np.mean(rate * (1.0 - rate) / (voted[enough] - 1.0)))
+        own_width = float(np.sqrt(12.0 * max(0.0, float(rate.var(ddof=1)) - noise)))
+    return Shape(
+        mean_accuracy=float(right.sum() / max(voted.sum(), 1.0)),
+        coverage=float(voted.sum() / max(ballots.votes.size, 1)),
+        n_calibration=min(MOST_LABELS, max(2, round(ballots.n_items * fraction))),
+        own_width=own_width,
+        own_rho=error_correlation(error_counts(ballots.votes, ballots.signs)).mean,
+    )
+
+
+@frozen
+class Replicates:
+    """Values (R, n_widths, n_rhos, n_sizes, n_shares + 1, 2) of replicates ``numbers`` (R,).
+
+    The last axis is NLL and accuracy; pruned panels come first and all judges last. ``error_rho``
+    is (R, n_widths, n_rhos).
+    """
+
+    numbers: Ints = by_split()
+    values: Floats = by_split()
+    error_rho: Floats = by_split()
+
+
+def run_chunk(votes: VoteMatrix, spec: NarrowBandSpec, chunk: Chunk) -> Replicates:
+    """Simulate every cell of the replicates of one chunk."""
+    ballots = prepare(votes, spec.settings).ballots
+    shape, sizes = shape_of(ballots, spec.settings.fraction), spec.panel_sizes(ballots.n_judges)
+    numbers = np.arange(chunk.first, chunk.first + chunk.count)
+    replicates = [_replicate(spec, shape, sizes, int(number)) for number in numbers]
+    return Replicates(
+        numbers,
+        np.array([replicate[0] for replicate in replicates]),
+        np.array([replicate[1] for replicate in replicates]),
+    )
+
+
+def _replicate(
+    spec: NarrowBandSpec, shape: Shape, sizes: Ints, number: int
+) -> tuple[Floats, Floats]:
+    source = np.random.SeedSequence(spec.settings.seed, spawn_key=(number, _STREAM))
+    place = np.random.default_rng(source).random(int(sizes[-1])) - 0.5
+    (seed,) = source.generate_state(1)
+    values = np.empty((len(spec.widths), len(spec.rhos), len(sizes), len(spec.shares) + 1, 2))
+    error_rho = np.empty(values.shape[:2])
+    for (w, width), (r, rho) in itertools.product(enumerate(spec.widths), enumerate(spec.rhos)):
+        ballots = _simulated(shape, width * place, rho, int(seed))
+        learnt = slice(0, shape.n_calibration)
+        counted = error_counts(ballots.votes[learnt], ballots.signs[learnt])
+        error_rho[w, r] = np.nan_to_num(error_correlation(counted).mean)
+        for s, size in enumerate(sizes):
+            values[w, r, s] = _scores(ballots, int(size), shape.n_calibration, spec)
+    return values, error_rho
+
+
+def _simulated(shape: Shape, offsets: Floats, rho: float, seed: int) -> Ballots:
+    """Signed votes of independent items; judges are in the order of their offsets."""
+    votes = simulate(
+        SimulationSpec(
+            n_items=shape.n_calibration + N_EVALUATION,
+            n_judges=len(offsets),
+            seed=seed,
+            accuracies=tuple(np.clip(shape.mean_accuracy + offsets, *INSIDE).tolist()),
+            n_families=1 if rho > 0 else 0,
+            family_rho=rho,
+            parse_rate=shape.coverage,
+            costs=False,
+        )
+    )
+    signed = np.where(votes.votes < 0, 0, 2 * votes.votes - 1).astype(np.int8)
+    signs = (2 * votes.labels - 1).astype(np.int8)
+    return Ballots(signed, signs, np.arange(votes.n_items), symmetric=True)
+
+
+def _scores(ballots: Ballots, size: int, n_calibration: int, spec: NarrowBandSpec) -> Floats:
+    """NLL and accuracy (n_shares + 1, 2) of the pruned panels and of all ``size`` judges."""
+    rows = np.arange(ballots.n_items)
+    sizes = [min(max(1, round(size * share)), size) for share in spec.shares]
+    ks = np.array(sorted({*sizes, size}))
+    recipe = Recipe(spec.aggregator, (spec.calibrator,), seed=spec.settings.seed)
+    panel = ballots.of_judges(np.arange(size))
+    split = Split(0, rows[:n_calibration], rows[n_calibration:])
+    scores = evaluate_split(panel, split, ks, recipe).evaluation[spec.calibrator]
+    both = np.stack([scores.nll.mean(axis=1), scores.hit.mean(axis=1)], axis=1)
+    return np.asarray(both[np.searchsorted(ks, [*sizes, size])])
+
+
+def merge(votes: VoteMatrix, spec: NarrowBandSpec, partial: Replicates) -> NarrowBand:
+    """Return differences with intervals over the replicates so far."""
+    prepared = prepare(votes, spec.settings)
+    ballots = prepared.ballots
+    shape, sizes = shape_of(ballots, spec.settings.fraction), spec.panel_sizes(ballots.n_judges)
+    values = partial.values
+    pruned, whole = values[..., :-1, :], values[..., -1:, :]
+    difference = pruned - whole
+    n_cells = difference[0, ..., 0].size
+    delta, band = _estimated(difference[..., 0], n_cells)
+    loss, _ = _estimated(-difference[..., 1], n_cells, "share")
+    levels = np.broadcast_to(whole.mean(axis=0), difference.shape[1:])
+    return NarrowBand(
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        widths=np.array(spec.widths),
+        rhos=np.array(spec.rhos),
+        sizes=sizes,
+        shares=np.array(spec.shares),
+        delta=delta,
+        band=band,
+        loss=loss,
+        nll=levels[..., 0],
+        accuracy=levels[..., 1],
+        error_rho=partial.error_rho.mean(axis=0),
+        null_nll=float(np.log(2.0)),
+        mean_accuracy=shape.mean_accuracy,
+        coverage=shape.coverage,
+        own_width=shape.own_width,
+        own_rho=shape.own_rho,
+        n_calibration=shape.n_calibration,
+        n_evaluation=N_EVALUATION,
+        orientation=prepared.oriented.policy,
+        n_items=ballots.n_items,
+        n_judges=ballots.n_judges,
+        n_replicates=len(values),
+        planned_replicates=spec.replicates,
+        seed=spec.settings.seed,
+        warnings=_warnings(ballots, spec, prepared.notices),
+    )
+
+
+def _estimated(values: Floats, n_cells: int, unit: Unit = "nats") -> tuple[Interval, Interval]:
+    """Return means over replicates with 95 % intervals, for one cell and for all cells together."""
+    n = len(values)
+    mean = values.mean(axis=0)
+    se = values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full_like(mean, np.nan)
+
+    def within(cells: int) -> Interval:
+        reach = distributions.t_ppf(1.0 - (1.0 - LEVEL) / 2.0 / cells, max(n - 1, 1)) * se
+        return Interval(mean, mean - reach, mean + reach, unit=unit)
+
+    return within(1), within(n_cells)
+
+
+def _warnings(ballots: Ballots, spec: NarrowBandSpec, notices: tuple[str, ...]) -> tuple[str, ...]:
+    warnings = list(notices)
+    if ballots.n_items * spec.settings.fraction > MOST_LABELS:
+        warnings.append(f"The simulation calibrates on {MOST_LABELS} labels, fewer than there are.")
+    if max(spec.sizes or (ballots.n_judges,)) > MOST_JUDGES:
+        warnings.append(f"The simulation goes up to {MOST_JUDGES} judges, fewer than there are.")
+    return tuple(warnings)
+
+
+def _replicates(spec: NarrowBandSpec) -> int:
+    return spec.replicates
+
+
+NARROW_BAND: Study[NarrowBandSpec, Replicates, NarrowBand] = Study(
+    name="narrow_band",
+    title="Judges who are nearly alike (a simulation)",
+    question="When judges are nearly alike, does pruning pay?",
+    spec=NarrowBandSpec,
+    result=NarrowBand,
+    partial=Replicates,
+    run_chunk=run_chunk,
+    merge=merge,
+    rounds=_replicates,
+)

@@ -1,0 +1,387 @@
+"""Signals that may say how reliable a comparison is, without its label."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel import distributions
+from judgepanel.arrays import Floats
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrated import SplitScores, calibrate, evaluate
+from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.prefixes import weighted_one_coin
+from judgepanel.scoring.descriptive import equivalence
+from judgepanel.scoring.inference import Estimate
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.common import check_known, few_labels, run_fields, splits_of, stand_ins
+from judgepanel.studies.compare import RANGES, Estimator, band, contrasts
+from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, inside, prepare, steady
+from judgepanel.studies.results import SplitResult, long_frame
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.errors import listed
+
+MOST_FEATURES = 5
+AGREEMENT, COVERAGE, RANDOM = "agreement", "votes", "random"
+HIGH, LOW = "high", "low"
+_STREAM = (7, 23)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signal:
+    """``values`` (n_items,) of a signal, NaN where unknown; where it is high (or low) a comparison
+    counts for more. ``feature`` marks item features, whose names are the user's.
+    """
+
+    name: str
+    favours: str
+    values: Floats
+    feature: bool = False
+
+    def importance(self, rows: NDArray[np.int64], strength: float) -> Floats:
+        """How much every row counts, (n,), from 1 - strength to 1 + strength with mean 1.
+
+        Linear in the rank among the rows, so that only the order of the signal matters; unknown
+        values count 1.
+        """
+        seen = self.values[rows]
+        known = np.isfinite(seen)
+        importance = np.ones(len(rows))
+        if known.any():
+            centred = (2.0 * distributions.ranks(seen[known]) - 1.0) / known.sum() - 1.0
+            importance[known] += strength * (centred if self.favours == HIGH else -centred)
+        return importance
+
+
+def signals(
+    ballots: Ballots, features: pd.DataFrame | None, seed: int
+) -> tuple[tuple[Signal, ...], tuple[str, ...]]:
+    """Signals of the labelled items, both ways round, and numeric features that were left out.
+
+    Agreement is |sum of votes| / votes on the item; ``votes`` how many there are, where that
+    differs; ``random`` is a placebo. Swapping the responses of an item changes none of them.
+    """
+    cast = np.count_nonzero(ballots.votes, axis=1)
+    sums = np.abs(ballots.votes.sum(axis=1, dtype=np.int64))
+    agreement = np.where(cast > 0, sums / np.maximum(cast, 1), np.nan)
+    raw = [(AGREEMENT, agreement, False), (COVERAGE, cast.astype(np.float64), False)]
+    numeric: list[str] = []
+    if features is not None:
+        numeric = [str(name) for name in features.select_dtypes("number").columns]
+        raw += [
+            (name, features[name].to_numpy(dtype=np.float64, na_value=np.nan), True)
+            for name in numeric[:MOST_FEATURES]
+        ]
+    result = [
+        Signal(name, favours, values, feature)
+        for name, values, feature in raw
+        if len(np.unique(values[np.isfinite(values)])) > 1
+        for favours in (HIGH, LOW)
+    ]
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=_STREAM))
+    placebo = Signal(RANDOM, HIGH, rng.random(ballots.n_items))
+    return (*result, placebo), tuple(numeric[MOST_FEATURES:])
+
+
+MARGIN = 0.005
+RELATIVE = 0.01
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReliabilityWeighting(SplitResult):
+    """Result of :data:`RELIABILITY_WEIGHTING`.
+
+    Arrays are (n_signals,): ``signals`` and ``favours`` (``high`` or ``low``) say which comparisons
+    count for more, ``features`` which signals are item features. ``delta`` is NLL(weighted) -
+    NLL(unweighted) in nats with a 95 % interval (``band`` for all signals together) and the
+    two-sided ``p``; ``delta_90`` has the 90 % interval that two one-sided tests look at:
+    ``p_absolute`` and ``absolute`` are for ``margin`` nats (the paper's
+    .005), ``p_relative`` and ``relative`` for ``relative_margin`` nats, 1 % of the unweighted NLL.
+    ``p_plain`` is the paired test over items with ``margin`` alone, which takes the fitted panels
+    as given. ``base_nll`` is the unweighted NLL with a 95 % interval.
+    """
+
+    calibrator: str
+    strength: float
+    margin: float
+    relative_margin: float
+    signals: tuple[str, ...]
+    favours: tuple[str, ...]
+    features: tuple[bool, ...]
+    nll: Floats
+    delta: Interval
+    band: Interval
+    p: Floats
+    delta_90: Interval
+    p_absolute: Floats
+    absolute: tuple[str, ...]
+    p_relative: Floats
+    relative: tuple[str, ...]
+    p_plain: Floats
+    base_nll: Interval
+    null_nll: float
+    n_judges: int
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "lo": "Lower end of the 95 % interval of delta.",
+            "hi": "Upper end of the 95 % interval of delta.",
+            "signal": "What says how much a comparison counts.",
+            "favours": "Whether high or low values of the signal count for more.",
+            "feature": "Whether the signal is an item feature.",
+            "strength": "How strongly the signal weighs.",
+            "unweighted_nll": "NLL without weights, in nats.",
+            "nll": "NLL with weights, in nats.",
+            "delta": "NLL with weights less that without, in nats.",
+            "lo_90": "Lower end of the 90 % interval of delta.",
+            "hi_90": "Upper end of the 90 % interval of delta.",
+            "tost_p": "p-value of two one-sided tests that delta is within the margin.",
+            "tost": "What those tests say.",
+            "relative_margin": "1 % of the unweighted NLL, in nats.",
+            "relative_tost_p": "The same p-value for the relative margin.",
+            "relative_tost": "What the tests say for the relative margin.",
+            "plain_tost_p": "The same p-value by a paired test that takes the panels as given.",
+        }
+    )
+
+    def frame(self) -> pd.DataFrame:
+        """One row per signal."""
+        return long_frame(
+            self.nll.shape,
+            {
+                "signal": self.signals,
+                "favours": self.favours,
+                "feature": self.features,
+                "calibrator": self.calibrator,
+                "strength": self.strength,
+                "n_splits": self.n_splits,
+                "seed": self.seed,
+                "nll": self.nll,
+                "unweighted_nll": self.base_nll.value,
+                "null_nll": self.null_nll,
+                "delta": self.delta.value,
+                "lo": self.delta.lo,
+                "hi": self.delta.hi,
+                "p": self.p,
+                "band_lo": self.band.lo,
+                "band_hi": self.band.hi,
+                "lo_90": self.delta_90.lo,
+                "hi_90": self.delta_90.hi,
+                "margin": self.margin,
+                "tost_p": self.p_absolute,
+                "tost": self.absolute,
+                "relative_margin": self.relative_margin,
+                "relative_tost_p": self.p_relative,
+                "relative_tost": self.relative,
+                "plain_tost_p": self.p_plain,
+            },
+        )
+
+    def decisions(self) -> dict[str, Any]:
+        """Which effects are shown to be nil."""
+        return {
+            "equivalent": self.absolute.count("equivalent"),
+            "equivalent_to_1_percent": self.relative.count("equivalent"),
+            "signals": len(self.signals),
+            "unweighted_nll": float(self.base_nll.value),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityWeightingSpec:
+    """How far weights go, and what counts as no effect.
+
+    A comparison counts from 1 - ``strength`` to 1 + ``strength`` times. ``margin`` is in nats,
+    ``relative`` a share of the unweighted NLL.
+
+    Raises
+    ------
+    InputError
+        A calibrator that is not known; a strength outside (0, 1], a margin that is not above 0.
+    """
+
+    settings: Settings = Settings()
+    calibrator: Calibrator = field(default="beta", metadata={"help": "calibrator of all panels"})
+    strength: float = field(
+        default=1.0, metadata={"help": "how much more the most reliable comparisons count"}
+    )
+    margin: float = field(
+        default=MARGIN, metadata={"help": "NLL below which an effect counts as none"}
+    )
+    relative: float = field(default=RELATIVE, metadata={"help": "the same, as a share of the NLL"})
+
+    def __post_init__(self) -> None:
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        if not 0.0 < self.strength <= 1.0:
+            raise InputError(
+                "the strength of weights is out of range",
+                value=self.strength,
+                allowed="above 0 and at most 1",
+            )
+        for margin in (self.margin, self.relative):
+            if not 0.0 < margin < math.inf:
+                raise InputError("a margin must be above 0", value=margin)
+
+
+def run_chunk(votes: VoteMatrix, spec: ReliabilityWeightingSpec, chunk: Chunk) -> Tally:
+    """The unweighted panel and one per signal, on the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots = prepared.ballots
+    result, _ = _signals(prepared, spec)
+    return tally(
+        (
+            (
+                split,
+                Arms.of(
+                    [_panel(ballots, split, spec, None), *_weighted(ballots, split, spec, result)]
+                ),
+            )
+            for split in splits_of(prepared, spec.settings, chunk)
+        ),
+        n_items=ballots.n_items,
+        seed=spec.settings.seed,
+    )
+
+
+def _signals(
+    prepared: Prepared, spec: ReliabilityWeightingSpec
+) -> tuple[tuple[Signal, ...], tuple[str, ...]]:
+    return signals(prepared.ballots, prepared.oriented.votes.features, spec.settings.seed)
+
+
+def _weighted(
+    ballots: Ballots, split: Split, spec: ReliabilityWeightingSpec, result: Sequence[Signal]
+) -> Iterator[SplitScores]:
+    for signal in result:
+        yield _panel(ballots, split, spec, signal.importance(split.calibration, spec.strength))
+
+
+def _panel(
+    ballots: Ballots, split: Split, spec: ReliabilityWeightingSpec, importance: Floats | None
+) -> SplitScores:
+    """All judges, weighed and calibrated with this importance of the calibration rows."""
+    in_sample = spec.settings.protocol == "paper"
+    scores = weighted_one_coin(
+        ballots,
+        split,
+        np.ones(len(split.calibration)) if importance is None else importance,
+        own_label="seen" if in_sample else "removed",
+    )
+    fitted = calibrate(
+        ballots, split, scores, (spec.calibrator,), in_sample=in_sample, importance=importance
+    )
+    return evaluate(ballots, split, fitted, scores.order, np.zeros((0, 1)))
+
+
+def merge(
+    votes: VoteMatrix, spec: ReliabilityWeightingSpec, partial: Tally
+) -> ReliabilityWeighting:
+    """Effects and what the tests say of them from whatever splits are in."""
+    prepared = prepare(votes, spec.settings)
+    ballots, totals = prepared.ballots, partial
+    result, left_out = _signals(prepared, spec)
+    estimated, identity = Estimator.of(totals, ballots.units), np.eye(len(result) + 1)
+    level = contrasts(totals, estimated, identity)
+    effect = contrasts(totals, estimated, identity[1:] - identity[:1])
+    base = float(level.value[0])
+    return ReliabilityWeighting(
+        calibrator=spec.calibrator,
+        strength=spec.strength,
+        margin=spec.margin,
+        relative_margin=spec.relative * base,
+        signals=tuple(signal.name for signal in result),
+        favours=tuple(signal.favours for signal in result),
+        features=tuple(signal.feature for signal in result),
+        nll=level.value[1:],
+        delta=Interval.of(effect),
+        band=band(effect, spec.settings.seed),
+        p=effect.p,
+        **_tests(effect, spec, base),
+        p_plain=_plain(totals, identity[1:] - identity[:1], spec.margin),
+        base_nll=Interval.of(level).clip(*RANGES["nll"])[0],
+        null_nll=float(totals.null_nll.mean()),
+        n_judges=ballots.n_judges,
+        **run_fields(prepared, spec.settings, totals),
+        warnings=_warnings(prepared, spec, totals, left_out),
+    )
+
+
+def _tests(effect: Estimate, spec: ReliabilityWeightingSpec, base: float) -> dict[str, Any]:
+    """Fields of the two equivalence tests; nothing is decided from a single split."""
+    if np.isnan(effect.se).any():
+        open_ = ("inconclusive",) * len(effect.se)
+        unknown = Interval(effect.value, effect.se, effect.se, level=0.9)
+        blank = dict.fromkeys(("p_absolute", "p_relative"), effect.se)
+        return {**blank, "delta_90": unknown, "absolute": open_, "relative": open_}
+    absolute = equivalence(effect, spec.margin)
+    relative = equivalence(effect, spec.relative * base)
+    return {
+        "delta_90": replace(Interval.of(effect), lo=absolute.lo, hi=absolute.hi, level=0.9),
+        "p_absolute": absolute.p,
+        "absolute": absolute.outcomes,
+        "p_relative": relative.p,
+        "relative": relative.outcomes,
+    }
+
+
+def _plain(totals: Tally, weights: Floats, margin: float) -> Floats:
+    """The paired equivalence test over items, as if their mean differences were all there is."""
+    return plain_tost(weights @ totals.item_means()[0][0, 0, :-1], margin)
+
+
+def plain_tost(differences: Floats, margin: float) -> Floats:
+    """P-values (n,) of paired equivalence tests of ``differences`` (n, n_items)."""
+    n = differences.shape[1]
+    value = differences.mean(axis=1)
+    se = differences.std(axis=1, ddof=1) / math.sqrt(n)
+    blank = np.zeros(len(value))
+    fitted = Estimate(
+        value, se, np.full(len(value), n - 1.0), blank, blank, blank, np.zeros((0, 0))
+    )
+    return equivalence(fitted, margin).p
+
+
+def _warnings(
+    prepared: Prepared,
+    spec: ReliabilityWeightingSpec,
+    totals: Tally,
+    left_out: tuple[str, ...],
+) -> tuple[str, ...]:
+    warnings = list(prepared.notices)
+    warnings += few_labels(prepared, float(totals.n_calibration.mean()))
+    if left_out:
+        warnings.append(
+            f"The first {MOST_FEATURES} numeric item features are signals; left out: "
+            f"{listed(left_out, 3)}."
+        )
+    fits = len(totals.numbers) * totals.n_arms
+    return (*warnings, *stand_ins((spec.calibrator,), np.ravel(totals.replaced).tolist(), fits))
+
+
+RELIABILITY_WEIGHTING: Study[ReliabilityWeightingSpec, Tally, ReliabilityWeighting] = Study(
+    name="reliability_weighting",
+    title="Reliability weighting",
+    question="Should some comparisons count for more than others?",
+    spec=ReliabilityWeightingSpec,
+    result=ReliabilityWeighting,
+    partial=Tally,
+    run_chunk=run_chunk,
+    merge=merge,
+    settled=steady(
+        merge,
+        lambda result: [
+            *inside(result.delta_90, result.margin),
+            *inside(result.delta_90, result.relative_margin),
+            (result.band, 0.0),
+        ],
+    ),
+)

@@ -1,0 +1,215 @@
+"""Variance decomposition: do judges' abilities or items' difficulties vary more?
+
+A two-parameter logistic model of correctness on all labelled items (paper, section 2.4 and appendix
+"IRT Variance Decomposition"). Correctness does not depend on the order of a pair, so the result is
+the same under every orientation, except for judges set aside as constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.arrays import Floats, Ints
+from judgepanel.kernels.irt import TwoPLFit, fit_two_pl, logit_variance, variance_shares
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies.contract import Chunk, Settings, Study, prepare
+from judgepanel.studies.results import json_values, long_frame, scalars
+from judgepanel.studies.understand.judge_table import families_of
+from judgepanel.votes import VoteMatrix
+
+Verdict = Literal["judges", "items", "undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceDecompositionSpec:
+    """Options of the decomposition; the number of splits is not used."""
+
+    settings: Settings = Settings()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VarianceDecomposition:
+    """Result of :data:`VARIANCE_DECOMPOSITION`.
+
+    ``judge_share`` is Var(ability) / (Var(ability) + Var(difficulty)), in [0, 1], with a 95 %
+    interval for a population of judges and items like these; neither share includes the
+    interaction, Var(discrimination) times squared distance. ``logit_judges``, ``logit_items`` and
+    ``logit_interaction`` sum to 1: components of the variance of the fitted logits of these judges,
+    including the interaction.
+
+    Arrays are (n_judges,), in the order of ``judges``; ``ability`` and ``discrimination`` have 95 %
+    intervals. Abilities are in standard deviations of item difficulty, 0 is the mean difficulty.
+    ``accuracy`` is (correct + 1) / (voted + 2). ``mu``, ``sigma`` and ``m``, ``t`` are mean and
+    standard deviation of ability and of log discrimination over the population of judges.
+    ``ability_accuracy`` is the correlation of ability and accuracy, None if either is constant.
+    ``log_likelihood`` is in nats.
+    """
+
+    judges: tuple[str, ...]
+    correct: Ints
+    voted: Ints
+    accuracy: Floats
+    ability: Interval
+    discrimination: Interval
+    judge_share: Interval
+    logit_judges: float
+    logit_items: float
+    logit_interaction: float
+    mu: float
+    sigma: float
+    m: float
+    t: float
+    ability_accuracy: float | None
+    log_likelihood: float
+    orientation: str
+    protocol: str
+    n_items: int
+    n_groups: int
+    iterations: int
+    converged: bool
+    seed: int
+    warnings: tuple[str, ...]
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "accuracy": "(correct + 1) / (voted + 2).",
+        }
+    )
+
+    @property
+    def item_share(self) -> float:
+        """1 minus the judges' share."""
+        return 1.0 - float(self.judge_share.value)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whose share is above one half with its whole interval, if the logits agree."""
+        return "undecided" if self.disagree else self._by_shares()
+
+    @property
+    def disagree(self) -> bool:
+        """Whether the shares and the fitted logits, with interaction, decide for different sides.
+
+        A few judges with nearly no slope have extreme abilities, which count fully in the shares.
+        """
+        larger = "judges" if self.logit_judges > self.logit_items else "items"
+        return self._by_shares() not in (larger, "undecided")
+
+    def _by_shares(self) -> Verdict:
+        if self.judge_share.above(0.5):
+            return "judges"
+        return "items" if self.judge_share.below(0.5) else "undecided"
+
+    @property
+    def partial(self) -> bool:
+        """Always False: there is one fit."""
+        return False
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per judge, highest ability first."""
+        frame = long_frame(
+            (len(self.judges),),
+            {
+                "judge": self.judges,
+                "ability": self.ability,
+                "discrimination": self.discrimination,
+                "accuracy": self.accuracy,
+                "correct": self.correct,
+                "voted": self.voted,
+            },
+        )
+        return frame.sort_values("ability", ascending=False, kind="stable", ignore_index=True)
+
+    def summary(self) -> dict[str, Any]:
+        """Return shares, verdict and population."""
+        return {
+            **json_values({"judge_share": self.judge_share}),
+            "item_share": self.item_share,
+            "verdict": self.verdict,
+            "ability_accuracy": self.ability_accuracy,
+            "n_judges": len(self.judges),
+            "partial": self.partial,
+            **scalars(self),
+        }
+
+
+def run_chunk(votes: VoteMatrix, spec: VarianceDecompositionSpec, chunk: Chunk) -> TwoPLFit:
+    """Return the single fit; ``chunk`` holds one round."""
+    ballots = prepare(votes, spec.settings).ballots
+    marks = ballots.votes * ballots.signs[:, None]
+    return fit_two_pl(marks)
+
+
+def merge(
+    votes: VoteMatrix, spec: VarianceDecompositionSpec, partial: TwoPLFit
+) -> VarianceDecomposition:
+    """Return shares and intervals of the fit."""
+    prepared = prepare(votes, spec.settings)
+    families = families_of(prepared.oriented.votes.with_judges(prepared.judges))
+    shares = variance_shares(partial, prepared.ballots.units, _codes(families))
+    parts = logit_variance(partial)
+    whole = parts.judges + parts.items + parts.interaction
+    accuracy = (partial.n_right + 1.0) / (partial.n_voted + 2.0)
+    population = partial.population
+    return VarianceDecomposition(
+        judges=prepared.judges,
+        correct=partial.n_right.astype(np.int64),
+        voted=partial.n_voted.astype(np.int64),
+        accuracy=accuracy,
+        ability=Interval(partial.theta, *partial.theta_interval(), unit=""),
+        discrimination=Interval(partial.alpha, *partial.alpha_interval(), unit=""),
+        judge_share=Interval.single(shares.judges, shares.lo, shares.hi, "share"),
+        logit_judges=parts.judges / whole,
+        logit_items=parts.items / whole,
+        logit_interaction=parts.interaction / whole,
+        mu=population.mu,
+        sigma=population.sigma,
+        m=population.m,
+        t=population.t,
+        ability_accuracy=_correlation(partial.theta, accuracy),
+        log_likelihood=partial.log_likelihood,
+        orientation=prepared.oriented.policy,
+        protocol=spec.settings.protocol,
+        n_items=prepared.ballots.n_items,
+        n_groups=len(np.unique(prepared.ballots.units)),
+        iterations=partial.iterations,
+        converged=partial.converged,
+        seed=spec.settings.seed,
+        warnings=(*prepared.notices, *partial.warnings),
+    )
+
+
+def _correlation(entry: Floats, other: Floats) -> float | None:
+    if min(np.ptp(entry), np.ptp(other)) < 1e-9:
+        return None
+    return float(np.corrcoef(entry, other)[0, 1])
+
+
+def _codes(families: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return one code per family; a judge without one is a family of one."""
+    own = [f"family {name}" if name else f"judge {j}" for j, name in enumerate(families)]
+    return np.unique(np.array(own, dtype=object), return_inverse=True)[1].astype(np.int64)
+
+
+def _one_round(spec: VarianceDecompositionSpec) -> int:
+    return 1
+
+
+VARIANCE_DECOMPOSITION: Study[VarianceDecompositionSpec, TwoPLFit, VarianceDecomposition] = Study(
+    name="variance_decomposition",
+    title="Judges or items?",
+    question="Which varies more: judges, or items?",
+    spec=VarianceDecompositionSpec,
+    result=VarianceDecomposition,
+    partial=TwoPLFit,
+    run_chunk=run_chunk,
+    merge=merge,
+    rounds=_one_round,
+)

@@ -1,1 +1,0 @@
-"""Scope checks: is the recommendation safe for these votes?"""

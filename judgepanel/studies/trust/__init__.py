@@ -1,0 +1,1 @@
+"""Studies of trust: probabilities, labels that are needed, scope."""

@@ -1,0 +1,428 @@
+"""Result of :data:`CONFORMAL`: coverage and size of sets overall, by class, difficulty, feature."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.arrays import Floats, Ints
+from judgepanel.kernels.calibration import sigmoid
+from judgepanel.kernels.pipeline import SLICE
+from judgepanel.scoring.conformal import (
+    ONE,
+    ZERO,
+    Kinds,
+    check_level,
+    covers,
+    group_thresholds,
+    labels_needed,
+    nonconformity,
+    quantile_rank,
+    set_kinds,
+    set_sizes,
+)
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.metrics import CLIP
+from judgepanel.scoring.splits import Split, subsplit
+from judgepanel.studies.common import run_fields, splits_of
+from judgepanel.studies.contract import Chunk, Prepared, Study, always, prepare
+from judgepanel.studies.panel.recommended import recommended_on
+from judgepanel.studies.results import (
+    SplitResult,
+    by_row,
+    by_split,
+    frozen,
+    json_values,
+    long_frame,
+)
+from judgepanel.studies.trust.probabilities import (
+    CALIBRATED,
+    PanelSpec,
+    Repeats,
+    Strata,
+    Sums,
+    binned_sums,
+    by_difficulty,
+    by_feature,
+    joined,
+    panel_notes,
+    ratios,
+    repeats,
+    score_split,
+    shares,
+    stacked,
+)
+from judgepanel.votes import InputError, VoteMatrix
+
+Grouping = Literal["all", "class", "difficulty", "feature"]
+Kept = Literal["holds", "falls short", "open"]
+
+KIND_FIELDS = ("neither", "only_0", "only_1", "both")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conformal(SplitResult):
+    """Result of :data:`CONFORMAL`.
+
+    ``methods`` name the groups within which sets are calibrated: ``all`` is plain split conformal,
+    the others are Mondrian within label, difficulty or feature. ``groups`` name the groups that are
+    reported, by ``groupings``; ``items`` (n_groups,) counts their items. Arrays are (n_methods,
+    n_levels, n_groups): ``coverage`` the share of sets that hold the true label, ``size`` in [0, 2]
+    the number of labels they hold, ``one_right`` the share right among the sets with one label,
+    each with a 95 % interval for new items, panels and slices; NaN for empty groups. ``kinds``
+    (n_methods, n_levels, n_groups, 4) are shares of {}, {0}, {1} and {0, 1}; under ``symmetric`` a
+    set of one label counts half for each. ``infinite`` (n_methods, n_levels) counts splits in which
+    a threshold was infinite.
+    """
+
+    aggregator: str
+    calibrator: str
+    k: int
+    feature: str | None
+    methods: tuple[Grouping, ...]
+    levels: tuple[float, ...]
+    groups: tuple[str, ...]
+    groupings: tuple[Grouping, ...]
+    items: Ints
+    coverage: Interval
+    size: Interval
+    one_right: Interval
+    kinds: Floats
+    infinite: Ints
+    n_slice: float
+    n_judges: int
+    n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "sets_within": "Groups within which thresholds are set: all items, or groups of them.",
+            "level": "Share of sets that are promised to hold the true label.",
+            "grouping": "How the items are grouped for reporting coverage.",
+            "group": "Group of items.",
+            "promised": "Whether the level is promised within this group.",
+            "n_slice": "Number of labels that set the thresholds, mean over splits.",
+            "coverage": "Share of the sets that hold the true label.",
+            "size": "Mean number of labels in a set, 0 to 2.",
+            "one_right": "Share of the sets with one label that are right.",
+            "share_neither": "Share of sets without a label.",
+            "share_only_0": "Share of sets with label 0 only.",
+            "share_only_1": "Share of sets with label 1 only.",
+            "share_both": "Share of sets with both labels.",
+        }
+    )
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the label in a set of one label is arbitrary."""
+        return self.orientation == "symmetric"
+
+    def promised(self, method: int, group: int) -> bool:
+        """Return whether the method promises coverage within that group, not only overall."""
+        return self.groupings[group] in ("all", self.methods[method])
+
+    def kept(self, method: int, level: int, group: int) -> Kept:
+        """Return whether the interval of the coverage reaches the level."""
+        coverage = self.coverage[method, level, group]
+        if not np.isfinite(coverage.lo + coverage.hi):
+            return "open"
+        return "falls short" if coverage.below(self.levels[level]) else "holds"
+
+    def frame(self) -> pd.DataFrame:
+        """One row per method, level and group."""
+        n_groups = len(self.groups)
+        promised = [
+            [[self.promised(m, g) for g in range(n_groups)]] for m in range(len(self.methods))
+        ]
+        return long_frame(
+            self.coverage.shape,
+            {
+                "aggregator": self.aggregator,
+                "calibrator": self.calibrator,
+                "k": self.k,
+                "sets_within": np.array(self.methods)[:, None, None],
+                "level": np.array(self.levels)[:, None],
+                "grouping": self.groupings,
+                "group": np.array(self.groups, dtype=object),
+                "promised": promised,
+                "items": self.items,
+                "n_slice": self.n_slice,
+                "n_splits": self.n_splits,
+                "coverage": self.coverage,
+                "size": self.size,
+                "one_right": self.one_right,
+                **{f"share_{name}": self.kinds[..., i] for i, name in enumerate(KIND_FIELDS)},
+            },
+        )
+
+    def decisions(self) -> dict[str, Any]:
+        """Return coverage over all items by method and level, and whether classes are reported."""
+        return {
+            "feature": self.feature,
+            "sets": [
+                json_values(
+                    {
+                        "within": method,
+                        "level": level,
+                        "coverage": self.coverage[m, i, 0],
+                        "size": self.size.value[m, i, 0],
+                        "shares": dict(zip(KIND_FIELDS, self.kinds[m, i, 0], strict=True)),
+                        "splits_with_infinite_threshold": self.infinite[m, i],
+                    }
+                )
+                for m, method in enumerate(self.methods)
+                for i, level in enumerate(self.levels)
+            ],
+            "class_conditional": None if self.symmetric else "class" in self.methods,
+        }
+
+
+CLASSES = ("label 0", "label 1")
+
+
+@dataclass(frozen=True, slots=True)
+class ConformalSpec(PanelSpec):
+    """Options of conformal sets besides the panel: ``levels``, and an item ``feature`` to group by.
+
+    Raises
+    ------
+    InputError
+        As for the panel; no level, or one outside (0, 1).
+    """
+
+    levels: tuple[float, ...] = field(
+        default=(0.8, 0.9), metadata={"help": "share of sets that should hold the true label"}
+    )
+    feature: str | None = field(
+        default=None, metadata={"help": "an item feature whose values are reported separately"}
+    )
+
+    def __post_init__(self) -> None:
+        PanelSpec.__post_init__(self)
+        if not self.levels:
+            raise InputError("conformal sets need one level or more", allowed="for instance 0.9")
+        for level in self.levels:
+            check_level(level)
+
+
+@frozen
+class SetsDone:
+    """Sets of S splits, E evaluations in total.
+
+    ``kinds`` int8 (n_methods, n_levels, E); ``behind`` (S, n_groups) counts the slice's items in
+    every group, all items first.
+    """
+
+    numbers: Ints = by_split()
+    n_calibration: Ints = by_split()
+    n_evaluation: Ints = by_split()
+    behind: Ints = by_split()
+    rows: Ints = by_row()
+    kinds: Kinds = by_row(-1)
+    replaced: Ints = by_split()
+
+
+def strata_of(prepared: Prepared, spec: ConformalSpec) -> dict[Grouping, Strata]:
+    """Return all applicable groupings of the labelled items, all items together first.
+
+    Raises
+    ------
+    InputError
+        A feature that the votes do not have.
+    """
+    ballots = prepared.ballots
+    strata: dict[Grouping, Strata] = {
+        "all": Strata(("all items",), np.zeros(ballots.n_items, dtype=np.int64))
+    }
+    if not ballots.symmetric:
+        strata["class"] = Strata(CLASSES, (ballots.signs > 0).astype(np.int64))
+    strata["difficulty"] = by_difficulty(prepared)
+    if spec.feature is not None:
+        strata["feature"] = by_feature(prepared, spec.feature)
+    return strata
+
+
+def run_chunk(votes: VoteMatrix, spec: ConformalSpec, chunk: Chunk) -> SetsDone:
+    """Compute the sets of the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    strata = strata_of(prepared, spec)
+    splits = list(splits_of(prepared, spec.settings, chunk))
+    by_split = [_of_split(votes, prepared, spec, strata, split) for split in splits]
+    return SetsDone(
+        numbers=np.array([split.number for split in splits]),
+        n_calibration=np.array([len(split.calibration) for split in splits]),
+        n_evaluation=np.array([len(split.evaluation) for split in splits]),
+        behind=np.array([behind for _, behind, _ in by_split]),
+        rows=np.concatenate([split.evaluation for split in splits]),
+        kinds=np.concatenate([kinds for kinds, _, _ in by_split], axis=-1),
+        replaced=np.array([replaced for _, _, replaced in by_split]),
+    )
+
+
+def _of_split(
+    votes: VoteMatrix,
+    prepared: Prepared,
+    spec: ConformalSpec,
+    strata: dict[Grouping, Strata],
+    split: Split,
+) -> tuple[Kinds, Ints, int]:
+    """Sets (n_methods, n_levels, n_eval), the slice's items by group, and the fallback count."""
+    ballots = prepared.ballots
+    learn, hold = subsplit(
+        ballots.units,
+        split.calibration,
+        fraction=1.0 - SLICE,
+        seed=spec.settings.seed,
+        key=(split.number, 13),
+    )
+    apart = Split(split.number, learn, np.concatenate([hold, split.evaluation]))
+    scores = score_split(votes, prepared, spec, apart, recommended_on)
+    p = np.clip(sigmoid(scores.logits[CALIBRATED]), CLIP, 1.0 - CLIP)
+    own = nonconformity(p[: len(hold)], (ballots.signs[hold] > 0).astype(np.int64))
+    new, items = p[len(hold) :], (hold, split.evaluation)
+    kinds = [
+        [sets_within(own, new, part, items, level, way) for level in spec.levels]
+        for way, part in strata.items()
+    ]
+    return np.array(kinds, dtype=np.int8), _counts(strata, hold), scores.replaced
+
+
+def sets_within(
+    own: Floats, new: Floats, part: Strata, items: tuple[Ints, Ints], level: float, way: Grouping
+) -> Kinds:
+    """Sets of the evaluation items, with thresholds from their own stratum of the slice."""
+    hold, evaluation = items
+    limits = group_thresholds(own, part.codes[hold], part.n, level)
+    if way == "class":
+        return set_kinds(new, limits[0], limits[1])
+    limit = limits[part.codes[evaluation]]
+    return set_kinds(new, limit, limit)
+
+
+def _counts(strata: dict[Grouping, Strata], hold: Ints) -> Ints:
+    return np.concatenate(
+        [np.bincount(part.codes[hold], minlength=part.n) for part in strata.values()]
+    )
+
+
+def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conformal:
+    """Return coverage, size and kinds from the splits so far."""
+    prepared = prepare(votes, spec.settings)
+    sets, strata = partial, strata_of(prepared, spec)
+    of = Repeats(**repeats(prepared, sets.rows, sets.n_calibration, sets.n_evaluation))
+    fields = stacked(
+        [
+            stacked([_of_level(of, kinds, sets.rows, list(strata.values())) for kinds in of_method])
+            for of_method in sets.kinds
+        ]
+    )
+    groupings = [way for way, part in strata.items() for _ in part.names]
+    infinite, notes = _infinite(spec, strata, sets)
+    if prepared.ballots.symmetric:
+        notes.append(
+            "Each item is used together with its swap, which has the other label, so coverage by "
+            "label does not apply: a set of one label counts half as {0} and half as {1}."
+        )
+    if spec.feature is None and prepared.oriented.votes.features is None:
+        notes.append("The votes have no item features (columns feat_...), so none is looked into.")
+    return Conformal(
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        k=spec.size(prepared.ballots.n_judges),
+        feature=spec.feature,
+        methods=tuple(strata),
+        levels=spec.levels,
+        groups=tuple(name for part in strata.values() for name in part.names),
+        groupings=tuple(groupings),
+        items=np.concatenate(
+            [np.bincount(part.codes[of.seen], minlength=part.n) for part in strata.values()]
+        ),
+        **fields,
+        infinite=infinite,
+        n_slice=float(sets.behind[:, 0].mean()),
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=of.n_calibration,
+        **run_fields(prepared, spec.settings, sets),
+        warnings=(*panel_notes(prepared, spec, sets), *notes),
+    )
+
+
+def _of_level(of: Repeats, kinds: Kinds, rows: Ints, strata: list[Strata]) -> dict[str, Any]:
+    """Figures (n_groups,) of the sets of one method and level."""
+    return joined([_of_groups(of, kinds, part.codes[rows], part.n) for part in strata])
+
+
+def _of_groups(of: Repeats, kinds: Kinds, codes: Ints, n: int) -> dict[str, Any]:
+    """Figures (n,) of the groups of one grouping; kinds (n, 4)."""
+    held = covers(kinds, (of.signs > 0).astype(np.int64)).astype(np.float64)
+    single = ((kinds == ZERO) | (kinds == ONE)).astype(np.float64)
+    right = Sums(
+        of.by_item(held * single, codes, n),
+        of.by_split(held * single, codes, n),
+        of.by_item(single, codes, n),
+        of.by_split(single, codes, n),
+    )
+    sizes, items = ratios(of, binned_sums(of, set_sizes(kinds).astype(np.float64), codes, n))
+    size = Interval(np.clip(sizes.value, 0.0, 2.0), sizes.lo, sizes.hi, unit="count")
+    counts = np.stack(
+        [of.by_item((kinds == kind).astype(float), codes, n).sum(axis=1) for kind in range(4)],
+        axis=-1,
+    )
+    if of.symmetric:
+        counts[:, [ZERO, ONE]] = counts[:, [ZERO, ONE]].mean(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        parts = np.where(items[:, None] == 0, np.nan, counts / items[:, None])
+    return {
+        "coverage": shares(of, binned_sums(of, held, codes, n))[0],
+        "one_right": shares(of, right)[0],
+        "size": size.clip(0.0, 2.0).where(items > 0),
+        "kinds": parts,
+    }
+
+
+def _infinite(
+    spec: ConformalSpec, strata: dict[Grouping, Strata], sets: SetsDone
+) -> tuple[Ints, list[str]]:
+    """Splits with an infinite threshold (n_methods, n_levels), and sentences about the groups."""
+    counts = np.zeros((len(strata), len(spec.levels)), dtype=np.int64)
+    notes, first = [], 0
+    for m, (way, part) in enumerate(strata.items()):
+        behind = sets.behind[:, first : first + part.n]
+        first += part.n
+        for i, level in enumerate(spec.levels):
+            short = quantile_rank(behind, level) > behind
+            counts[m, i] = int(short.any(axis=1).sum())
+            for g in np.flatnonzero(short.any(axis=0)):
+                notes.append(_too_few(way, part.names[g], level, int(short[:, g].sum()), sets))
+    return counts, notes
+
+
+def _too_few(way: Grouping, name: str, level: float, splits: int, sets: SetsDone) -> str:
+    whose = {
+        "all": "the held-out slice has",
+        "class": f"{name} has, in the held-out slice,",
+        "difficulty": f"the stratum '{name}' has, in the held-out slice,",
+        "feature": f"the value {name!r} has, in the held-out slice,",
+    }[way]
+    until = f"{name} is in every set" if way == "class" else "every set is {0, 1}"
+    return (
+        f"In {splits} of {len(sets.numbers)} splits {whose} fewer than the "
+        f"{labels_needed(level)} labels that sets at {level:.0%} need: {until} there."
+    )
+
+
+CONFORMAL: Study[ConformalSpec, SetsDone, Conformal] = Study(
+    name="conformal",
+    title="Conformal sets",
+    question="Do conformal sets hold the label as often as they promise?",
+    spec=ConformalSpec,
+    result=Conformal,
+    partial=SetsDone,
+    run_chunk=run_chunk,
+    settled=always,
+    merge=merge,
+)

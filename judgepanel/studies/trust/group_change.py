@@ -1,0 +1,383 @@
+"""Result of :data:`GROUP_CHANGE`: the panel with a group of judges and without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.arrays import Bools
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrated import SplitScores
+from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
+from judgepanel.scoring.descriptive import allow_difference, allow_level, between, one_more_error
+from judgepanel.scoring.inference import MARGIN, Verdict, verdict
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.common import (
+    check_each_once,
+    check_known,
+    errs_rarely,
+    few_labels,
+    run_fields,
+    splits_of,
+    stand_ins,
+)
+from judgepanel.studies.compare import RANGES, Estimator
+from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare, steady
+from judgepanel.studies.panel.recommended import (
+    PANEL_AGGREGATORS,
+    PanelAggregator,
+    all_judges,
+    check_panel_aggregators,
+)
+from judgepanel.studies.results import SplitResult, long_frame
+from judgepanel.studies.trust.parse import legible, to_drop
+from judgepanel.studies.understand.judge_table import families_of
+from judgepanel.votes import InputError, VoteMatrix
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupChange(SplitResult):
+    """Result of :data:`GROUP_CHANGE`.
+
+    ``members`` are the judges of the group, out of ``n_judges`` with it; for a filter, those it
+    drops on all labelled items. ``added``: the group is not among the judges of the analysis.
+    Arrays are (n_aggregators,): ``nll_with`` and ``nll_without`` in nats with 95 % intervals for
+    new items, ``delta`` = NLL(without) - NLL(with), above 0 if the group helps, with its p-value
+    ``p``. ``verdicts`` are against 2 % of NLL(with): ``keep all`` means include the group,
+    ``curate`` leave it out. ``null_nll`` is the NLL of the base rate on the same splits,
+    ``constant_nll`` that of a constant score through the same calibrator.
+    """
+
+    by: str
+    name: str
+    members: tuple[str, ...]
+    added: bool
+    aggregators: tuple[str, ...]
+    nll_with: Interval
+    nll_without: Interval
+    delta: Interval
+    p: NDArray[np.float64]
+    verdicts: tuple[Verdict, ...]
+    calibrator: str
+    null_nll: float
+    constant_nll: float
+    n_judges: int
+    n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "group": "The group of judges that is removed.",
+            "judges": "Number of judges in the group.",
+            "nll_with": "NLL with the group, in nats.",
+            "nll_without": "NLL without the group, in nats.",
+            "delta": "NLL without the group minus that with it, in nats; above 0 the group helps.",
+        }
+    )
+
+    def frame(self) -> pd.DataFrame:
+        """One row per aggregator."""
+        return long_frame(
+            (len(self.aggregators),),
+            {
+                "group": self.name,
+                "judges": len(self.members),
+                **self._arms(),
+                "null_nll": self.null_nll,
+                "n_splits": self.n_splits,
+            },
+        )
+
+    def decisions(self) -> dict[str, Any]:
+        """Return the members of the group, and every aggregator with it and without it."""
+        arms = long_frame((len(self.aggregators),), self._arms())
+        return {
+            "group": self.name,
+            "members": list(self.members),
+            "arms": to_plain(arms.to_dict("records")),
+        }
+
+    def _arms(self) -> dict[str, object]:
+        return {
+            "aggregator": self.aggregators,
+            "nll_with": self.nll_with,
+            "nll_without": self.nll_without,
+            "delta": self.delta,
+            "p": self.p,
+            "verdict": self.verdicts,
+        }
+
+
+By = Literal["filter", "judges", "family", "cluster"]
+KINDS: tuple[By, ...] = get_args(By)
+CHANGED_SPLITS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class GroupChangeSpec:
+    """A group and the aggregators under which it is compared.
+
+    ``group`` holds names of judges or of families, or numbers of clusters; None uses the largest
+    family or cluster, and is the only choice for the filter.
+
+    Raises
+    ------
+    InputError
+        An unknown name, or one given twice; ``judges`` without a list of judges; the average under
+        the paper's protocol.
+    """
+
+    settings: Settings = Settings()
+    by: By = field(default="filter", metadata={"help": "how the group is defined"})
+    group: tuple[str, ...] | None = field(
+        default=None,
+        metadata={"help": "judges, families or clusters (default: the largest family or cluster)"},
+    )
+    aggregators: tuple[PanelAggregator, ...] = field(
+        default=("one_coin", "dawid_skene", "joint"),
+        metadata={"help": "how votes are summed; average: the recommended panel"},
+    )
+    calibrator: Calibrator = field(
+        default="beta", metadata={"help": "the calibrator of all arms but the average"}
+    )
+
+    def __post_init__(self) -> None:
+        check_known("kind of group", KINDS, (self.by,))
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        check_panel_aggregators(self.aggregators, self.settings)
+        check_each_once("the comparison", "aggregator", PANEL_AGGREGATORS, self.aggregators)
+        if self.by == "judges" and not self.group:
+            raise InputError("no judge is named", allowed="one judge or more in the group")
+        if self.by == "filter" and self.group is not None:
+            raise InputError(
+                "the filter finds its judges itself",
+                value=", ".join(self.group),
+                allowed="no group, or by judges, family or cluster",
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """The votes of all judges involved, and the members of the group.
+
+    ``members`` (n_judges,) marks the group; for the filter, as applied to all labelled items.
+    ``added``: it is not among the judges of the analysis. ``name`` describes it.
+    """
+
+    prepared: Prepared
+    members: Bools
+    added: bool
+    name: str
+
+
+def group_of(votes: VoteMatrix, spec: GroupChangeSpec) -> Group:
+    """Return the members of the group.
+
+    Raises
+    ------
+    InputError
+        An unknown judge, family or cluster; no families; a group of all judges.
+    """
+    settings = spec.settings
+    own = votes.judges if settings.judges is None else settings.judges
+    named, name = _named(votes, spec)
+    outside = [judge for judge in named if judge not in set(own)]
+    if outside:
+        settings = replace(settings, judges=(*own, *outside))
+    prepared = prepare(votes, settings)
+    aside = set(prepared.oriented.set_aside)
+    if spec.by == "filter":
+        members = to_drop(legible(prepared.ballots, limits=False), spec.aggregators[0])
+    else:
+        members = np.isin(np.array(prepared.judges, dtype=object), list(set(named) - aside))
+    if members.all():
+        raise InputError(
+            "the group is the whole panel, so nothing is left to compare it with",
+            value=name,
+            allowed="a group that leaves one judge or more",
+        )
+    added = bool(named) and len(outside) == len(named)
+    return Group(prepared, members, added, name)
+
+
+def _named(votes: VoteMatrix, spec: GroupChangeSpec) -> tuple[tuple[str, ...], str]:
+    """Return the judges in the group, empty for the filter, and the name of the group."""
+    if spec.by == "filter":
+        return (), "what the filter drops"
+    if spec.by == "judges":
+        asked = spec.group or ()
+        votes.with_judges(asked)
+        return asked, "the judges named" if len(asked) > 1 else asked[0]
+    if spec.by == "family":
+        label, allowed = _families(votes), "a judge table with a column family"
+    else:
+        label, allowed = _clusters(votes, spec.settings), "two judges that err together or more"
+    known = [name for name in dict.fromkeys(label.values()) if name]
+    if not known:
+        raise InputError(f"there is no {spec.by} to take", allowed=allowed)
+    sizes = {element: sum(name == element for name in label.values()) for element in known}
+    chosen = spec.group or (max(known, key=lambda element: sizes[element]),)
+    for entry in chosen:
+        if entry not in sizes:
+            raise InputError(f"there is no such {spec.by}", value=entry, allowed=_some(known))
+    judges = tuple(judge for judge, name in label.items() if name in chosen)
+    own = set(spec.settings.judges or votes.judges)
+    inside = tuple(judge for judge in judges if judge in own)
+    return inside or judges, f"{spec.by} {', '.join(chosen)}"
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+
+
+def _families(votes: VoteMatrix) -> dict[str, str]:
+    return dict(zip(votes.judges, families_of(votes), strict=True))
+
+
+def _clusters(votes: VoteMatrix, settings: Settings) -> dict[str, str]:
+    """Return clusters of the analysis' judges, by number; '' if alone."""
+    prepared = prepare(votes, settings)
+    ballots = prepared.ballots
+    label = clusters(error_correlation(error_counts(ballots.votes, ballots.signs))).label
+    sizes = np.bincount(label, minlength=1)
+    words = [str(name) if name and sizes[name] > 1 else "" for name in label]
+    return dict(zip(prepared.judges, words, strict=True))
+
+
+def group_names(votes: VoteMatrix, settings: Settings, by: By) -> tuple[str, ...]:
+    """Return families, or clusters of at least two judges, largest first; empty for other kinds."""
+    if by not in ("family", "cluster"):
+        return ()
+    label = _families(votes) if by == "family" else _clusters(votes, settings)
+    known = [name for name in label.values() if name]
+    return tuple(sorted(set(known), key=lambda entry: (-known.count(entry), entry)))
+
+
+def run_chunk(votes: VoteMatrix, spec: GroupChangeSpec, chunk: Chunk) -> Tally:
+    """Score both arms under every aggregator on the splits of one chunk."""
+    group = group_of(votes, spec)
+    prepared = group.prepared
+
+    def scored() -> Iterator[tuple[Split, Arms]]:
+        for split in splits_of(prepared, spec.settings, chunk):
+            yield split, _arms(prepared.ballots, _members(group, spec, split), spec, split)
+
+    return tally(scored(), n_items=prepared.ballots.n_items, seed=spec.settings.seed)
+
+
+def _members(group: Group, spec: GroupChangeSpec, split: Split) -> Bools:
+    """Return the judges left out in this split: the filter sees only its calibration rows."""
+    if spec.by != "filter":
+        return group.members
+    legibility = legible(group.prepared.ballots, split.calibration, limits=False)
+    drop = to_drop(legibility, spec.aggregators[0])
+    return np.zeros_like(drop) if drop.all() else drop
+
+
+def _arms(ballots: Ballots, members: Bools, spec: GroupChangeSpec, split: Split) -> Arms:
+    """Return arms of every aggregator with all judges, then without the group."""
+
+    def under_each(panel: Ballots) -> list[SplitScores]:
+        return [
+            all_judges(panel, split, name, spec.calibrator, spec.settings)
+            for name in spec.aggregators
+        ]
+
+    whole = under_each(ballots)
+    rest = under_each(ballots.of_judges(~members)) if members.any() else whole
+    return Arms.of([*whole, *rest])
+
+
+def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChange:
+    """Return levels and differences from the splits so far."""
+    group = group_of(votes, spec)
+    totals, prepared = partial, group.prepared
+    settings = replace(spec.settings, splits=rounds(spec))
+    return GroupChange(
+        by=spec.by,
+        name=group.name,
+        members=tuple(np.array(prepared.judges, dtype=object)[group.members]),
+        added=group.added,
+        aggregators=spec.aggregators,
+        **_estimates(totals, prepared, len(spec.aggregators)),
+        calibrator=spec.calibrator,
+        null_nll=float(totals.null_nll.mean()),
+        constant_nll=float(totals.constant_nll.mean()),
+        n_judges=len(prepared.judges),
+        n_calibration=float(totals.n_calibration.mean()),
+        **run_fields(prepared, settings, totals),
+        warnings=_warnings(group, spec, totals),
+    )
+
+
+def _estimates(totals: Tally, prepared: Prepared, n: int) -> dict[str, Any]:
+    """Fields ``nll_with``, ``nll_without``, ``delta``, ``p`` and ``verdicts`` of n aggregators.
+
+    From a single split there are no intervals, and nothing is decided.
+    """
+    means, _ = totals.item_means()
+    items, splits = means[0, 0, :-1], totals.split_means[:, 0, 0, :-1]
+    value, differences = items.mean(axis=1), items[n:] - items[:n]
+    p, unknown = np.full(n, np.nan), np.full(2 * n, np.nan)
+    nll = Interval(value, unknown, unknown)
+    delta = Interval(value[n:] - value[:n], p, p)
+    if len(splits) >= 2:
+        estimated = Estimator.of(totals, prepared.ballots.units)
+        extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
+        levels = allow_level(estimated(items, splits), extra)
+        nll = Interval.of(levels).clip(*RANGES["nll"])
+        gaps = allow_difference(
+            estimated(differences, splits[:, n:] - splits[:, :n]),
+            between(extra[n:], extra[:n]),
+        )
+        delta = replace(delta, lo=gaps.lo, hi=gaps.hi, monte_carlo=gaps.monte_carlo)
+        p = gaps.p
+    same = ~differences.any(axis=1) & np.isfinite(delta.lo)
+    verdicts = tuple(
+        verdict(lo, hi, MARGIN * level, identical=tie)
+        for _, lo, hi, level, tie in zip(*delta, value[:n], same, strict=True)
+    )
+    return {
+        "nll_with": nll[:n],
+        "nll_without": nll[n:],
+        "delta": delta,
+        "p": p,
+        "verdicts": verdicts,
+    }
+
+
+def _warnings(group: Group, spec: GroupChangeSpec, totals: Tally) -> tuple[str, ...]:
+    warnings = [*group.prepared.notices]
+    warnings += few_labels(group.prepared, float(totals.n_calibration.mean()), allowed=True)
+    if spec.by == "filter" and not group.members.any():
+        warnings.append("On all labelled items the filter drops no judge.")
+    fits = 2 * len(spec.aggregators) * len(totals.numbers)
+    return (*warnings, *stand_ins((spec.calibrator,), np.ravel(totals.replaced).tolist(), fits))
+
+
+def rounds(spec: GroupChangeSpec) -> int:
+    """Number of splits used: at most ``CHANGED_SPLITS``, since each takes many fits."""
+    return min(spec.settings.most_splits, CHANGED_SPLITS)
+
+
+GROUP_CHANGE: Study[GroupChangeSpec, Tally, GroupChange] = Study(
+    name="group_change",
+    title="With and without some judges",
+    question="What does a group of judges add?",
+    spec=GroupChangeSpec,
+    result=GroupChange,
+    partial=Tally,
+    run_chunk=run_chunk,
+    merge=merge,
+    rounds=rounds,
+    settled=steady(merge, lambda change: [(change.delta, MARGIN * change.nll_with.value)]),
+)

@@ -1,0 +1,377 @@
+"""Result of :data:`ITEMS`: every item's probability, and its quality by stratum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.arrays import Floats, Ints
+from judgepanel.scoring.calibration_error import bin_of, chance_errors, equal_width_edges
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.metrics import ECE_BINS, item_scores
+from judgepanel.studies.common import run_fields
+from judgepanel.studies.compare import RANGES
+from judgepanel.studies.contract import Prepared, Study, always, prepare
+from judgepanel.studies.results import SplitResult, json_values, long_frame
+from judgepanel.studies.trust.probabilities import (
+    CALIBRATED,
+    FEW_ITEMS,
+    RAW,
+    STAGES,
+    Evaluations,
+    OutOfSample,
+    PanelSpec,
+    Strata,
+    binned_sums,
+    by_difficulty,
+    by_errors,
+    by_feature,
+    disagreement,
+    evaluations,
+    joined,
+    panel_notes,
+    ratios,
+    run_chunk,
+    shares,
+    stacked,
+)
+from judgepanel.votes import VoteMatrix
+
+StratumGrouping = Literal["difficulty", "errors", "feature"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Items(SplitResult):
+    """Result of :data:`ITEMS`.
+
+    Items are the labelled ones, in the file's order, and (n_items,): ``labels`` and ``p`` (mean
+    probability of label 1 over an item's evaluations, with their central 95 %, which is not a
+    confidence interval) in the file's order of the two responses; ``nll`` the mean NLL; ``right``
+    the share of evaluations whose decision is right; ``times`` the number of evaluations, 0 if no
+    split held the item out. ``for_1`` and ``for_0`` count votes, ``wrong`` those against the label;
+    ``disagreement`` is 0 if votes agree and 1 if they are evenly split. ``feature_values`` are
+    texts, one tuple per feature.
+
+    Strata (n_strata,) are named ``strata`` by ``groupings``: ``difficulty`` (disagreement of the
+    votes, no label used), ``errors`` (share of votes against the label: only descriptive, since it
+    uses the label) and a ``feature``. ``accuracy``, ``nll_by`` and ``ece`` (2, n_strata) are before
+    and after calibration with 95 % intervals for new items; ``ece_null`` is the expected ECE of a
+    perfectly calibrated panel; ``null_by`` (n_strata,) the NLL of the base rate.
+    """
+
+    aggregator: str
+    calibrator: str
+    k: int
+    item_ids: tuple[str, ...]
+    labels: Ints
+    p: Interval
+    nll: Floats
+    right: Floats
+    times: Ints
+    for_1: Ints
+    for_0: Ints
+    wrong: Ints
+    disagreement: Floats
+    features: tuple[str, ...]
+    feature_values: tuple[tuple[str, ...], ...]
+    strata: tuple[str, ...]
+    groupings: tuple[StratumGrouping, ...]
+    stratum_items: Ints
+    confidence: Floats
+    accuracy: Interval
+    nll_by: Interval
+    ece: Interval
+    ece_null: Floats
+    null_by: Floats
+    null_nll: float
+    n_judges: int
+    n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "item": "Id of the item.",
+            "label": "Label of the item.",
+            "p": "Mean probability of label 1 over the item's evaluations.",
+            "p_lo": "Lower end of the central 95 % of these probabilities over evaluations.",
+            "p_hi": "Upper end of the central 95 % of these probabilities over evaluations.",
+            "nll": "Mean -log p(true label) of the item, in nats.",
+            "right": "Share of the item's evaluations whose decision is right.",
+            "evaluations": "Number of splits that held the item out.",
+            "votes_for_1": "Number of votes for label 1.",
+            "votes_for_0": "Number of votes for label 0.",
+            "votes_against_label": "Number of votes against the item's label.",
+            "disagreement": "How evenly the votes are divided: 0 unanimous, 1 evenly split.",
+        }
+    )
+
+    def worst(self, n: int) -> Ints:
+        """Return the positions of the items with the largest NLL, largest first."""
+        order = np.argsort(-np.nan_to_num(self.nll, nan=-1.0), kind="stable")
+        return np.asarray(order[self.times[order] > 0][:n])
+
+    def contested(self, n: int) -> Ints:
+        """Positions of the items with the most evenly divided votes; ties by most votes."""
+        even = np.nan_to_num(self.disagreement, nan=-1.0)
+        order = np.lexsort((-(self.for_1 + self.for_0), -even))
+        return np.asarray(order[even[order] > 0][:n])
+
+    def strata_of(self, grouping: StratumGrouping) -> list[int]:
+        """Return the positions of the strata of one grouping."""
+        return [i for i, name in enumerate(self.groupings) if name == grouping]
+
+    def frame(self) -> pd.DataFrame:
+        """One row per labelled item, in the file's order."""
+        features = zip(self.features, self.feature_values, strict=True)
+        return long_frame(
+            (len(self.item_ids),),
+            {
+                "item": np.array(self.item_ids, dtype=object),
+                "label": self.labels,
+                "p": self.p,
+                "nll": self.nll,
+                "null_nll": self.null_nll,
+                "right": self.right,
+                "evaluations": self.times,
+                "votes_for_1": self.for_1,
+                "votes_for_0": self.for_0,
+                "votes_against_label": self.wrong,
+                "disagreement": self.disagreement,
+                **{f"feat_{name}": np.array(values, dtype=object) for name, values in features},
+            },
+        )
+
+    def decisions(self) -> dict[str, Any]:
+        """Figures by stratum."""
+        return {
+            "strata": [
+                {
+                    "grouping": self.groupings[i],
+                    "stratum": name,
+                    "uses_label": self.groupings[i] == "errors",
+                    **json_values({"items": self.stratum_items[i], "null_nll": self.null_by[i]}),
+                    "stages": [
+                        {"stage": stage}
+                        | json_values(
+                            {
+                                "accuracy": self.accuracy[s, i],
+                                "nll": self.nll_by[s, i],
+                                "ece": self.ece[s, i],
+                                "ece_null": self.ece_null[s, i],
+                                "confidence": self.confidence[s, i],
+                            }
+                        )
+                        for s, stage in enumerate(STAGES)
+                    ],
+                }
+                for i, name in enumerate(self.strata)
+            ]
+        }
+
+
+_DRAWS = 60
+_TEXT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ItemsSpec(PanelSpec):
+    """Options of the study of items besides the panel: an item ``feature`` to group by.
+
+    Raises
+    ------
+    InputError
+        As for the panel.
+    """
+
+    feature: str | None = field(
+        default=None, metadata={"help": "an item feature whose values are reported separately"}
+    )
+
+
+def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
+    """Return items and strata from the splits so far."""
+    prepared = prepare(votes, spec.settings)
+    of = evaluations(partial, prepared)
+    strata: dict[StratumGrouping, Strata] = {
+        "difficulty": by_difficulty(prepared),
+        "errors": by_errors(prepared),
+    }
+    if spec.feature is not None:
+        strata["feature"] = by_feature(prepared, spec.feature)
+    parts = list(strata.values())
+    by_stage = [
+        joined([_of_stage(of, stage, part, spec.settings.seed) for part in parts])
+        for stage in (RAW, CALIBRATED)
+    ]
+    return Items(
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        k=spec.size(prepared.ballots.n_judges),
+        **_of_items(of, prepared, votes),
+        strata=tuple(name for part in strata.values() for name in part.names),
+        groupings=tuple(way for way, part in strata.items() for _ in part.names),
+        **joined([_of_strata(of, part) for part in parts]),
+        **stacked(by_stage),
+        null_nll=float(of.null_nll @ of.per_split),
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=of.n_calibration,
+        **run_fields(prepared, spec.settings, partial),
+        warnings=tuple(panel_notes(prepared, spec, partial) + _notes(of, prepared, strata)),
+    )
+
+
+def _of_items(of: Evaluations, prepared: Prepared, votes: VoteMatrix) -> dict[str, Any]:
+    """Return all figures of single items, in the file's order of the two responses."""
+    ballots, vote_matrix = prepared.ballots, prepared.oriented.votes
+    n = ballots.n_items
+    given = votes.labels[votes.labelled]
+    turned = given != vote_matrix.labels
+    p, lo, hi = (
+        _spread(end, of.seen, n) for end in (of.by_item(of.p[CALIBRATED])[0], *_central(of))
+    )
+    scores = item_scores(of.logits[CALIBRATED], of.signs, symmetric=of.symmetric)
+    times = np.zeros(n, dtype=np.int64)
+    times[of.seen] = of.times
+    ones, zeros = ((ballots.votes == sign).sum(axis=1) for sign in (1, -1))
+    features, values = _feature_texts(vote_matrix)
+    return {
+        "p": Interval(
+            np.where(turned, 1.0 - p, p),
+            np.where(turned, 1.0 - hi, lo),
+            np.where(turned, 1.0 - lo, hi),
+            unit="share",
+        ),
+        "nll": _spread(of.by_item(scores.nll)[0], of.seen, n),
+        "right": _spread(of.by_item(of.hit[CALIBRATED])[0], of.seen, n),
+        "item_ids": vote_matrix.item_ids,
+        "labels": given.astype(np.int64),
+        "times": times,
+        "for_1": np.where(turned, zeros, ones),
+        "for_0": np.where(turned, ones, zeros),
+        "wrong": (ballots.votes == -ballots.signs[:, None]).sum(axis=1),
+        "disagreement": disagreement(prepared),
+        "features": features,
+        "feature_values": values,
+    }
+
+
+def _spread(values: Floats, seen: Ints, n: int) -> Floats:
+    """Return values (N,) of the evaluated items among all n; NaN for the others."""
+    spread = np.full(n, np.nan)
+    spread[seen] = values
+    return spread
+
+
+def _central(of: Evaluations) -> tuple[Floats, Floats]:
+    """Return the central 95 % of each item's probabilities, (N,) and (N,), by order statistics."""
+    ordered = of.p[CALIBRATED][np.lexsort((of.p[CALIBRATED], of.item))]
+    first = np.cumsum(of.times) - of.times
+    skipped = np.floor(0.025 * of.times).astype(np.int64)
+    return ordered[first + skipped], ordered[first + of.times - 1 - skipped]
+
+
+def _feature_texts(votes: VoteMatrix) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    if votes.features is None:
+        return (), ()
+    names = tuple(str(name) for name in votes.features.columns)
+    return names, tuple(tuple(_text(value) for value in votes.features[name]) for name in names)
+
+
+def _text(value: Any) -> str:
+    """Return a feature's value; whole numbers without a decimal point."""
+    if pd.isna(value):
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return f"{value:.0f}"
+    return str(value)[:_TEXT]
+
+
+def _of_strata(of: Evaluations, part: Strata) -> dict[str, Any]:
+    """Fields that describe the strata (n,) of one grouping, for every stage."""
+    codes = part.codes[of.seen]
+    null, _ = ratios(of, binned_sums(of, of.null_nll, codes[of.item], part.n))
+    return {"stratum_items": np.bincount(codes, minlength=part.n), "null_by": null.value}
+
+
+def _of_stage(of: Evaluations, stage: int, part: Strata, seed: int) -> dict[str, Any]:
+    """Figures of the strata (n,) of one grouping; NaN if empty."""
+    codes, n = part.codes[of.seen][of.item], part.n
+    right, items = shares(of, binned_sums(of, of.hit[stage], codes, n))
+    nll = item_scores(of.logits[stage], of.signs, symmetric=of.symmetric).nll
+    level, _ = ratios(of, binned_sums(of, nll, codes, n))
+    stated, _ = ratios(of, binned_sums(of, of.confidence[stage], codes, n))
+    n_bins = len(equal_width_edges(ECE_BINS)) - 1
+    cells = codes * n_bins + bin_of(of.confidence[stage], equal_width_edges(ECE_BINS))
+    difference = of.hit[stage] - of.confidence[stage]
+    sums = of.by_item(difference, cells, n * n_bins).sum(axis=1)
+    error, _ = ratios(of, binned_sums(of, np.sign(sums)[cells] * difference, codes, n))
+    return {
+        "confidence": np.where(items > 0, stated.value, np.nan),
+        "accuracy": right,
+        "nll_by": Interval.of(level).clip(*RANGES["nll"]).where(items > 0),
+        "ece": Interval.of(error, "").clip(0.0, 1.0).where(items > 0),
+        "ece_null": _chance(of, stage, cells, codes, items, n_bins, seed),
+    }
+
+
+def _chance(
+    of: Evaluations, stage: int, cells: Ints, codes: Ints, items: Floats, n_bins: int, seed: int
+) -> Floats:
+    """Mean calibration error of each stratum under perfect calibration."""
+    chance = np.full(len(items), np.nan)
+    for group in np.flatnonzero(items > 0):
+        rows = codes == group
+        chance[group] = chance_errors(
+            of.p[stage, rows],
+            cells[rows] - group * n_bins,
+            of.item[rows],
+            1.0 / (items[group] * of.times[of.item[rows]]),
+            n_cells=n_bins,
+            draws=_DRAWS,
+            seed=seed,
+        ).mean()
+    return chance
+
+
+def _notes(of: Evaluations, prepared: Prepared, strata: dict[StratumGrouping, Strata]) -> list[str]:
+    """Return notes on what could not be computed, and what it would need."""
+    notes = []
+    unseen = prepared.ballots.n_items - of.n_items
+    if unseen:
+        notes.append(
+            f"{unseen:,} labelled items were in no evaluation half yet and have no probability; "
+            "more splits would give them one."
+        )
+    if prepared.oriented.votes.features is None:
+        notes.append("The votes have no item features (columns feat_...), so none is shown.")
+    if strata["difficulty"].n < 3:
+        notes.append(
+            "The votes divide the items into fewer than three degrees of disagreement: too many "
+            "items have votes that are all alike, or only a few votes."
+        )
+    for part in strata.values():
+        sizes = np.bincount(part.codes, minlength=part.n)
+        for name, size in zip(part.names, sizes.tolist(), strict=True):
+            if size < FEW_ITEMS:
+                notes.append(
+                    f"The stratum {name!r} has {size} labelled items; figures of fewer than "
+                    f"{FEW_ITEMS} say little."
+                )
+    return notes
+
+
+ITEMS: Study[ItemsSpec, OutOfSample, Items] = Study(
+    name="items",
+    title="Items and difficulty",
+    question="Which items does the panel get wrong?",
+    spec=ItemsSpec,
+    result=Items,
+    partial=OutOfSample,
+    run_chunk=run_chunk,
+    settled=always,
+    merge=merge,
+)

@@ -1,0 +1,705 @@
+"""Result of :data:`LABEL_BUDGET`: scores by number of labels, and how many labels are needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrated import SplitScores
+from judgepanel.kernels.evaluation import evaluate_each
+from judgepanel.scoring.descriptive import (
+    FEWEST_POINTS,
+    LearningCurve,
+    first_reached,
+    fit_learning_curve,
+    paper_joint,
+)
+from judgepanel.scoring.inference import (
+    MARGIN,
+    Estimate,
+    Verdict,
+    estimate,
+    joint_draws,
+    joint_p,
+    simultaneous_reach,
+    verdict,
+)
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.splits import Sides, Split, nested_rows
+from judgepanel.studies.accumulate import Arms, Bits, Tally, packed, tally, unpacked
+from judgepanel.studies.common import check_known, few_labels, not_fitted, run_fields, splits_of
+from judgepanel.studies.compare import RANGES
+from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
+from judgepanel.studies.panel.recommended import (
+    AGAINST_AVERAGE,
+    AVERAGE,
+    by_aggregator,
+    panel_names,
+    pipeline_columns,
+    scored_average,
+    verdicts_between,
+)
+from judgepanel.studies.results import SplitResult, by_split, frozen, json_values, long_frame
+from judgepanel.studies.trust.budget_plan import PanelsSpec, Planned, budget_arms, planned_budgets
+from judgepanel.votes import InputError, VoteMatrix
+
+NEXT = 100
+"""Number of further labels whose price is computed."""
+
+SETTLED_SPLITS = 100
+"""With fewer splits, labels needed are too low by 7 % on average: the upper end is quoted."""
+
+PAPER_NOTE = "invalid: it takes splits of one data set for independent samples"
+"""Accompanies the paper's joint test wherever it is displayed."""
+_BETWEEN = verdicts_between("the first", "the second")
+"""Verdicts for all judges under the second aggregator against all under the first."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelsNeeded:
+    """Number of labels that brings one panel's NLL to ``goal``.
+
+    ``kind`` is ``plateau`` (within ``within`` of the NLL at the largest budget) or ``target``.
+    ``n`` has a 95 % interval from joint draws of all budgets' levels; it is NaN if no number of
+    labels is enough by the fitted curve, its upper end if there is no upper limit. ``at_start``:
+    the smallest budget suffices, so ``n`` is an upper bound. ``extrapolated``: ``n`` lies beyond
+    the largest budget, on the fitted curve.
+    """
+
+    calibrator: str
+    panel: str
+    kind: str
+    goal: float
+    n: Interval
+    at_start: bool
+    extrapolated: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelBudget(SplitResult):
+    """Result of :data:`LABEL_BUDGET`.
+
+    ``labels`` (n_budgets,) are the mean numbers of labels of the fits, ``budgets`` the requested
+    ones; groups stay whole, so they may differ. ``panels`` (n_panels,) are sizes, the last is all
+    judges; if ``beside`` names a second aggregator, all judges under it come first. If
+    ``aggregator`` is ``average``, all judges are the recommended panel, and the other panels have
+    the pipeline ``COMPARED``.
+
+    ``nll`` (n_calibrators, n_panels, n_budgets) is in nats per item with 95 % intervals for new
+    items, with ``level_se``, ``level_df`` and ``level_covariance`` (.., n_budgets, n_budgets);
+    ``null_nll`` (n_budgets,) is the NLL of the base rate of the same labels, ``constant_nll``
+    (n_calibrators, n_budgets) that of a constant score through the same calibrator.
+
+    ``delta`` (n_calibrators, n_panels - 1, n_budgets) is NLL(panel) - NLL(all) on the same labels,
+    with an interval for each budget; ``band`` is the same with intervals that hold at all budgets
+    together. ``joint_p`` (n_calibrators, n_panels - 1) is the p-value of no difference at any
+    budget. ``paper_t``, ``paper_critical`` and ``paper_p`` are the paper's joint test, which is
+    invalid (see :func:`judgepanel.scoring.descriptive.paper_joint`) and decides nothing.
+
+    ``curve_a``, ``curve_b``, ``curve_c`` (n_calibrators, n_panels) are fits of a + b (n / scale)^-c
+    with the largest of ``labels`` as scale; NaN with too few budgets. ``next_from`` (n_budgets +
+    1,) are the budgets and ``have``, the number of labels that the user has (default: all labelled
+    items); ``gain`` (n_calibrators, n_panels, n_budgets + 1) is the decrease of the fitted NLL with
+    the next 100 labels, NaN below the smallest budget. Everything beyond ``labels[-1]`` is
+    extrapolated.
+    """
+
+    budgets: Ints
+    labels: Floats
+    panels: Ints
+    calibrators: tuple[str, ...]
+    aggregator: str
+    beside: str | None
+    within: float
+    target: float | None
+    have: int
+    nll: Interval
+    level_se: Floats
+    level_df: Floats
+    level_covariance: Floats
+    null_nll: Floats
+    constant_nll: Floats
+    delta: Interval
+    band: Interval
+    joint_p: Floats
+    paper_t: Floats
+    paper_critical: Floats
+    paper_p: Floats
+    needed: tuple[LabelsNeeded, ...]
+    curve_a: Floats
+    curve_b: Floats
+    curve_c: Floats
+    next_from: Floats
+    gain: Interval
+    n_judges: int
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "budget": "Requested number of labels.",
+            "delta": "NLL of the panel minus that of all judges on the same labels, in nats.",
+            "band_lo": "Lower end of the 95 % interval of delta at all budgets together.",
+            "band_hi": "Upper end of the 95 % interval of delta at all budgets together.",
+            "joint_p": "p-value of no difference at any budget.",
+            "paper_joint_t": "The paper's joint statistic, which is invalid and decides nothing.",
+            "paper_joint_p": "The paper's joint p-value, which is invalid and decides nothing.",
+            "next_100_gain": "Decrease of the fitted NLL with the next 100 labels, in nats.",
+            "next_extrapolated": "Whether next_100_gain lies beyond the largest budget tried.",
+        }
+    )
+
+    @property
+    def extrapolates(self) -> bool:
+        """Whether the next labels after ``have`` lie beyond the largest budget."""
+        return bool(self.have + NEXT > self.labels[-1])
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """Names of the panels, see :func:`panel_names`, preceded by ``all 65 by joint``."""
+        if self.beside is None:
+            return panel_names(self.panels, self.aggregator)
+        second = by_aggregator(f"all {self.n_judges:,}", self.beside)
+        return (second, *panel_names(self.panels[1:], self.aggregator))
+
+    def aggregator_of(self, panel: int) -> str:
+        """Return the aggregator of a panel by its position."""
+        if self.beside is not None and panel == 0:
+            return self.beside
+        aggregators, _ = pipeline_columns(self.aggregator, self.calibrators, len(self.panels))
+        return str(aggregators[panel, 0])
+
+    def row(self, calibrator: str) -> int:
+        """Return the position of a calibrator in the arrays."""
+        return self.calibrators.index(calibrator)
+
+    def verdict(self, c: int, panel: int, budget: int) -> Verdict:
+        """Return what the pointwise interval of ``delta`` decides, against 2 % of NLL(all)."""
+        delta, lo, hi = self.delta[c, panel, budget]
+        margin = MARGIN * float(self.nll.value[c, -1, budget])
+        same = bool(lo == hi == delta == 0.0)
+        return verdict(float(lo), float(hi), margin, identical=same)
+
+    def decided(self, c: int, panel: int, budget: int) -> str:
+        """Return the verdict in words that fit the panel: both may keep all judges."""
+        result = self.verdict(c, panel, budget)
+        if self.aggregator == AVERAGE:
+            return AGAINST_AVERAGE[result]
+        return result if self.aggregator_of(panel) == self.aggregator else _BETWEEN[result]
+
+    def fitted(self, c: int, panel: int, n: float | Floats) -> Floats:
+        """Return the fitted learning curve at ``n`` labels; NaN if there is none."""
+        ratio = np.asarray(n, dtype=np.float64) / self.labels[-1]
+        power = ratio ** -self.curve_c[c, panel]
+        return np.asarray(self.curve_a[c, panel] + self.curve_b[c, panel] * power)
+
+    def needed_for(self, calibrator: str, panel: str, kind: str = "plateau") -> LabelsNeeded | None:
+        """Return how many labels one panel needs, None if unknown or not requested."""
+        for need in self.needed:
+            if (need.calibrator, need.panel, need.kind) == (calibrator, panel, kind):
+                return need
+        return None
+
+    @property
+    def settled(self) -> bool:
+        """Whether there are enough splits to quote an estimate of the labels needed."""
+        return self.n_splits >= SETTLED_SPLITS
+
+    def quoted(self, needed: LabelsNeeded) -> float:
+        """Return the number of labels to plan with: the estimate, or the upper end.
+
+        The upper end is used below ``SETTLED_SPLITS`` splits; NaN if it has no limit.
+        """
+        return float(needed.n.value if self.settled else needed.n.hi)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per calibrator, panel and budget."""
+        n_c, n_p, n_b = self.nll.shape
+        none = Interval.full((n_c, 1, n_b), np.nan)
+        verdicts = [
+            [[self.decided(c, p, b) for b in range(n_b)] for p in range(n_p - 1)]
+            + [["reference"] * n_b]
+            for c in range(n_c)
+        ]
+        joint, paper_t, paper_p = (
+            np.concatenate([test, none.value[:, :, 0]], axis=1)[..., None]
+            for test in (self.joint_p, self.paper_t, self.paper_p)
+        )
+        band = Interval.joined([self.band, none], axis=1)
+        _, calibrators = pipeline_columns(self.aggregator, self.calibrators, n_p)
+        return long_frame(
+            self.nll.shape,
+            {
+                "aggregator": [[self.aggregator_of(p)] for p in range(n_p)],
+                "calibrator": calibrators,
+                "panel": np.array(self.arms)[:, None],
+                "k": self.panels[:, None],
+                "budget": self.budgets,
+                "labels": self.labels,
+                "n_splits": self.n_splits,
+                "nll": self.nll,
+                "null_nll": self.null_nll,
+                "constant_nll": self.constant_nll[:, None],
+                "skill": 1.0 - self.nll.value / self.null_nll,
+                "delta": Interval.joined([self.delta, none], axis=1),
+                "band_lo": band.lo,
+                "band_hi": band.hi,
+                "verdict": verdicts,
+                "joint_p": joint,
+                "paper_joint_t": paper_t,
+                "paper_joint_p": paper_p,
+                f"next_{NEXT}_gain": self.gain[..., :-1],
+                "next_extrapolated": self.labels + NEXT > self.labels[-1],
+            },
+        )
+
+    def decisions(self) -> dict[str, Any]:
+        """Labels needed, the joint tests, the fitted curves and the price of more labels."""
+        cells = [
+            (c, p, {"calibrator": name, "panel": arm})
+            for c, name in enumerate(self.calibrators)
+            for p, arm in enumerate(self.arms)
+        ]
+        return {
+            "needed": [
+                json_values({field.name: getattr(need, field.name) for field in fields(need)})
+                | json_values({"quoted": self.quoted(need)})
+                for need in self.needed
+            ],
+            "joint": [
+                json_values(
+                    {
+                        **names,
+                        "p": self.joint_p[c, p],
+                        "paper_p": self.paper_p[c, p],
+                        "paper_t": self.paper_t[c, p],
+                        "paper_critical": self.paper_critical[c, p],
+                        "paper_note": PAPER_NOTE,
+                    }
+                )
+                for c, p, names in cells
+                if p < len(self.panels) - 1
+            ],
+            "curves": [
+                json_values(
+                    {
+                        **names,
+                        "a": self.curve_a[c, p],
+                        "b": self.curve_b[c, p],
+                        "c": self.curve_c[c, p],
+                        "scale": self.labels[-1],
+                    }
+                )
+                for c, p, names in cells
+            ],
+            "next": [
+                json_values(
+                    {
+                        **names,
+                        "from": self.next_from[-1],
+                        "more": NEXT,
+                        "gain": self.gain[c, p, -1],
+                        "extrapolated": self.extrapolates,
+                    }
+                )
+                for c, p, names in cells
+            ],
+            "target": self.target,
+            "beside": self.beside,
+            "budgets": self.budgets.tolist(),
+            "null_nll": self.null_nll.tolist(),
+        }
+
+
+MOST_LABELS = 10_000_000
+_DRAWS = 2_000
+_ENDS = (0.025, 0.975)
+
+
+def check_goals(within: float, target: float | None, have: int | None) -> None:
+    """Refuse invalid goals or numbers of labels.
+
+    Raises
+    ------
+    InputError
+        ``within`` outside (0, 1), a target that is not above 0, ``have`` outside 1..10,000,000.
+    """
+    if not 0.0 < within < 1.0:
+        raise InputError(
+            "how near to the plateau is out of range", value=within, allowed="between 0 and 1"
+        )
+    if target is not None and not 0.0 < target < math.inf:
+        raise InputError("the target NLL must be above 0", value=target)
+    if have is not None and not 1 <= have <= MOST_LABELS:
+        raise InputError(
+            "the number of labels you have is out of range",
+            value=have,
+            allowed=f"1..{MOST_LABELS:,}",
+        )
+
+
+def unread(n_calibrators: int, n_panels: int, labels: Floats, n_items: int) -> dict[str, Any]:
+    """Return blank values of the fields that :func:`read` fills."""
+    shape = (n_calibrators, n_panels)
+    return {
+        "within": math.nan,
+        "target": None,
+        "have": n_items,
+        "needed": (),
+        **{name: np.full(shape, np.nan) for name in ("curve_a", "curve_b", "curve_c")},
+        "next_from": np.append(labels, float(n_items)),
+        "gain": Interval.full((*shape, len(labels) + 1), np.nan),
+    }
+
+
+def read(
+    result: LabelBudget, *, within: float = 0.05, target: float | None = None, have: int | None
+) -> LabelBudget:
+    """Return the same result for other goals or from another number of labels.
+
+    Raises
+    ------
+    InputError
+        As :func:`check_goals`.
+    """
+    check_goals(within, target, have)
+    n_c, n_p, _ = result.nll.shape
+    mine = result.n_items if have is None else have
+    fields = unread(n_c, n_p, result.labels, result.n_items)
+    fields |= {"within": within, "target": target, "have": mine}
+    fields["next_from"][-1] = mine
+    needed: list[LabelsNeeded] = []
+    for c, p in np.ndindex(n_c, n_p):
+        if not np.isfinite(result.level_se[c, p]).all():
+            continue
+        values, curve = _levels(result, c, p)
+        if curve is not None:
+            for name in "abc":
+                fields[f"curve_{name}"][c, p] = getattr(curve, name)[0]
+            gains = _gains(curve, fields["next_from"], float(result.labels[0]))
+            fields["gain"].put((c, p), gains)
+        goals = [("plateau", (1.0 + within) * values[:, -1])]
+        if target is not None:
+            goals.append(("target", np.full(len(values), target)))
+        for kind, goal in goals:
+            reading = _needed(result.labels, values, goal, curve)
+            needed.append(LabelsNeeded(result.calibrators[c], result.arms[p], kind, **reading))
+    return replace(result, **{**fields, "needed": tuple(needed)})
+
+
+def _levels(result: LabelBudget, c: int, p: int) -> tuple[Floats, LearningCurve | None]:
+    """Return levels of all budgets, estimates first and then draws, and their curves."""
+    value, lo, hi = result.nll[c, p]
+    se = result.level_se[c, p]
+    fitted = Estimate(
+        value=value,
+        se=se,
+        df=result.level_df[c, p],
+        lo=lo,
+        hi=hi,
+        p=np.full(len(value), np.nan),
+        covariance=result.level_covariance[c, p],
+    )
+    draws = joint_draws(fitted, seed=result.seed, n_draws=_DRAWS)
+    values = np.concatenate([value[None], np.maximum(draws, 0.0)])
+    enough = len(result.labels) >= FEWEST_POINTS
+    return values, fit_learning_curve(result.labels, values, se) if enough else None
+
+
+def _gains(curve: LearningCurve, start: Floats, smallest: float) -> Interval:
+    """Return the decrease of the curve with the next labels from every start.
+
+    NaN below the smallest budget: towards 0 labels a power law grows without bound.
+    """
+    inside = np.where(start < smallest, np.nan, start)
+    gains = curve.at(inside) - curve.at(inside + NEXT)
+    lo, hi = np.quantile(gains[1:], _ENDS, axis=0)
+    return Interval(gains[0], lo, hi)
+
+
+def _needed(
+    labels: Floats, values: Floats, goal: Floats, curve: LearningCurve | None
+) -> dict[str, Any]:
+    """Labels at which the levels first reach the goal; beyond the last budget, on the curve."""
+    n = first_reached(labels, values, goal)
+    beyond = np.full(len(values), np.inf)
+    if curve is not None:
+        beyond = np.maximum(curve.needed(goal), labels[-1])
+    n = np.where(np.isfinite(n), n, beyond)
+    ends = np.append(n[0], np.quantile(n[1:], _ENDS, method="nearest"))
+    value, lo, hi = np.where(np.isfinite(ends), ends, np.nan)
+    return {
+        "goal": float(goal[0]),
+        "n": Interval(value, lo, hi, unit="count"),
+        "at_start": bool(n[0] == labels[0]),
+        "extrapolated": bool(n[0] > labels[-1]),
+    }
+
+
+_CELLS = 2_000_000
+"""Arms times items of the splits that are evaluated together."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelBudgetSpec(PanelsSpec):
+    """Options of the label budget.
+
+    ``budgets`` None uses nine on a log scale from 20 to the whole calibration half, which is always
+    the last one. ``panels`` are sizes compared with all judges, as are all judges under the
+    aggregator ``beside``. ``within`` is the tolerance, relative to the NLL of the largest budget,
+    for a budget that is enough; ``target`` is an NLL to reach; ``have`` is the number of labels
+    from which the price of more is computed, all labelled items if None.
+
+    Raises
+    ------
+    InputError
+        As for :class:`PanelsSpec`; a second aggregator that is unknown or equal to the first; a
+        budget below 2; ``within``, ``target`` or ``have`` out of range.
+    """
+
+    budgets: tuple[int, ...] | None = field(
+        default=None,
+        metadata={"help": "numbers of labels, besides all that calibrate (default: nine from 20)"},
+    )
+    within: float = field(
+        default=0.05,
+        metadata={"help": "NLL excess over the largest budget that is still enough, as a fraction"},
+    )
+    target: float | None = field(default=None, metadata={"help": "an NLL to reach"})
+    have: int | None = field(
+        default=None,
+        metadata={"help": "labels from which the next 100 are priced (default: all labelled)"},
+    )
+    beside: Aggregator | None = field(
+        default=None,
+        metadata={"help": "a second aggregator of all judges, compared with the first"},
+    )
+
+    SUBJECT: ClassVar[str] = "a label budget"
+
+    def __post_init__(self) -> None:
+        PanelsSpec.__post_init__(self)
+        for n in self.budgets or ():
+            if n < 2:
+                raise InputError("a budget needs at least 2 labels", value=n, allowed="2 or more")
+        check_goals(self.within, self.target, self.have)
+        if self.beside is not None:
+            check_known("aggregator", AGGREGATORS, (self.beside,))
+        if self.beside == self.aggregator:
+            raise InputError("both aggregators are the same", value=self.beside)
+
+    def panel_sizes(self, n_judges: int) -> Ints:
+        """Return all panel sizes (n_panels,); all judges of the second aggregator come first."""
+        sizes = self.sizes(n_judges)
+        return sizes if self.beside is None else np.insert(sizes, 0, n_judges)
+
+
+def planned(prepared: Prepared, spec: LabelBudgetSpec) -> Planned:
+    """Return the budgets that these votes allow; the last is always the whole calibration half."""
+    return planned_budgets(prepared, spec.budgets, spec.settings.fraction)
+
+
+@frozen
+class BudgetTally:
+    """Scores of the splits; ``labels`` uint8 (S, n_budgets, n_items / 8) are the labelled items to
+    which panels of every budget were fitted, as packed bits.
+    """
+
+    scores: Tally
+    labels: Bits = by_split()
+
+
+def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetTally:
+    """Evaluate all budgets on the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots, settings = prepared.ballots, spec.settings
+    budgets = planned(prepared, spec).budgets
+    labels: list[list[Bits]] = []
+
+    def scored() -> Iterator[tuple[Split, Arms]]:
+        arms = len(budgets) * len(spec.panel_sizes(ballots.n_judges)) * len(spec.calibrators)
+        step = max(1, _CELLS // (arms * ballots.n_items))
+        splits = list(splits_of(prepared, settings, chunk))
+        for together in (splits[start : start + step] for start in range(0, len(splits), step)):
+            parts = [label_sets(split, ballots.units, budgets, settings.seed) for split in together]
+            labels.extend([packed(rows, ballots.n_items) for rows in nested] for nested in parts)
+            pieces = [
+                Split(split.number, rows, split.evaluation)
+                for split, nested in zip(together, parts, strict=True)
+                for rows in nested
+            ]
+            panels = iter(_panels(ballots, pieces, spec))
+            for split in together:
+                yield split, budget_arms(list(islice(panels, len(budgets))))
+
+    totals = tally(scored(), n_items=ballots.n_items, seed=settings.seed)
+    return BudgetTally(totals, np.array(labels))
+
+
+def _panels(
+    ballots: Ballots, pieces: Sequence[Split], spec: LabelBudgetSpec
+) -> list[list[SplitScores]]:
+    """Scores of every budget: all judges under the second aggregator, then the first's panels."""
+    ks = spec.sizes(ballots.n_judges)
+    parts = [] if spec.beside is None else [_beside(ballots, pieces, spec, spec.beside)]
+    if spec.aggregator != AVERAGE:
+        parts.append(evaluate_each(ballots, pieces, ks, spec.recipe))
+    else:
+        if len(ks) > 1:
+            parts.append(evaluate_each(ballots, pieces, ks[:-1], spec.recipe))
+        parts.append([scored_average(ballots, piece, spec.settings.seed) for piece in pieces])
+    return [list(scores) for scores in zip(*parts, strict=True)]
+
+
+def _beside(
+    ballots: Ballots, pieces: Sequence[Split], spec: LabelBudgetSpec, aggregator: Aggregator
+) -> list[SplitScores]:
+    recipe = replace(spec.recipe, aggregator=aggregator)
+    return evaluate_each(ballots, pieces, np.array([ballots.n_judges]), recipe)
+
+
+def label_sets(split: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints]:
+    """Return the nested calibration rows of every budget; the last budget has them all."""
+    parts = nested_rows(
+        units, split.calibration, budgets[:-1].tolist(), seed=seed, key=(split.number, 11)
+    )
+    return [*parts, split.calibration]
+
+
+def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> LabelBudget:
+    """Return levels, differences, labels needed and learning curves from the splits so far."""
+    prepared = prepare(votes, spec.settings)
+    ballots, totals = prepared.ballots, partial.scores
+    plan = planned(prepared, spec)
+    sizes = spec.panel_sizes(ballots.n_judges)
+    calibrated = _calibrated(partial, ballots.n_items)
+    labels = calibrated.sum(axis=2).mean(axis=1)
+    result = LabelBudget(
+        budgets=plan.budgets,
+        labels=labels,
+        panels=sizes,
+        calibrators=spec.calibrators,
+        aggregator=spec.aggregator,
+        beside=spec.beside,
+        **budget_estimates(
+            totals,
+            ballots.units,
+            calibrated,
+            n_calibrators=len(spec.calibrators),
+            n_panels=len(sizes),
+            seed=spec.settings.seed,
+        ),
+        **unread(len(spec.calibrators), len(sizes), labels, ballots.n_items),
+        null_nll=totals.null_nll.mean(axis=0),
+        constant_nll=totals.constant_nll.mean(axis=0),
+        n_judges=ballots.n_judges,
+        **run_fields(prepared, spec.settings, totals),
+        warnings=_warnings(prepared, spec, plan, totals),
+    )
+    return read(result, within=spec.within, target=spec.target, have=spec.have)
+
+
+def _calibrated(partial: BudgetTally, n_items: int) -> Bools:
+    """Return which items calibrate (n_budgets, S, n_items), in the order of the splits."""
+    return unpacked(partial.labels.swapaxes(0, 1), n_items)
+
+
+def budget_estimates(
+    tally: Tally,
+    units: Ints,
+    calibrated: Bools,
+    *,
+    n_calibrators: int,
+    n_panels: int,
+    seed: int,
+) -> dict[str, Any]:
+    """Return the score-based fields of :class:`LabelBudget`; NaN ends from a single split.
+
+    ``calibrated`` (n_budgets, S, N) are the items to which panels of every budget were fitted. Arms
+    are panels by budgets; budgets vary fastest; the last panel is the reference.
+    """
+    n_c, n_p, n_b = n_calibrators, n_panels, len(calibrated)
+    labels = calibrated.sum(axis=2).mean(axis=1)
+    sides = [Sides.of(inside, tally.scored(), units) for inside in calibrated]
+    item_means, seen = tally.item_means()
+    items = item_means[0, :, :-1].reshape(n_c, n_p, n_b, -1)
+    splits = tally.split_means[:, 0, :, :-1].reshape(-1, n_c, n_p, n_b)
+    levels, gaps = (n_c, n_p, n_b), (n_c, n_p - 1)
+    nll = Interval.alone(items.mean(axis=-1))
+    delta = Interval.alone((items[:, :-1] - items[:, [-1]]).mean(axis=-1))
+    band = Interval.alone(delta.value)
+    rest = {
+        **{name: np.full(levels, np.nan) for name in ("level_se", "level_df")},
+        "level_covariance": np.full((*levels, n_b), np.nan),
+        **{
+            name: np.full(gaps, np.nan)
+            for name in ("joint_p", "paper_t", "paper_critical", "paper_p")
+        },
+    }
+
+    def estimated(item_values: Floats, split_values: Floats) -> Estimate:
+        return estimate(
+            item_values,
+            split_values,
+            units[seen],
+            labels,
+            float(tally.n_evaluation.mean()),
+            n_others=len(units) - labels,
+            sides=sides,
+        )
+
+    for c, p in np.ndindex(levels[:2]) if len(splits) > 1 else ():
+        level = estimated(items[c, p], splits[:, c, p])
+        nll.lo[c, p], nll.hi[c, p] = (np.clip(end, *RANGES["nll"]) for end in (level.lo, level.hi))
+        rest["level_se"][c, p], rest["level_df"][c, p] = level.se, level.df
+        rest["level_covariance"][c, p] = level.covariance
+    for c, p in np.ndindex(gaps) if len(splits) > 1 else ():
+        apart = splits[:, c, p] - splits[:, c, -1]
+        gap = estimated(items[c, p] - items[c, -1], apart)
+        reach = simultaneous_reach(gap, seed=seed) * gap.se
+        delta.lo[c, p], delta.hi[c, p] = gap.lo, gap.hi
+        band.lo[c, p], band.hi[c, p] = gap.value - reach, gap.value + reach
+        paper = paper_joint(apart, seed=seed)
+        rest["joint_p"][c, p] = joint_p(gap, seed=seed)
+        rest["paper_t"][c, p], rest["paper_critical"][c, p] = paper.t, paper.critical
+        rest["paper_p"][c, p] = paper.p
+    return {"nll": nll, "delta": delta, "band": band, **rest}
+
+
+def _warnings(
+    prepared: Prepared, spec: LabelBudgetSpec, plan: Planned, totals: Tally
+) -> tuple[str, ...]:
+    warnings = [*prepared.notices, *plan.left_out]
+    warnings += few_labels(prepared, float(totals.n_calibration.mean()))
+    fits = len(totals.numbers) * len(spec.panel_sizes(prepared.ballots.n_judges))
+    for name, replaced in zip(spec.calibrators, totals.replaced, strict=True):
+        if replaced.any():
+            cases = ", ".join(
+                f"{count} of {fits} at {n:,} labels"
+                for n, count in zip(plan.budgets.tolist(), replaced.tolist(), strict=True)
+                if count
+            )
+            warnings.append(not_fitted(name, cases))
+    return tuple(warnings)
+
+
+# All splits are run: from 20 of them the labels needed are too few.
+LABEL_BUDGET: Study[LabelBudgetSpec, BudgetTally, LabelBudget] = Study(
+    name="label_budget",
+    title="Label budget",
+    question="How many labels do we need?",
+    spec=LabelBudgetSpec,
+    result=LabelBudget,
+    partial=BudgetTally,
+    run_chunk=run_chunk,
+    merge=merge,
+    first=2,
+)

@@ -1,0 +1,344 @@
+"""Reliability of probabilities before and after calibration, out of sample.
+
+Bins of confidence with counts of items, the slope and intercept of the stated log-odds, and the
+expected calibration error compared with that of a perfectly calibrated panel by chance.
+
+Cost per split: one evaluation of the panel. Memory: two numbers per evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.arrays import Floats
+from judgepanel.scoring.calibration_error import (
+    STATED,
+    bin_of,
+    chance_errors,
+    equal_width_edges,
+    excess_gap,
+    recalibrate,
+    shared_luck,
+)
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.metrics import item_scores
+from judgepanel.studies.common import run_fields
+from judgepanel.studies.compare import RANGES
+from judgepanel.studies.contract import Study, always, prepare
+from judgepanel.studies.results import SplitResult, json_values, long_frame
+from judgepanel.studies.trust.probabilities import (
+    CALIBRATED,
+    FEW_ITEMS,
+    RAW,
+    STAGES,
+    Evaluations,
+    OutOfSample,
+    PanelSpec,
+    binned_sums,
+    evaluations,
+    item_errors,
+    panel_notes,
+    ratios,
+    run_chunk,
+    shares,
+    stacked,
+)
+from judgepanel.votes import VoteMatrix
+
+STATED_BINS = "stated"
+"""Name of the bins centred on commonly stated confidences: 60 %, 70 %, 80 %, 90 %."""
+ECE_BINS = (10, 15)
+_DRAW_CELLS = 10_000_000
+_DRAWS = (40, 400)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bins:
+    """Bins of confidence, arrays (2, n_bins) over ``STAGES``; NaN where ``items`` is 0.
+
+    ``edges`` (n_bins + 1,) lie in [.5, 1], or just below .5; ``items`` counts items, not
+    evaluations, each once at most. ``confidence`` is the mean stated confidence, ``accuracy`` the
+    share right, with 95 % intervals for new items and new panels.
+    """
+
+    name: str
+    edges: Floats
+    items: Floats
+    confidence: Floats
+    accuracy: Interval
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins, including empty ones."""
+        return len(self.edges) - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reliability(SplitResult):
+    """Result of :data:`RELIABILITY`; arrays over (2,) stages are before and after calibration.
+
+    ``slope`` and ``intercept`` (2,) are from the regression of labels on the stated logit, 1 and 0
+    under calibration; NaN without a finite fit, the intercept also under ``symmetric``. Expected
+    calibration errors are (2, n_ece_bins): ``ece`` over all items, with an interval,
+    ``ece_corrected`` without the excess due to sampling of items, ``ece_null`` the mean and central
+    95 % (not a confidence interval) for a perfectly calibrated panel, ``ece_p`` how often such a
+    panel has at least this error. ``ece_split`` is the mean over single splits, with far fewer
+    items each, and ``ece_split_null`` its chance level. ``nll`` and ``accuracy`` (2,) have 95 %
+    intervals; ``null_nll`` is that of the base rate, ``constant_nll`` that of a constant score.
+    """
+
+    bins: tuple[Bins, ...]
+    aggregator: str
+    calibrator: str
+    k: int
+    ece_bins: tuple[int, ...]
+    ece: Interval
+    ece_corrected: Floats
+    ece_null: Interval
+    ece_p: Floats
+    ece_split: Floats
+    ece_split_null: Floats
+    slope: Interval
+    intercept: Interval
+    confidence: Floats
+    accuracy: Interval
+    nll: Interval
+    null_nll: float
+    constant_nll: float
+    n_judges: int
+    n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "bins": "Definition of the bins.",
+            "from": "Lower edge of the bin of stated confidence.",
+            "to": "Upper edge of the bin of stated confidence.",
+            "items": "Number of items in the bin, mean over splits.",
+            "confidence": "Mean stated confidence in the bin.",
+            "accuracy": "Share of right decisions in the bin.",
+        }
+    )
+
+    def binned(self, name: str) -> Bins:
+        """Return the bins with this name: ``10``, ``15``, ``stated``."""
+        return next(bins for bins in self.bins if bins.name == name)
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per stage and non-empty bin, for every binning."""
+        frames = [
+            long_frame(
+                bins.items.shape,
+                {
+                    "stage": np.array(STAGES)[:, None],
+                    "aggregator": self.aggregator,
+                    "calibrator": [["none"], [self.calibrator]],
+                    "k": self.k,
+                    "bins": bins.name,
+                    "from": np.maximum(0.5, bins.edges[:-1]),
+                    "to": bins.edges[1:],
+                    "n_splits": self.n_splits,
+                    "items": bins.items,
+                    "confidence": bins.confidence,
+                    "accuracy": bins.accuracy,
+                    "gap": bins.accuracy.value - bins.confidence,
+                },
+            )
+            for bins in self.bins
+        ]
+        frame = pd.concat(frames)
+        return frame[frame["items"] > 0].reset_index(drop=True)
+
+    def decisions(self) -> dict[str, Any]:
+        """Return slope, intercept and calibration errors of both stages, with their null."""
+        levels = ("slope", "intercept", "confidence", "accuracy", "nll")
+        errors = ("ece", "ece_corrected", "ece_null", "ece_p", "ece_split", "ece_split_null")
+        return {
+            "stages": [
+                {
+                    "stage": stage,
+                    **json_values({name: getattr(self, name)[i] for name in levels}),
+                    "ece_by_bins": [
+                        {
+                            "bins": bins,
+                            **json_values({name: getattr(self, name)[i, b] for name in errors}),
+                        }
+                        for b, bins in enumerate(self.ece_bins)
+                    ],
+                }
+                for i, stage in enumerate(STAGES)
+            ]
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilitySpec(PanelSpec):
+    """Options of reliability: only the panel and its pipeline."""
+
+
+def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Reliability:
+    """Return bins, slope and errors from the splits so far."""
+    prepared = prepare(votes, spec.settings)
+    of = evaluations(partial, prepared)
+    ways = {str(n): equal_width_edges(n) for n in ECE_BINS} | {STATED_BINS: np.array(STATED)}
+    by_name = {name: _bins(of, name, edges) for name, edges in ways.items()}
+    fitted = slopes(of)
+    return Reliability(
+        bins=tuple(by_name.values()),
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        k=spec.size(prepared.ballots.n_judges),
+        ece_bins=ECE_BINS,
+        **errors(of, spec.settings.seed),
+        **fitted,
+        **_levels(of),
+        null_nll=float(of.null_nll @ of.per_split),
+        constant_nll=float(partial.constant_nll.mean()),
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=of.n_calibration,
+        **run_fields(prepared, spec.settings, partial),
+        warnings=(
+            *panel_notes(prepared, spec, partial),
+            *_fit_notes(of, fitted["slope"].value),
+            *_thin(by_name[str(ECE_BINS[0])]),
+        ),
+    )
+
+
+def _bins(of: Evaluations, name: str, edges: Floats) -> Bins:
+    return Bins(name, edges, **stacked([_bins_of(of, stage, edges) for stage in (RAW, CALIBRATED)]))
+
+
+def _bins_of(of: Evaluations, stage: int, edges: Floats) -> dict[str, Any]:
+    codes, n = bin_of(of.confidence[stage], edges), len(edges) - 1
+    right, items = shares(of, binned_sums(of, of.hit[stage], codes, n))
+    stated = of.by_item(of.confidence[stage], codes, n).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        mean = np.where(items > 0, stated / items, np.nan)
+    return {"items": items, "confidence": mean, "accuracy": right}
+
+
+def slopes(of: Evaluations) -> dict[str, Any]:
+    """Slope and intercept (2,) of both stages; NaN without a finite fit."""
+    both = Interval.stacked([_slope_of(of, stage) for stage in (RAW, CALIBRATED)], axis=1)
+    return {"slope": both[0], "intercept": both[1]}
+
+
+def _slope_of(of: Evaluations, stage: int) -> Interval:
+    """Slope and intercept of one stage."""
+    weights = 1.0 / of.times[of.item]
+    fit = recalibrate(of.logits[stage], of.signs, weights, symmetric=of.symmetric)
+    if fit is None:
+        return Interval.full(2, np.nan, "")
+    value = np.array([fit.slope, fit.intercept])
+    estimated = of.mean(fit.influence + value[:, None])
+    both = Interval(value, estimated.lo, estimated.hi, unit="")
+    return both.where([True, not of.symmetric])
+
+
+def _levels(of: Evaluations) -> dict[str, Any]:
+    """Mean confidence, accuracy and NLL of both stages."""
+    nll = item_scores(of.logits, of.signs, symmetric=of.symmetric).nll
+    return {
+        "confidence": of.mean(of.confidence).value,
+        "accuracy": Interval.of(of.score(of.hit), "share").clip(*RANGES["accuracy"]),
+        "nll": Interval.of(of.score(nll)).clip(*RANGES["nll"]),
+    }
+
+
+def errors(of: Evaluations, seed: int) -> dict[str, Any]:
+    """Expected calibration errors (2, n_ece_bins) and their size by chance."""
+    return stacked(
+        [stacked([_error(of, stage, n, seed) for n in ECE_BINS]) for stage in (RAW, CALIBRATED)]
+    )
+
+
+def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any]:
+    edges = equal_width_edges(n_bins)
+    codes, n = bin_of(of.confidence[stage], edges), len(edges) - 1
+    difference = of.hit[stage] - of.confidence[stage]
+    sums = binned_sums(of, difference, codes, n)
+    gaps, items = ratios(of, sums)
+    share = items / items.sum()
+    signed = of.mean((np.sign(gaps.value)[codes] * difference)[None])
+    ece = share @ np.abs(gaps.value)
+    excess = np.where(items > 0, excess_gap(gaps.value, item_errors(of, sums)), 0.0)
+    by_split = np.bincount(of.split * n + codes, of.per_split * difference, n * of.n_splits)
+    draws = int(np.clip(_DRAW_CELLS // len(codes), *_DRAWS))
+    grouped = len(np.unique(of.units)) < of.n_items
+    shared = shared_luck(of.by_item(difference)[0], of.units) if grouped else None
+    null, single = (
+        chance_errors(
+            of.p[stage],
+            cells,
+            of.item,
+            weights,
+            n_cells=n_cells,
+            draws=number,
+            seed=seed,
+            shared=shared,
+        )
+        for cells, n_cells, weights, number in (
+            (codes, n, 1.0 / (of.n_items * of.times[of.item]), draws),
+            (of.split * n + codes, n * of.n_splits, of.per_split, _DRAWS[0]),
+        )
+    )
+    lo, hi = np.quantile(null, (0.025, 0.975))
+    return {
+        "ece": Interval(ece, signed.lo[0], signed.hi[0], unit="").clip(0.0, 1.0),
+        "ece_corrected": max(0.0, ece - share @ excess) if np.isfinite(excess).all() else np.nan,
+        "ece_null": Interval.single(null.mean(), lo, hi, unit=""),
+        "ece_p": (1.0 + np.count_nonzero(null >= ece)) / (1.0 + draws),
+        "ece_split": np.abs(by_split).sum(),
+        "ece_split_null": single.mean(),
+    }
+
+
+def _fit_notes(of: Evaluations, slopes: Floats) -> list[str]:
+    notes = [
+        f"No slope of the {name} probabilities can be fitted: they separate the labels perfectly, "
+        "do not vary, or all labels are the same. It takes items of both labels on which the "
+        "panel errs."
+        for name, slope in zip(STAGES, slopes, strict=True)
+        if not np.isfinite(slope)
+    ]
+    if of.symmetric:
+        notes.append(
+            "Each item is used together with its swap, so the intercept is 0 by construction and "
+            "only the slope says something."
+        )
+    return notes
+
+
+def _thin(bins: Bins) -> list[str]:
+    """Return notes on bins with too few items."""
+    items = bins.items[-1]
+    thin = (items > 0) & (items < FEW_ITEMS)
+    if not thin.any():
+        return []
+    names = ", ".join(
+        f"{100 * max(0.5, bins.edges[b]):.0f}-{100 * bins.edges[b + 1]:.0f} %"
+        for b in np.flatnonzero(thin)
+    )
+    return [
+        f"After calibration fewer than {FEW_ITEMS} items fall into the bins {names}: their "
+        "shares say little; only more labelled items would help."
+    ]
+
+
+RELIABILITY: Study[ReliabilitySpec, OutOfSample, Reliability] = Study(
+    name="reliability",
+    title="Reliability",
+    question="Can the probabilities be believed?",
+    spec=ReliabilitySpec,
+    result=Reliability,
+    partial=OutOfSample,
+    run_chunk=run_chunk,
+    settled=always,
+    merge=merge,
+)

@@ -1,0 +1,274 @@
+"""Selective prediction: accuracy when only confident items are answered.
+
+The null is answering everything: an uninformative confidence has that accuracy at every share.
+Items are ranked by the size of the logit, which has the order of the confidence without ties at the
+clip. A calibrator that preserves the order of the scores therefore changes no curve within a split,
+only which items reach a stated confidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.arrays import Floats
+from judgepanel.scoring.conformal import answered, auac_values, ranked
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies.common import run_fields
+from judgepanel.studies.contract import Study, always, prepare
+from judgepanel.studies.results import SplitResult, json_values, long_frame
+from judgepanel.studies.trust.probabilities import (
+    STAGES,
+    Evaluations,
+    OutOfSample,
+    PanelSpec,
+    evaluations,
+    panel_notes,
+    run_chunk,
+    share_intervals,
+    shares,
+    stacked,
+    weighted_sums,
+)
+from judgepanel.votes import InputError, VoteMatrix
+
+SHARES = np.arange(1, 21) / 20.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selective(SplitResult):
+    """Result of :data:`SELECTIVE`; the first axis is ``STAGES``, before and after calibration.
+
+    ``curve`` (2, n_shares) is the accuracy among the most confident ``shares`` of the items,
+    ``auac`` (2,) the area under it and ``gain`` (2,) = AUAC - accuracy of answering everything, 0
+    for an uninformative confidence. ``gain_most`` (2,) is the gain of a confidence that ranks every
+    right decision above every wrong one. ``share`` (2, n_confidences) of the items have at least
+    the confidence ``confidences``, ``right`` of those answers are right, ``stated`` is their mean
+    confidence and ``items`` their number; NaN if there are none. ``accuracy`` (2,) is that of
+    answering everything; ``null_accuracy`` that of the majority label of the calibration items, .5
+    under ``symmetric``. Intervals are 95 % intervals for new items and panels.
+    """
+
+    aggregator: str
+    calibrator: str
+    k: int
+    shares: Floats
+    curve: Interval
+    auac: Interval
+    gain: Interval
+    gain_most: Floats
+    accuracy: Interval
+    null_accuracy: float
+    confidences: tuple[float, ...]
+    share: Interval
+    right: Interval
+    stated: Floats
+    items: Floats
+    n_judges: int
+    n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "by": "Whether the threshold is a confidence or a share of the items.",
+            "limit": "Lowest confidence at which an item is answered, or share answered.",
+            "share": "Share of the items that are answered.",
+            "right": "Share of the answers that are right.",
+            "stated": "Mean stated confidence of the answers.",
+            "items": "Number of items answered, mean over splits.",
+        }
+    )
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per stage and threshold: ``by`` confidence (at least) or share (top)."""
+        limits = (*self.confidences, *self.shares.tolist())
+        by = ["confidence"] * len(self.confidences) + ["share"] * len(self.shares)
+        asked = Interval.alone(np.broadcast_to(self.shares, self.curve.shape))
+        return long_frame(
+            (len(STAGES), len(limits)),
+            {
+                "stage": np.array(STAGES)[:, None],
+                "aggregator": self.aggregator,
+                "calibrator": [["none"], [self.calibrator]],
+                "k": self.k,
+                "n_splits": self.n_splits,
+                "by": by,
+                "limit": limits,
+                "share": Interval.joined([self.share, asked], axis=1),
+                "right": Interval.joined([self.right, self.curve], axis=1),
+                "stated": np.concatenate([self.stated, asked.lo], axis=1),
+                "items": np.concatenate([self.items, asked.value * self.n_items], axis=1),
+            },
+        )
+
+    def decisions(self) -> dict[str, Any]:
+        """AUAC, its gain and accuracy of both stages, with intervals."""
+        return {
+            "stages": [
+                {"stage": stage}
+                | json_values(
+                    {
+                        "auac": self.auac[i],
+                        "gain": self.gain[i],
+                        "accuracy": self.accuracy[i],
+                        "gain_most": self.gain_most[i],
+                    }
+                )
+                for i, stage in enumerate(STAGES)
+            ]
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SelectiveSpec(PanelSpec):
+    """Options of selective prediction; ``confidences`` are the thresholds of the table.
+
+    Raises
+    ------
+    InputError
+        As for the panel; a confidence outside [.5, 1).
+    """
+
+    confidences: tuple[float, ...] = field(
+        default=(0.6, 0.7, 0.8, 0.9, 0.95, 0.99),
+        metadata={"help": "answer items with at least this stated confidence"},
+    )
+
+    def __post_init__(self) -> None:
+        PanelSpec.__post_init__(self)
+        for limit in self.confidences:
+            if not 0.5 <= limit < 1.0:
+                raise InputError("a confidence is out of range", value=limit, allowed="[0.5, 1)")
+
+
+def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selective:
+    """Return the curve, its area and the table from the splits so far."""
+    prepared = prepare(votes, spec.settings)
+    of = evaluations(partial, prepared)
+    limits = tuple(sorted(set(spec.confidences)))
+    fields = stacked(
+        [
+            {"curve": curve(of, stage), **areas(of, stage), **answered_at(of, stage, limits)}
+            for stage in range(len(STAGES))
+        ]
+    )
+    return Selective(
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        k=spec.size(prepared.ballots.n_judges),
+        shares=SHARES,
+        confidences=limits,
+        **fields,
+        null_accuracy=_null_accuracy(of, partial),
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=of.n_calibration,
+        **run_fields(prepared, spec.settings, partial),
+        warnings=tuple(panel_notes(prepared, spec, partial)),
+    )
+
+
+def curve(of: Evaluations, stage: int) -> Interval:
+    """Accuracy among the most confident ``SHARES``, by influence values."""
+    shape = (len(SHARES), of.n_items)
+    right, inside = np.zeros(shape), np.zeros(shape)
+    right_s, inside_s = (np.zeros((len(SHARES), of.n_splits)) for _ in range(2))
+    for number, rows in _splits(of):
+        remaining = answered(ranked(np.abs(of.logits[stage, rows])), SHARES)
+        items, hit = of.item[rows], of.hit[stage, rows]
+        inside[:, items] += remaining
+        right[:, items] += remaining * hit
+        inside_s[:, number], right_s[:, number] = (
+            remaining.mean(axis=1),
+            (remaining * hit).mean(axis=1),
+        )
+    inside, right = inside / of.times, right / of.times
+    share = inside.mean(axis=1)
+    local = _local(right.mean(axis=1), share)[:, None]
+    fitted = of.estimated(
+        (right - local * inside) / share[:, None] + local,
+        (right_s - local * inside_s) / share[:, None] + local,
+    )
+    return _accuracies(of, fitted.value, fitted.se, share * of.n_items)
+
+
+def _accuracies(of: Evaluations, value: Floats, se: Floats, items: Floats) -> Interval:
+    """Accuracies (n,) among ``items`` items; if all or none are right, groups are counted."""
+    at_ends = items * len(np.unique(of.units)) / of.n_items
+    return share_intervals(of, value, se, at_ends, items)
+
+
+def _local(right: Floats, share: Floats) -> Floats:
+    """Accuracy of the items around each threshold, which a shift of it would add."""
+    right, share = np.append(0.0, right), np.append(0.0, share)
+    ahead = np.append(np.arange(2, len(share)), len(share) - 1)
+    behind = np.arange(len(share) - 1)
+    slope = (right[ahead] - right[behind]) / (share[ahead] - share[behind])
+    return np.asarray(np.clip(slope, 0.0, 1.0))
+
+
+def areas(of: Evaluations, stage: int) -> dict[str, Any]:
+    """AUAC, accuracy and their difference, with intervals, and the largest possible difference."""
+    hit = of.hit[stage]
+    values = np.empty((3, len(hit)))
+    most = np.empty(of.n_splits)
+    for number, rows in _splits(of):
+        values[0, rows] = auac_values(ranked(np.abs(of.logits[stage, rows])), hit[rows])
+        best = auac_values(ranked(hit[rows]), hit[rows]).mean()
+        most[number] = best - hit[rows].mean()
+    values[1], values[2] = hit, values[0] - hit
+    fitted = of.mean(values)
+    levels = _accuracies(of, fitted.value[:2], fitted.se[:2], np.full(2, float(of.n_items)))
+    return {
+        "auac": levels[0],
+        "accuracy": levels[1],
+        "gain": Interval.of(fitted, "share")[2].clip(-1.0, 1.0),
+        "gain_most": most.mean(),
+    }
+
+
+def answered_at(of: Evaluations, stage: int, limits: tuple[float, ...]) -> dict[str, Any]:
+    """Share answered at every stated confidence, and share of it that is right."""
+    inside = (of.confidence[stage] >= np.array(limits)[:, None]).astype(np.float64)
+    ones = np.ones((1, inside.shape[1]))
+    right, items = shares(of, weighted_sums(of, of.hit[stage], inside))
+    stated, _ = shares(of, weighted_sums(of, of.confidence[stage], inside))
+    return {
+        "share": Interval.joined(shares(of, weighted_sums(of, row, ones))[0] for row in inside),
+        "right": right,
+        "stated": stated.value,
+        "items": items,
+    }
+
+
+def _splits(of: Evaluations) -> list[tuple[int, slice]]:
+    """Return the number and evaluations of every split."""
+    ends = np.cumsum(of.sizes)
+    return [
+        (number, slice(int(end - size), int(end)))
+        for number, (end, size) in enumerate(zip(ends, of.sizes, strict=True))
+    ]
+
+
+def _null_accuracy(of: Evaluations, predictions: OutOfSample) -> float:
+    """Accuracy of always predicting the majority label of the calibration items."""
+    if of.symmetric:
+        return 0.5
+    guess = np.repeat(predictions.null >= 0, predictions.n_evaluation)
+    return float(of.by_item((guess == (of.signs > 0)).astype(np.float64)).mean())
+
+
+SELECTIVE: Study[SelectiveSpec, OutOfSample, Selective] = Study(
+    name="selective",
+    title="Selective prediction",
+    question="What is gained by answering only where the panel is sure?",
+    spec=SelectiveSpec,
+    result=Selective,
+    partial=OutOfSample,
+    run_chunk=run_chunk,
+    settled=always,
+    merge=merge,
+)

@@ -1,0 +1,1 @@
+"""Studies to understand judges and methods."""

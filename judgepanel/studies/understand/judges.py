@@ -1,0 +1,542 @@
+"""Result of the judges study: each judge, the map, the clusters, the effective number of judges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import scipy
+from numpy.typing import NDArray
+
+from judgepanel import distributions
+from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.irt import fit_two_pl
+from judgepanel.kernels.redundancy import (
+    Clusters,
+    ErrorCorrelation,
+    FamilyAgreement,
+    clusters,
+    effective_number,
+    error_correlation,
+    error_counts,
+    family_agreement,
+    mean_with,
+)
+from judgepanel.models.rules import judge_weights
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.splits import split
+from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare
+from judgepanel.studies.results import by_split, frozen, json_values, long_frame, scalars, summed
+from judgepanel.studies.understand.judge_table import families_of, judge_table
+from judgepanel.votes import MISSING, VoteMatrix
+from judgepanel.votes.errors import listed
+
+MAP_JUDGES = 300
+STABLE = 0.5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judges:
+    """Result of :data:`judgepanel.studies.understand.judges.JUDGES`.
+
+    Arrays over judges are (n_judges,), in the order of ``judges``.
+
+    ``judges`` are in name order, those set aside (constant, see orientation) last. ``accuracy`` has
+    a Wilson interval from ``correct`` of ``voted`` labelled items; ``coverage`` is over all items;
+    ``leaning`` is the share of votes for label 1 minus the share of label 1 on the same items, NaN
+    if the order of items is arbitrary. ``weights`` (n_aggregators, n_judges), see
+    :func:`judgepanel.models.rules.judge_weights`; empty until all halves are done, 0 for a judge
+    set aside.
+
+    ``ability`` and ``discrimination``, with 95 % intervals, are those of a 2PL model of correctness
+    (:mod:`kernels.judges.irt`), ability in standard deviations of item difficulty; NaN until all
+    halves are done, for judges set aside and for those without votes.
+
+    ``cluster`` numbers clusters by size from 1, 0 for a judge without a known pair;
+    ``with_cluster`` and ``with_rest`` are mean error correlations with the judges of the same
+    cluster and with all others, ``stability`` the mean share of halves in which a judge shares a
+    cluster with each member of its cluster; NaN if there is no such judge. ``nearest`` is the judge
+    with the most similar errors (``nearest_correlation``); empty without a known pair. ``cut`` is
+    the mean correlation at which clusters stop merging, NaN if none merge.
+
+    ``correlation`` is the mean error correlation over pairs, ``effective`` the effective number of
+    judges, ``dimensions`` its form that ignores signs; ``spread`` the standard deviation of pairs
+    about the mean. ``n_pairs`` pairs of judges with votes, ``known_pairs`` of them known.
+
+    The map has ``order`` int (m,), positions of at most ``MAP_JUDGES`` judges, cluster by cluster;
+    ``map_correlation``, ``map_joint`` (items both voted on, 0 if a pair is unknown) and
+    ``map_together`` (halves in one cluster) are condensed, (m (m - 1) / 2,), see :meth:`square`.
+    """
+
+    judges: tuple[str, ...]
+    family: tuple[str, ...]
+    set_aside: Bools
+    constant: Bools
+    correct: Ints
+    voted: Ints
+    accuracy: Interval
+    coverage: Floats
+    leaning: Floats
+    aggregators: tuple[str, ...]
+    weights: Floats
+    ability: Interval
+    discrimination: Interval
+    cluster: Ints
+    with_cluster: Floats
+    with_rest: Floats
+    stability: Floats
+    nearest: tuple[str, ...]
+    nearest_correlation: Floats
+    correlation: Interval
+    effective: Interval
+    dimensions: Interval
+    spread: float
+    cut: float
+    families: FamilyAgreement | None
+    order: Ints
+    map_correlation: Floats
+    map_joint: Ints
+    map_together: Ints
+    n_effective: int
+    n_pairs: int
+    known_pairs: int
+    n_items: int
+    orientation: str
+    protocol: str
+    n_rounds: int
+    planned_rounds: int
+    seed: int
+    warnings: tuple[str, ...]
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "accuracy": "Share of the judge's votes on labelled items that are right.",
+            "leaning": "Share of votes for label 1 minus the share of label 1 on the same items.",
+            "set_aside": "Whether the judge is left out as constant.",
+            "cluster": (
+                "Number of the judge's cluster by size, 1 the largest; its judges err together."
+            ),
+            "with_cluster": "Mean error correlation with the judges of the same cluster.",
+            "with_rest": "Mean error correlation with all other judges.",
+            "stability": (
+                "Mean share of halves in which the judge shares a cluster with each member "
+                "of its cluster."
+            ),
+            "nearest_correlation": "Error correlation with the nearest judge.",
+        }
+    )
+
+    @property
+    def partial(self) -> bool:
+        """Whether halves are still missing."""
+        return self.n_rounds < self.planned_rounds
+
+    @property
+    def cluster_sizes(self) -> Ints:
+        """Sizes of the clusters 1, 2, ... with at least two judges, (n_clusters,)."""
+        sizes = np.bincount(self.cluster)[1:]
+        return sizes[sizes > 1].astype(np.int64)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters with at least two judges."""
+        return len(self.cluster_sizes)
+
+    @property
+    def cluster_stability(self) -> Floats:
+        """Mean share of halves in which two judges of a cluster are together, (n_clusters,)."""
+        numbers = range(1, self.n_clusters + 1)
+        return np.array([self.stability[self.cluster == c].mean() for c in numbers])
+
+    @property
+    def stable_clusters(self) -> int:
+        """Number of clusters reproduced in at least half of the halves.
+
+        0 if most judges' clusters are due to chance, since then some of many clusters are
+        reproduced by chance as well.
+        """
+        known = self.stability[np.isfinite(self.stability)]
+        if len(known) and np.median(known) < STABLE:
+            return 0
+        return int(np.count_nonzero(self.cluster_stability >= STABLE))
+
+    def square(self, condensed: NDArray[Any]) -> NDArray[Any]:
+        """Return a condensed array of the map as (m, m), 0 on the diagonal."""
+        if len(self.order) < 2:
+            return np.zeros((len(self.order), len(self.order)), dtype=condensed.dtype)
+        return np.asarray(scipy.spatial.distance.squareform(condensed, checks=False))
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per judge, most accurate first."""
+        weights = dict(zip(self.aggregators, self.weights, strict=True))
+        columns = {
+            "judge": self.judges,
+            "family": self.family,
+            **{name: getattr(self, name) for name in _COLUMNS},
+            **{f"weight_{name}": values for name, values in weights.items()},
+        }
+        frame = long_frame((len(self.judges),), columns)
+        return frame.sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
+
+    def summary(self) -> dict[str, Any]:
+        """Return redundancy, clusters and families as JSON values."""
+        worth = ("correlation", "effective", "dimensions")
+        content = scalars(self) | json_values({name: getattr(self, name) for name in worth})
+        if self.families is not None:
+            content |= {
+                f"family_{field.name}": getattr(self.families, field.name)
+                for field in fields(FamilyAgreement)
+            }
+        return content | {
+            "n_judges": self.n_effective,
+            "n_clusters": self.n_clusters,
+            "stable_clusters": self.stable_clusters,
+            "n_halves": self.n_rounds,
+        }
+
+
+_COLUMNS = (
+    *("accuracy", "correct", "voted", "coverage", "leaning", "constant", "set_aside"),
+    *("cluster", "with_cluster", "with_rest", "stability", "ability", "discrimination"),
+    *("nearest", "nearest_correlation"),
+)
+
+FEW_LABELS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class JudgesSpec:
+    """Options of the study; ``settings.most_splits`` is the number of random halves."""
+
+    settings: Settings = Settings()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """Fits to all labelled items and all K judges.
+
+    ``weights`` (n_aggregators, K); ``ability`` and ``discrimination`` (K,) as in :class:`Judges`,
+    ``converged`` is whether their model converged.
+    """
+
+    aggregators: tuple[str, ...]
+    weights: Floats
+    ability: Interval
+    discrimination: Interval
+    converged: bool
+
+
+@frozen
+class Halves:
+    """R random halves of the labelled items for K participating judges.
+
+    ``mean`` and ``spread`` (R,) of the error correlations in each half, NaN if no pair is known;
+    ``together`` int (K (K - 1) / 2,) counts halves in which two judges share a cluster, in the
+    order of scipy's condensed matrices; ``fitted`` comes with the last half.
+    """
+
+    numbers: Ints = by_split()
+    mean: Floats = by_split()
+    spread: Floats = by_split()
+    together: Ints = summed()
+    fitted: Fitted | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Point:
+    """Point values on all labelled items."""
+
+    correlation: ErrorCorrelation
+    joint: Floats
+    clusters: Clusters
+
+
+@lru_cache(maxsize=2)
+def _point(prepared: Prepared) -> _Point:
+    counts = error_counts(prepared.ballots.votes, prepared.ballots.signs)
+    correlation = error_correlation(counts)
+    return _Point(correlation, counts.joint, clusters(correlation))
+
+
+def run_chunk(votes: VoteMatrix, spec: JudgesSpec, chunk: Chunk) -> Halves:
+    """Correlations and clusters in the halves of one chunk; the last also fits aggregators."""
+    prepared = prepare(votes, spec.settings)
+    ballots = prepared.ballots
+    upper = np.triu_indices(ballots.n_judges, 1)
+    together = np.zeros(len(upper[0]), dtype=np.int64)
+    means, spreads = [], []
+    numbers = np.arange(chunk.first, chunk.first + chunk.count)
+    for number in numbers:
+        rows = split(ballots.units, int(number), seed=spec.settings.seed).calibration
+        correlation = error_correlation(error_counts(ballots.votes[rows], ballots.signs[rows]))
+        means.append(correlation.mean)
+        spreads.append(correlation.spread)
+        label = clusters(correlation).label
+        together += (label[upper[0]] == label[upper[1]]) & (label[upper[0]] > 0)
+    fitted = None
+    if chunk.first + chunk.count >= spec.settings.most_splits:
+        fitted = _fit(ballots)
+    return Halves(numbers, np.array(means), np.array(spreads), together, fitted)
+
+
+def _fit(ballots: Ballots) -> Fitted:
+    weights = judge_weights(ballots)
+    marks = (ballots.votes * ballots.signs[:, None]).astype(np.int8)
+    ability = discrimination = Interval.full(ballots.n_judges, np.nan, "")
+    converged = True
+    if marks.any():
+        fit = fit_two_pl(marks)
+        voted, reach = fit.n_voted > 0, distributions.Z_95 * fit.theta_se
+        ability = Interval(fit.theta, fit.theta - reach, fit.theta + reach, unit="").where(voted)
+        log_alpha, reach = fit.log_alpha, distributions.Z_95 * fit.log_alpha_se
+        ends = log_alpha, log_alpha - reach, log_alpha + reach
+        alpha, lo, hi = map(np.exp, ends)
+        discrimination = Interval(alpha, lo, hi, unit="").where(voted)
+        converged = fit.converged
+    return Fitted(
+        tuple(weights), np.stack(list(weights.values())), ability, discrimination, converged
+    )
+
+
+def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
+    """Return point values on all labelled items, intervals and stability from the halves so far."""
+    prepared = prepare(votes, spec.settings)
+    point = _point(prepared)
+    names = prepared.judges + prepared.oriented.set_aside
+    n_voting = int(np.count_nonzero(np.diag(point.joint)))
+    together = _together(point, partial, names)
+    return Judges(
+        judges=names,
+        **_alone(votes, names, prepared),
+        **_fitted(partial.fitted, len(names)),
+        **together,
+        **_worth(point.correlation, partial, n_voting),
+        **_map(point, partial),
+        spread=point.correlation.spread,
+        cut=point.clusters.cut if np.isfinite(point.clusters.cut) else float("nan"),
+        families=_families(votes, point, names),
+        n_effective=n_voting,
+        n_pairs=n_voting * (n_voting - 1) // 2,
+        known_pairs=int(point.correlation.known.sum()) // 2,
+        n_items=prepared.ballots.n_items,
+        orientation=prepared.oriented.policy,
+        protocol=spec.settings.protocol,
+        n_rounds=len(partial.numbers),
+        planned_rounds=spec.settings.most_splits,
+        seed=spec.settings.seed,
+        warnings=_warnings(prepared, point)
+        + _chance(together["stability"])
+        + _unsettled(partial.fitted),
+    )
+
+
+def _alone(votes: VoteMatrix, names: tuple[str, ...], prepared: Prepared) -> dict[str, Any]:
+    """Fields of each judge that do not depend on the others."""
+    ordered = votes.with_judges(names)
+    table = judge_table(ordered)
+    cast = ordered.votes[ordered.labelled]
+    labels = ordered.labels[ordered.labelled, None]
+    excess = np.where(cast == MISSING, 0, cast - labels).sum(axis=0)
+    scored_alone = (table.voted > 0) & (prepared.oriented.policy == "as_given")
+    return {
+        "family": families_of(ordered),
+        "set_aside": np.isin(np.arange(len(names)), np.arange(len(prepared.judges)), invert=True),
+        "constant": table.constant,
+        "correct": table.correct,
+        "voted": table.voted,
+        "accuracy": table.accuracy,
+        "coverage": table.coverage,
+        "leaning": np.divide(
+            excess, table.voted, out=np.full(len(names), np.nan), where=scored_alone
+        ),
+    }
+
+
+def _fitted(fitted: Fitted | None, n_judges: int) -> dict[str, Any]:
+    """Fitted fields of all judges, blank until the last half is done and for judges set aside."""
+    if fitted is None:
+        unknown = Interval.full(n_judges, np.nan, "")
+        fitted = Fitted((), np.zeros((0, n_judges)), unknown, unknown, converged=True)
+    aside = n_judges - fitted.weights.shape[1]
+    unknown = Interval.full(aside, np.nan, "")
+    return {
+        "aggregators": fitted.aggregators,
+        "weights": _padded(fitted.weights, aside, 0.0),
+        "ability": Interval.joined([fitted.ability, unknown]),
+        "discrimination": Interval.joined([fitted.discrimination, unknown]),
+    }
+
+
+def _padded(values: NDArray[Any], n: int, filler: float) -> NDArray[Any]:
+    """Return values with ``n`` fillers, for judges set aside, appended on the last axis."""
+    shape = (*values.shape[:-1], n)
+    return np.concatenate([values, np.full(shape, filler, dtype=values.dtype)], axis=-1)
+
+
+def _together(point: _Point, partial: Halves, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the cluster, nearest judge and mean correlations of every judge."""
+    correlation, label = point.correlation, point.clusters.label
+    n = len(label)
+    aside = len(names) - n
+    own, rest = mean_with(correlation, label)
+    alike = np.where(correlation.known, correlation.value, -np.inf)
+    nearest = alike.argmax(axis=1) if n else np.zeros(0, dtype=np.int64)
+    near = alike[np.arange(n), nearest]
+    mates = (label[:, None] == label) & (label > 0)
+    np.fill_diagonal(mates, False)
+    shared = (_square(partial.together, n) * mates).sum(axis=1)
+    n_mates = mates.sum(axis=1) * len(partial.numbers)
+    stable = np.divide(shared, n_mates, out=np.full(n, np.nan), where=n_mates > 0)
+    nearest_names = [
+        names[k] if np.isfinite(value) else "" for k, value in zip(nearest, near, strict=True)
+    ]
+    return {
+        "cluster": _padded(label, aside, 0),
+        "with_cluster": _padded(own, aside, np.nan),
+        "with_rest": _padded(rest, aside, np.nan),
+        "stability": _padded(stable, aside, np.nan),
+        "nearest": (*nearest_names, *[""] * aside),
+        "nearest_correlation": _padded(np.where(np.isfinite(near), near, np.nan), aside, np.nan),
+    }
+
+
+def _square(condensed: Ints, n: int) -> Ints:
+    return (
+        np.asarray(scipy.spatial.distance.squareform(condensed, checks=False))
+        if n > 1
+        else np.zeros((n, n), np.int64)
+    )
+
+
+def _worth(correlation: ErrorCorrelation, partial: Halves, n: int) -> dict[str, Any]:
+    """Mean correlation and effective numbers, monotone in the quantities with intervals."""
+    mean, spread = partial.mean, partial.spread
+    rho = _interval(correlation.mean, mean)
+    square = _interval(correlation.mean**2 + correlation.spread**2, mean**2 + spread**2)
+    return {
+        "correlation": rho.clip(-1.0, 1.0),
+        "effective": _worth_of(n, rho),
+        "dimensions": _worth_of(n, square, least=0.0),
+    }
+
+
+def _worth_of(n: int, rho: Interval, least: float = -np.inf) -> Interval:
+    """The effective number of n judges; it falls as their mean correlation rises."""
+
+    def worth(mean: float) -> float:
+        if n < 2:
+            return float(n)
+        return effective_number(n, max(mean, least)) if np.isfinite(mean) else np.nan
+
+    value, lo, hi = map(float, rho)
+    return Interval.single(worth(value), worth(hi), worth(lo), "count")
+
+
+def _interval(value: float, halves: Floats) -> Interval:
+    """Return a value with a 95 % t interval from its standard deviation over halves."""
+    known = halves[np.isfinite(halves)]
+    reach = np.nan
+    if len(known) >= 2:
+        reach = float(distributions.t_ppf(0.975, len(known) - 1) * known.std(ddof=1))
+    return Interval.single(value, value - reach, value + reach, "")
+
+
+def _map(point: _Point, partial: Halves) -> dict[str, Any]:
+    order = point.clusters.order
+    if len(order) > MAP_JUDGES:
+        voted = np.diag(point.joint)
+        most = np.argsort(-voted[order], kind="stable")[:MAP_JUDGES]
+        order = order[np.sort(most)]
+    rows, columns = (order[side] for side in np.triu_indices(len(order), 1))
+    known = point.correlation.known[rows, columns]
+    n = len(point.joint)
+    low, high = np.minimum(rows, columns), np.maximum(rows, columns)
+    condensed = n * low - low * (low + 1) // 2 + high - low - 1
+    return {
+        "order": order,
+        "map_correlation": point.correlation.value[rows, columns].round(4),
+        "map_joint": np.where(known, point.joint[rows, columns], 0).astype(np.int64),
+        "map_together": partial.together[condensed],
+    }
+
+
+def _families(votes: VoteMatrix, point: _Point, names: tuple[str, ...]) -> FamilyAgreement | None:
+    label = point.clusters.label
+    families = families_of(votes.with_judges(names[: len(label)]))
+    agreement = family_agreement(point.correlation, label, families)
+    return agreement if agreement.n_families > 1 else None
+
+
+def _chance(stability: Floats) -> tuple[str, ...]:
+    """Warn if clusters of all labelled items are seldom reproduced in half of them."""
+    known = stability[np.isfinite(stability)]
+    if not len(known) or np.median(known) >= STABLE:
+        return ()
+    return (
+        "Most judges are seldom with the same others when clusters are made from half of the "
+        f"items (median {100 * np.median(known):.0f} % of halves): take the clusters as chance.",
+    )
+
+
+def _unsettled(fitted: Fitted | None) -> tuple[str, ...]:
+    if fitted is None or fitted.converged:
+        return ()
+    return ("The model of ability and discrimination did not come to rest: take them as rough.",)
+
+
+def _warnings(prepared: Prepared, point: _Point) -> tuple[str, ...]:
+    warnings = list(prepared.notices)
+    correlation, joint = point.correlation, point.joint
+    n_items, n = prepared.ballots.n_items, len(joint)
+    if n_items < FEW_LABELS:
+        warnings.append(
+            f"Only {n_items} items are labelled: correlations of errors are rough, and clusters "
+            "may be chance."
+        )
+    silent = np.diag(joint) == 0
+    alone = ~correlation.known.any(axis=1) & ~silent
+    if alone.any() and n > 1:
+        names = tuple(np.array(prepared.judges, dtype=object)[alone])
+        warnings.append(
+            f"{listed(names, 3)}: which judges they err with is not known (always right, always "
+            "wrong, or without two labelled items in common with others); they are in no cluster."
+        )
+    pairs = int((~silent).sum()) * (int((~silent).sum()) - 1) // 2
+    known = int(correlation.known.sum()) // 2
+    if 0 < known < 0.5 * pairs:
+        warnings.append(
+            f"Only {known:,} of {pairs:,} pairs of judges voted on two labelled items or more "
+            "together; the mean rests on those, and the rest are taken to be like them."
+        )
+    if known > 1 and not np.isfinite(point.clusters.cut):
+        warnings.append(
+            "Pairs of judges differ in how much they err together by no more than chance: there "
+            "are no clusters to tell apart with these labels."
+        )
+    if len(point.clusters.order) > MAP_JUDGES:
+        warnings.append(
+            f"The map shows the {MAP_JUDGES} judges with the most labelled votes, of "
+            f"{len(point.clusters.order):,}; all figures rest on everyone."
+        )
+    return tuple(warnings)
+
+
+# All halves are run: their spread is what is measured, and the last one brings the fits.
+JUDGES: Study[JudgesSpec, Halves, Judges] = Study(
+    name="judges",
+    title="Who errs together",
+    question="Who adds what?",
+    spec=JudgesSpec,
+    result=Judges,
+    partial=Halves,
+    run_chunk=run_chunk,
+    merge=merge,
+)
+
+__all__ = ["JUDGES", "Judges", "JudgesSpec", "merge"]

@@ -1,0 +1,290 @@
+"""Method grid: all pairs of aggregator and calibrator on all judges, out of sample.
+
+In every split all cells of the grid are fitted on the calibration rows and scored on the others.
+The cell with the lowest NLL is known only in hindsight; the result also gives the cells tied with
+it, and the NLL of choosing a cell by cross-validation on the calibration rows alone.
+
+Cost per split: every aggregator is fitted once (closed forms) or 6 to 16 times (cross-fitted); all
+aggregators are calibrated together, with one batched fit per calibrator and fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.arrays import Floats
+from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.calibrated import SplitScores
+from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluation import FORMS, LEARNS, Form, Pipelines, evaluate_grid
+from judgepanel.scoring.inference import simultaneous_reach
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies.accumulate import METRICS, Arms, Tally, tally
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.common import (
+    check_each_once,
+    check_known,
+    few_labels,
+    run_fields,
+    splits_of,
+    stand_ins,
+)
+from judgepanel.studies.compare import Estimator, grid_estimates
+from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
+from judgepanel.studies.results import SplitResult, json_values, long_frame
+from judgepanel.votes import VoteMatrix
+
+GRID_CALIBRATORS: tuple[Calibrator, ...] = (
+    "none",
+    "temperature",
+    "platt",
+    "beta",
+    "beta_l2",
+    "beta_free",
+    "beta_cv",
+    "isotonic",
+    "auto",
+)
+SAME_AS_TEMPERATURE: tuple[Calibrator, ...] = ("platt", "beta_free")
+"""Calibrators that equal temperature scaling if each item is used with its swap."""
+
+
+@dataclass(frozen=True, slots=True)
+class MethodGridSpec:
+    """The grid; ``form`` is ``cross_fitted`` or the paper's ``nested`` 70/30.
+
+    Raises
+    ------
+    InputError
+        An unknown, missing or duplicate aggregator or calibrator, or an unknown form.
+    """
+
+    settings: Settings = Settings()
+    aggregators: tuple[Aggregator, ...] = field(
+        default=AGGREGATORS, metadata={"help": "aggregators: rows of the grid"}
+    )
+    calibrators: tuple[Calibrator, ...] = field(
+        default=GRID_CALIBRATORS, metadata={"help": "calibrators: columns of the grid"}
+    )
+    form: Form = field(
+        default="cross_fitted",
+        metadata={"help": "how labels are divided between aggregator and calibrator"},
+    )
+
+    def __post_init__(self) -> None:
+        for kind, known, given in (
+            ("aggregator", AGGREGATORS, self.aggregators),
+            ("calibrator", CALIBRATORS, self.calibrators),
+            ("form", FORMS, (self.form,)),
+        ):
+            check_known(kind, known, given)
+            check_each_once("the grid", kind, known, given)
+
+    def pipelines(self, *, symmetric: bool) -> Pipelines:
+        """Return the grid for the kernels; methods that coincide under ``symmetric`` occur once."""
+        names = self.calibrators
+        if symmetric and "temperature" in names:
+            names = tuple(name for name in names if name not in SAME_AS_TEMPERATURE)
+        return Pipelines(
+            self.aggregators,
+            names,
+            self.form,
+            in_sample=self.settings.protocol == "paper",
+            seed=self.settings.seed,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MethodGrid(SplitResult):
+    """Result of :data:`METHOD_GRID`.
+
+    Arrays are (n_aggregators, n_calibrators) in the order of the names. NLL is in nats per item,
+    Brier, ECE and accuracy in [0, 1], with 95 % intervals for new items (of ECE: the central 95 %
+    of splits). ``delta`` is NLL(cell) - NLL(best cell) with a simultaneous 95 % band; ``tied``
+    cells are those whose band contains 0. ``best`` is the position of the lowest NLL, in hindsight.
+    ``chosen_nll`` is the NLL of choosing the cell by cross-validation on the calibration rows, with
+    its interval, and ``chosen_share`` how often each cell was chosen. ``constant_nll``
+    (n_calibrators,) is that of a constant score through the same calibrators.
+    """
+
+    aggregators: tuple[str, ...]
+    calibrators: tuple[str, ...]
+    form: str
+    nll: Interval
+    brier: Interval
+    accuracy: Interval
+    ece: Interval
+    delta: Interval
+    tied: NDArray[np.bool_]
+    best: tuple[int, int]
+    chosen_nll: Interval
+    chosen_share: Floats
+    null_nll: float
+    constant_nll: Floats
+    n_judges: int
+    n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "delta": "NLL of the pair minus that of the best pair, in nats.",
+            "delta_lo": "Lower end of the 95 % band of delta over all pairs at once.",
+            "delta_hi": "Upper end of the 95 % band of delta over all pairs at once.",
+        }
+    )
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per cell, lowest NLL first."""
+        frame = long_frame(
+            self.tied.shape,
+            {
+                "aggregator": np.array(self.aggregators)[:, None],
+                "calibrator": self.calibrators,
+                "n_splits": self.n_splits,
+                **{metric: getattr(self, metric) for metric in METRICS},
+                "null_nll": self.null_nll,
+                "skill": 1.0 - self.nll.value / self.null_nll,
+                "delta": self.delta,
+                "tied": self.tied,
+                "chosen_share": self.chosen_share,
+            },
+        )
+        return frame.sort_values("nll", kind="stable", ignore_index=True)
+
+    def decisions(self) -> dict[str, Any]:
+        """Return the best cell, those tied with it, and the NLL of choosing."""
+        chosen_nll, chosen_lo, chosen_hi = to_plain(list(self.chosen_nll))
+        tied = [self._cell(i, j) for i, j in np.argwhere(self.tied) if (i, j) != self.best]
+        return {
+            "best": self._cell(*self.best) | json_values({"nll": self.nll[self.best]}),
+            "tied": tied,
+            "chosen_nll": chosen_nll,
+            "chosen_lo": chosen_lo,
+            "chosen_hi": chosen_hi,
+        }
+
+    def _cell(self, row: int, column: int) -> dict[str, Any]:
+        return {"aggregator": self.aggregators[row], "calibrator": self.calibrators[column]}
+
+
+def run_chunk(votes: VoteMatrix, spec: MethodGridSpec, chunk: Chunk) -> Tally:
+    """Evaluate the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots, settings = prepared.ballots, spec.settings
+    pipelines = spec.pipelines(symmetric=ballots.symmetric)
+    return tally(
+        (
+            (split, _arms(evaluate_grid(ballots, split, pipelines)))
+            for split in splits_of(prepared, settings, chunk)
+        ),
+        n_items=ballots.n_items,
+        seed=settings.seed,
+    )
+
+
+def _arms(scores: SplitScores) -> Arms:
+    """Return every cell as an arm of one choice; calibrators vary slowest."""
+    held = list(scores.evaluation.values())
+
+    def stacked(field: str) -> Floats:
+        return np.concatenate([getattr(item_scores, field) for item_scores in held])[None]
+
+    return Arms(
+        nll=stacked("nll"),
+        brier=stacked("brier"),
+        hit=stacked("hit"),
+        ece=stacked("ece"),
+        chosen_on=scores.chosen_on.reshape(1, -1),
+        null_nll=scores.null_nll,
+        constant_nll=np.array([list(scores.constant_nll.values())]),
+        replaced=np.array([list(scores.replaced.values())]),
+    )
+
+
+def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid:
+    """Return intervals, ties and the choice from the splits so far."""
+    prepared = prepare(votes, spec.settings)
+    ballots, totals = prepared.ballots, partial
+    pipelines = spec.pipelines(symmetric=ballots.symmetric)
+    shape = (len(pipelines.calibrators), len(pipelines.aggregators))
+    estimated = Estimator.of(totals, ballots.units)
+    levels = grid_estimates(totals, estimated)
+    cells = {metric: level[0, :-1].reshape(*shape).transposed() for metric, level in levels.items()}
+    best = int(levels["nll"].value[0, :-1].argmin())
+    delta = _against(totals, estimated, best, spec).reshape(*shape).transposed()
+    share = np.bincount(totals.chosen[:, 0], minlength=totals.n_arms) / len(totals.numbers)
+    return MethodGrid(
+        aggregators=pipelines.aggregators,
+        calibrators=pipelines.calibrators,
+        form=spec.form,
+        nll=cells["nll"],
+        brier=cells["brier"],
+        accuracy=cells["accuracy"],
+        ece=cells["ece"],
+        delta=delta,
+        tied=~delta.above(),
+        best=(best % shape[1], best // shape[1]),
+        chosen_nll=levels["nll"][0, -1],
+        chosen_share=share.reshape(shape).T,
+        null_nll=float(totals.null_nll.mean()),
+        constant_nll=totals.constant_nll.mean(axis=0)[0],
+        n_judges=ballots.n_judges,
+        n_calibration=float(totals.n_calibration.mean()),
+        **run_fields(prepared, spec.settings, totals),
+        warnings=_warnings(prepared, spec, pipelines, totals),
+    )
+
+
+def _against(totals: Tally, estimated: Estimator, best: int, spec: MethodGridSpec) -> Interval:
+    """NLL differences (n_cells,) from the best cell with a simultaneous band.
+
+    The band is two-sided and taken around the observed best cell, as in multiple comparisons with
+    the best (Hsu 1984, doi:10.1214/aos/1176346728) with both ends of every interval kept.
+    """
+    item_means, _ = totals.item_means()
+    nll, split_nll = item_means[0, 0, :-1], totals.split_means[:, 0, 0, :-1]
+    delta = nll - nll[best]
+    interval = estimated(delta, split_nll - split_nll[:, [best]], joint=True)
+    reach = simultaneous_reach(interval, seed=spec.settings.seed) * interval.se
+    return Interval.of(interval, reach=reach)
+
+
+def _warnings(
+    prepared: Prepared, spec: MethodGridSpec, pipelines: Pipelines, totals: Tally
+) -> tuple[str, ...]:
+    warnings = list(prepared.notices)
+    n_calibration = float(totals.n_calibration.mean())
+    warnings += few_labels(prepared, n_calibration)
+    if spec.form == "nested":
+        warnings.append(
+            f"Nested form: of {n_calibration:,.0f} calibration items {LEARNS:.0%} fit the "
+            "aggregator and the rest the calibrator."
+        )
+    fits = len(totals.numbers) * len(pipelines.aggregators)
+    warnings += stand_ins(pipelines.calibrators, np.ravel(totals.replaced).tolist(), fits)
+    return tuple(warnings)
+
+
+def _deciding(grid: MethodGrid) -> Deciding:
+    """Whether the lowest NLL beats the base rate; ties with it are hindsight and only narrow."""
+    return [(-grid.nll[grid.best], grid.null_nll), (grid.delta, np.inf)]
+
+
+METHOD_GRID: Study[MethodGridSpec, Tally, MethodGrid] = Study(
+    name="method_grid",
+    title="Method grid",
+    question="Which aggregator and calibrator?",
+    spec=MethodGridSpec,
+    result=MethodGrid,
+    partial=Tally,
+    run_chunk=run_chunk,
+    merge=merge,
+    chunk=2,
+    settled=steady(merge, _deciding),
+)

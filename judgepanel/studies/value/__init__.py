@@ -1,1 +1,0 @@
-"""The value of judges to a panel."""
