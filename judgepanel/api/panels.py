@@ -1,4 +1,7 @@
-"""Panels: recommended, saved, loaded again, and used to score."""
+"""Panels: recommended, saved, loaded again, and used to score.
+
+The report of votes: every study under its default options, in one file.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Studies: one call runs a study, and its result displays itself."""
+"""Studies: one call runs a study, and its result displays itself.
+
+Running a study: its spec from options, progress, and what an interrupt leaves.
+
+A line of progress that is overwritten and disappears at the end.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Plotly and the HTML renderer are imported only where they are used, so that `inspect` can print text
 without them.
+
+Results, votes and inspections as HTML for a notebook.
 """
 
 from __future__ import annotations

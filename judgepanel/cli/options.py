@@ -2,6 +2,8 @@
 
 The module is imported when its command is used, so that commands do not wait for each other's
 imports.
+
+Terminal behaviour of all commands: printing that never fails, and one-line refusals.
 """
 
 from __future__ import annotations

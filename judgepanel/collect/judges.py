@@ -1,6 +1,10 @@
 """judges.toml: which judges are asked, where, how fast, at what price, and in which order.
 
 The prompt of a judge: a template with three placeholders, filled in one pass.
+
+The pairs shown to judges: an instruction and two responses per item.
+
+The cost and duration of a run, estimated before it starts.
 """
 
 from __future__ import annotations

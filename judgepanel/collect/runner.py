@@ -6,6 +6,21 @@ A journal is a file of outputs that `votes/outputs.py` reads. Only complete line
 incomplete last line, left by a process that died, is cut off when the journal is opened.
 
 The results of a run: votes read from its journal, and each judge's cost and latency.
+
+One call of a judge: retries, pacing, and which errors end it.
+
+Nothing that a server sends is quoted in a message, since an error text may repeat the key.
+
+Reading the body of an answer: the judge's text, and numbers and names that can be stored.
+
+An endpoint may send anything. A body that is not a completion is refused. An output that no file of
+votes can hold is escaped and stored with the reason why it is not read as a verdict.
+
+One HTTP exchange with an untrusted endpoint, bounded in bytes, chunks and time.
+
+It ignores its surroundings: redirects are not followed, cookies are not kept, and no proxy, .netrc
+or header is taken from the environment. Only ``SSL_CERT_FILE`` and ``SSL_CERT_DIR`` are respected,
+since they state whom the owner of this machine trusts.
 """
 
 from __future__ import annotations

@@ -17,6 +17,25 @@ of the uncertainty.
 Cost: ``FOLDS`` fits of one panel, O(K^2) for the clusters, and per fold about ``_CELLS`` scored
 rows for single judges and as many for all other absences, whatever the number of judges: more
 judges mean fewer evaluation rows. At most ``MOST_GROUPS`` groups are measured.
+
+The measured absences: groups of judges that may be absent together, and random judges.
+
+Groups are the families of the judge table and the clusters of judges that err together, determined
+as on the page Judges, from all labelled rows of the fit. Only members in the panel count. A group
+of one judge is measured as that judge, and one that is the whole panel would leave no judge; of two
+groups with the same judges the family is used.
+
+Figures of each absence from its losses: mean NLL, the rise, and its uncertainty.
+
+Scores with judges absent, for many absences at once: full sums minus the absent parts.
+
+The threshold of the fallback: the share of absent weight beyond which it scores an item.
+
+Every measured row was scored twice, by the panel's own rule and by the fallback. A threshold
+decides which of the two counts, and its NLL is the mean over rows and absences: half of the weight
+is on no judge being absent, so that ordinary gaps in the votes count as much as outages; the other
+half is shared equally by all other absences. Of ``GRID`` thresholds, the largest within one
+standard error of the best is chosen; the largest of all means no fallback.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""panel.json: a fitted panel as a versioned file that can be checked, read and scored anywhere."""
+"""panel.json: a fitted panel as a versioned file that can be checked, read and scored anywhere.
+
+A plain Python script that scores with panel.json alone.
+
+On the same machine, with the same wheels, it agrees with the library to the last bit. It is stored
+as text because it is exported; tests run it against the library.
+"""
 
 from __future__ import annotations
 

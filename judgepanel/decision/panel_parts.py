@@ -1,4 +1,7 @@
-"""Members and fallback of a panel file: writing and reading."""
+"""Members and fallback of a panel file: writing and reading.
+
+Blocks of a panel file besides the rule: training rows, vote profile, absence and slice.
+"""
 
 from __future__ import annotations
 

@@ -12,6 +12,10 @@ Every split chooses by all preferences at once, so a result contains the choice 
 Cost per split: folds + 1 evaluations of at most 7 panel sizes for each closed form, and one
 cross-fitting (6 fits) per panel size for joint, which dominates. The wide list takes about ten
 times as long, since curators choose again in every inner fold.
+
+Out-of-sample figures of each candidate, and of choosing by each preference.
+
+A recommendation under another preference, or with another candidate, from the same run.
 """
 
 from __future__ import annotations

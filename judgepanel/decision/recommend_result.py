@@ -1,4 +1,25 @@
-"""Result of a recommendation: the panel, its out-of-sample figures, and its rivals."""
+"""Result of a recommendation: the panel, its out-of-sample figures, and its rivals.
+
+Options of a recommendation, and its candidates.
+
+Preferences: choose the average of candidates, or one of them by another criterion.
+
+Under ``nll`` and ``everyone`` members are averaged (:mod:`studies.contest.average`), under
+``everyone`` only those that keep all judges; under ``single`` the member with the largest weight is
+used alone. Under ``robust`` the choice is between the average and the candidate, tied with the
+best, that has the lowest NLL while a family of judges is absent, whichever has the lower NLL then.
+
+The other preferences choose one of the candidates tied with the best. Cross-validated NLL is noisy,
+and the lowest of many is often lucky, so candidates are compared by their expected loss if labels
+followed the *blend* of all plausible candidates: much of the label noise drops out, and the
+distance of a candidate from the consensus remains. Such a reference model overfits the choice less
+than cross-validation alone (Piironen and Vehtari 2017, doi:10.1007/s11222-016-9649-y, section 3.5).
+In the blend a candidate has weight exp(-``POWER`` n (NLL - lowest NLL)), with n clusters of items
+(Yao et al. 2018, doi:10.1214/17-BA1091, section 3.4, have power 1). Differences are paired. A
+candidate is *tied* with the best one if it is behind by at most one standard error of the
+difference in NLL (the one-standard-error rule of Breiman et al. 1984, *Classification and
+Regression Trees*, section 3.4).
+"""
 
 from __future__ import annotations
 

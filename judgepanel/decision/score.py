@@ -1,4 +1,22 @@
-"""Scoring of new votes with an exported panel, with warnings about the scores."""
+"""Scoring of new votes with an exported panel, with warnings about the scores.
+
+The measured absence closest to the judges that are absent now, and its figures.
+
+An absence measured with exactly these judges is used as it is. Otherwise a group is near if it and
+the absent judges have more judges in common than not (a Jaccard index above 1/2), and no second
+group is mostly absent as well. If no group has lost more than half of its judges, the absence
+resembles a random one, and the next larger number of absent judges is near. Of several near ones
+the worst is used. If none is near (two vendors at once, for example), the absence was not measured,
+and the worst one mostly contained in it is only a hint.
+
+Grades of a panel file: whether the grades of new votes can be read as those of the fit were.
+
+A panel cuts the grades of each judge at its own threshold into votes, and into bands by their
+distance from it. New grades must be in the same units, and a judge that gave grades cannot give
+bare votes: which band they belong to would be a guess.
+
+The NLL of scores on the labels of a new file, for items that the panel was not fitted to.
+"""
 
 from __future__ import annotations
 

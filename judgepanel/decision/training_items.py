@@ -15,6 +15,14 @@ of the n hashed items and one of the m new ones have the same votes, whatever th
   one population, votes that two items of the pooled n + m share would join one of each side with
   probability 2 n m / ((n + m) (n + m - 1)), and two of one side otherwise. The number of matches
   must exceed that.
+
+The conformal slice: labelled items held out before anything is chosen or fitted.
+
+The slice is drawn from ``SeedSequence(seed, spawn_key=(7, 13))``, groups whole. It is not used for
+the orientation, the splits, the choice or the fit, so its scores under the final panel are
+exchangeable with those of new items, as split conformal sets require. With groups, only whole
+groups are exchangeable, so thresholds use one random item of each group (Dunn, Wasserman and Ramdas
+2023, doi:10.1080/01621459.2022.2060112).
 """
 
 from __future__ import annotations

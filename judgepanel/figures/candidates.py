@@ -1,4 +1,7 @@
-"""Candidates of a recommendation: NLL with intervals, and NLL against size."""
+"""Candidates of a recommendation: NLL with intervals, and NLL against size.
+
+The method grid as a heat map: a score per cell, tied cells framed, the best one boldly.
+"""
 
 from __future__ import annotations
 

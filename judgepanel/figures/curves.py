@@ -1,4 +1,9 @@
-"""A score against panel size: uncalibrated, calibrated with its band, base rate, best k and all."""
+"""A score against panel size: uncalibrated, calibrated with its band, base rate, best k and all.
+
+NLL against labels: all judges and the top k, their difference, and the extrapolated curve.
+
+The two protocols side by side, and what the paper's map does to one-class labels.
+"""
 
 from __future__ import annotations
 

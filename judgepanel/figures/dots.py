@@ -1,4 +1,7 @@
-"""Estimates as dots with intervals: NLL of panels in rows, and groups side by side."""
+"""Estimates as dots with intervals: NLL of panels in rows, and groups side by side.
+
+What judges are worth: each with its interval and status, and the effect of removing several.
+"""
 
 from __future__ import annotations
 

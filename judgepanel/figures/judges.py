@@ -1,4 +1,7 @@
-"""Judges side by side: coverage when votes arrive, accuracy when a panel is chosen."""
+"""Judges side by side: coverage when votes arrive, accuracy when a panel is chosen.
+
+Who errs together: the map of error correlations, and one judge among all others.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,20 @@
-"""Ballots: votes as signed arrays, with judges in the order that breaks ties."""
+"""Ballots: votes as signed arrays, with judges in the order that breaks ties.
+
+Votes as products of matrices take them: sparse where there are many and most are missing.
+
+Of 30,000 x 1,800 votes of which 1 % are there, a product with 150 columns takes a twentieth of the
+time; making the sparse form takes a third of what a dense product with one column does.
+
+Scoring of new votes with a fitted panel, with one fixed order of additions.
+
+Votes (n_items, n_judges) are in {0, 1, -1 missing}. Votes with grades are codes: vote + 2 x band
+(:mod:`kernels.aggregate.levels`), -1 missing; a vote alone is the code of band 0.
+
+Sums run over judges in panel order, one judge at a time, and the last steps use the platform's
+scalar ``exp`` and ``log``. An exported panel, the library and the command line therefore agree to
+the bit, and so can twenty lines of plain Python. Every step except a map with c != 0 or a != -b is
+exactly odd in the votes, so under ``symmetric`` p and p(swap) sum to exactly 1.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,15 @@
-"""Fitted calibrators: maps, isotonic steps, and a choice between fits, with one protocol.
+"""Calibrators by name, fitted to many score columns at once.
+
+Scores are (B, n), one column per panel. :mod:`kernels.calibrate.maps` fits maps,
+:mod:`kernels.calibrate.isotonic` steps; :mod:`kernels.calibrate.selection` chooses a penalty or a
+calibrator; :mod:`kernels.calibrate.fits` defines the results.
+
+Fitted calibrators: maps, isotonic steps, and a choice between fits, with one protocol.
 
 A fit holds B columns (panels). It calibrates logits (B, n), selects columns, and describes one
 column by its parameters.
+
+Choices between calibrators by inner cross-validation, for all columns together.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""EM for the Dawid-Skene model, for many problems that share one vote matrix.
+"""Dawid-Skene fits of all ranked panels: from ballots and fits to raw logits.
+
+Each judge has two error rates, fitted by EM (:mod:`kernels.aggregate.dawid_skene_em`). Under
+``symmetric`` they are tied and the class prior is 1/2; every step is then odd, so that swapping the
+responses of an item changes the sign of its logit and no other bit.
+
+EM for the Dawid-Skene model, for many problems that share one vote matrix.
 
 Problems are the columns of (n, B) and (K, B) arrays, so a step is one matrix product from weights
 to logits and one back. Posteriors are stored as t = 2 P(z = 1) - 1, which is 0 for items that do

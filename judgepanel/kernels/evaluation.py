@@ -1,6 +1,15 @@
 """One split from ballots to scores: rank, aggregate, calibrate, evaluate, for every prefix k.
 
 Studies, the recommendation and the benchmarks all use this path.
+
+All judges under several aggregators at once: one column of raw scores per aggregator.
+
+Transfer of a panel from source items to target items, with three calibration methods.
+
+``plain`` calibrates on all source rows equally. ``stratified`` fits one calibrator for each stratum
+of the source rows by disagreement, and a target row uses that of its own stratum. ``weighted``
+weights source rows by how much they resemble the target (:mod:`kernels.evaluate.density_ratio`).
+All three determine judge weights on the source rows alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,21 @@
-"""Levels of grades: the distance of a vote from its judge's threshold, in at most four bands.
+"""One-coin on levels: the weight of a vote depends on the distance of its grade from the threshold.
+
+Of the n votes of a judge c were right, and of its n_b votes in band b
+(:mod:`kernels.aggregate.levels`) c_b were right. A vote in band b has weight log(q_b / (1 - q_b)),
+
+    q_b = (c_b + m p) / (n_b + m),        p = (c + 1) / (n + 2):
+
+the accuracy in the band, shrunk to the judge's. m is larger the less the bands differ beyond
+chance: m = 1 / rho - 1, at least ``LEAST``, with rho the intraclass correlation of right votes
+within bands minus one standard deviation for chance. If accuracies do not rise with the margin
+(fall, for a judge below chance), adjacent bands are pooled (Ayer et al. 1955,
+doi:10.1214/aoms/1177728423). A judge with one band has weight log((c + 1) / (n - c + 1)), as in
+one-coin, to the bit.
+
+No calibration item is scored by its own label: its unit is removed from c, n, c_b and n_b, and from
+the ranking, which uses votes only.
+
+Levels of grades: the distance of a vote from its judge's threshold, in at most four bands.
 
 A vote V in {-1, +1} and its band b make a level; swapping the two responses of an item changes the
 sign of V and keeps b. Bands are cut by the margins of a judge's votes, without labels: one band per

@@ -1,10 +1,31 @@
-"""Item difficulties of the 2PL model integrated out: posteriors, expected counts, likelihood.
+"""Two-parameter logistic item response model of correctness: P(right) = s(alpha (theta - beta)).
+
+Judge j has ability theta_j and discrimination alpha_j > 0, item i has difficulty beta_i, s is the
+logistic function (Lord & Novick 1968, with chapters by Birnbaum). Difficulties are N(0, 1), which
+fixes origin and scale; theta ~ N(mu, sigma^2) and log alpha ~ N(m, t^2), with mu, sigma, m, t
+estimated from the votes. Missing votes are ignored.
+
+Difficulties are integrated out by quadrature (Bock & Aitkin 1981, doi:10.1007/BF02293801); theta
+and log alpha are at the mode of the marginal posterior; mu, sigma, m, t maximise its Laplace
+approximation, with weak hyperpriors that keep panels of one judge, or of perfect judges, finite.
+The whole fit is one fixed point. Plain updates converge slowly along the directions in which all
+judges move together: the first few are rescaled by the items' mean and spread (parameter expansion,
+Liu, Rubin & Wu 1998, doi:10.1093/biomet/85.4.755), the rest are accelerated.
+
+Item difficulties of the 2PL model integrated out: posteriors, expected counts, likelihood.
 
 With logits eta = alpha_j (theta_j - beta), the log-likelihood of an item's marks at difficulty beta
 is the sum of eta over the judges that were right plus the sum of log(1 - P) over those that voted.
 The first sum is linear in beta, so right marks enter by two matrix-vector products; the second is
 one column sum for all items, minus the part of judges that did not vote. Complete marks therefore
 cost O(items x judges + items x points), not O(items x judges x points).
+
+The judges' update of the 2PL model: abilities and discriminations given expected item counts.
+
+Fixed points of slow updates, by Anderson acceleration (Walker & Ni 2011, doi:10.1137/10078356X).
+
+The next point is the combination of past updates that minimises the residual in least squares, so a
+few directions of slow convergence are covered in a few steps.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Which past items an item's votes resemble: a similarity of votes, and features that span it.
+"""What one joint or stacking model learns from: its votes, its one-coin score, its centre.
+
+Which past items an item's votes resemble: a similarity of votes, and features that span it.
 
 Two items with votes V and V' agree by
 
@@ -8,6 +10,11 @@ w the one-coin weights, so that judges who know something decide what counts as 
 (d^3 + d^5) / 2 is odd in the votes and positive semi-definite, being a sum of powers of an inner
 product. It is spanned by its leading directions over at most ``PROTOTYPES`` of the items learned
 from (the Nystroem approximation, Williams and Seeger 2001).
+
+Near-copies among judges: several of them know what one of them knows.
+
+A one-coin sum counts a judge that was asked twice twice. Judges whose errors are almost the same
+are put into one group, and a sum that counts each of a group of m by 1/m counts the group once.
 """
 
 from __future__ import annotations

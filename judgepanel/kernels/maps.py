@@ -1,7 +1,29 @@
-"""Damped proximal Newton in a few parameters, for many columns together.
+"""Newton fits of calibration maps, for many score columns at once.
+
+Every map here is m = a log p + b log(1 - p) + c on the raw logit l, with log p = -softplus(-l) and
+log(1 - p) = -softplus(l) (beta calibration, Kull et al. 2017, doi:10.1214/17-EJS1338SI; the paper's
+section 2.3). Temperature is a = -b >= 0, c = 0; Platt is a = -b of either sign with c free. Fits
+are damped Newton iterations in at most three parameters, run for all columns together: scores are
+(B, n), parameters (B, 3), one column per panel. The penalty lambda [alpha |d|_1 + (1 - alpha)
+|d|^2] on d = (a - 1, b + 1, c) shrinks towards the identity.
+
+Damped proximal Newton in a few parameters, for many columns together.
 
 ``descend`` minimises any objective; ``elastic_newton`` minimises the quadratic model of an
 objective with an L1 term and a box, in three parameters.
+
+Isotonic calibration of one score column: the best non-decreasing probability of label 1.
+
+Pool adjacent violators on the unclipped logit (Zadrozny and Elkan 2002, doi:10.1145/775047.775151).
+The probability is linear in the logit between the knots and constant beyond the outermost, as in
+scikit-learn's ``IsotonicRegression(out_of_bounds="clip")``.
+
+Distortions of a raw score r = sigma(l), on the logit scale.
+
+The paper's seven (appendix on scope diagnostics): r^2, sqrt(r), r plus normal noise at two levels,
+binary noise, inversion, and shuffling. The paper gives no noise levels; the levels here are our
+choice. Powers are computed from log r, so they stay strictly monotone where r itself rounds to 0 or
+1.
 """
 
 from __future__ import annotations

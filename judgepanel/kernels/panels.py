@@ -3,6 +3,21 @@
 Closed forms are exact and fitted in one batch (:mod:`kernels.select.subsets`). Joint panels keep
 the ridges of the full panel if few judges are removed (:mod:`kernels.aggregate.joint_left_out`),
 and ``followed`` chooses the ridges again if more are.
+
+Sampled Shapley values of judges, or of groups of judges, in NLL.
+
+The value of a coalition is its NLL reduction relative to the null prediction. A player's Shapley
+value is its mean contribution over all orders in which players may join (Shapley 1953). Along any
+order the gains sum to the reduction of all judges, so the values of all players always sum to
+NLL(null) - NLL(all).
+
+Early players contribute most, so orders are balanced by position: a random order is rotated by
+equal steps, and every order comes with its reverse (antithetic sampling; Mitchell et al. 2022, JMLR
+23:43). Each order is marginally uniform, so the mean is unbiased. There are two such designs, drawn
+independently: their difference measures the sampling error of the orders.
+
+Under a closed form the coalitions of an order are prefixes of a cumulative sum: an order costs as
+much as a panel curve. Memory is two tables (n_players, n) for each side of the split.
 """
 
 from __future__ import annotations

@@ -1,9 +1,32 @@
-"""Prefix logits of items on which few judges voted: only those who voted are ranked.
+"""Raw logits of every ranked prefix k of a panel, from one cumulative pass over the judges.
+
+For one split, judges are ranked on the calibration rows and the score of the first k judges is a
+cumulative sum, so all k together cost as much as the full panel: O(n K log K) time, and memory
+bounded by ``BLOCK`` cells at a time plus the result. Where only few of the best are asked for, the
+rest is not ranked, and all judges are a sum in any order: O(n K). Of items with few votes only the
+voters are ranked (:mod:`kernels.aggregate.prefixes_sparse`).
+
+A calibrator must never see a score that was fitted to the item's own label (docs/aggregators.md):
+with ``own_label="removed"`` each calibration item is scored by weights *and a ranking* computed
+without its own unit (the item, or its group). Counts make that exact and cheap.
+
+Prefix logits of items on which few judges voted: only those who voted are ranked.
 
 A judge without a vote adds nothing to a sum, so the logit of the first k judges is that of the
 voters among them. The place of a voter in a ranking without the item's own label follows from its
 place in the ranking with it: on a single item only the counts of its voters differ. Every logit has
 the bits of the full ranking, at a cost of O(w^2 + n_k) for an item with w votes.
+
+One-coin scores of all judges with importance weights on comparisons.
+
+A comparison with weight w adds w instead of 1 to the counts c and n that determine a judge's weight
+(:func:`one_coin_weight`). With w = 1 everywhere this is the full panel of :func:`prefix_scores`.
+
+Scores that do not know their own label, for aggregators without closed-form left-out counts.
+
+The calibration rows are cut into folds, units whole. Fit 0 learns from all of them and scores the
+evaluation rows; fit f learns from the rows outside fold f, ranking included, and scores fold f. The
+calibration scores put together from fits 1 .. F are what calibrators may see.
 """
 
 from __future__ import annotations

@@ -1,4 +1,28 @@
-"""Item features as numbers: standardised or one-hot, with the fitted state to encode new items."""
+"""Residual correction: a logistic map of the logit that may vary with item features (step 2).
+
+With a raw logit l and encoded features x of an item (the paper's section on step 2),
+
+    as given    l' = a l + x . gamma + b
+    symmetric   l' = l (a + x . gamma)
+
+where a >= 0. Swapping an item's responses turns l into -l and leaves x unchanged, so the symmetric
+form has no additive terms and l' is exactly odd. The fit minimises the summed log-loss plus
+|gamma|^2 / (2 C), a normal prior of variance C = 1 on the logit scale: weak, but enough to keep
+separable data and rare categories finite. Under symmetric gamma is a share of the temperature slope
+t, l' = t l (a + x . gamma), so that the prior does not depend on the unit of l. a and b are not
+penalised, so without features this is Platt scaling (or temperature) with a >= 0.
+
+Item features as numbers: standardised or one-hot, with the fitted state to encode new items.
+
+Importance weights: the estimated density ratio of target to source items.
+
+A classifier separates source rows from target rows by summaries of their votes; its odds, times the
+ratio of the two sizes, estimate the density ratio (Sugiyama, Suzuki and Kanamori 2012,
+doi:10.1017/CBO9781139035613, chapter 4). Weights transfer a calibrator if label given score is the
+same in both and only the mix of items differs (Shimodaira 2000, doi:10.1016/S0378-3758(00)00115-4).
+They cannot replace items that the source lacks: the effective sample size says how many labels the
+weights leave.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,46 @@
-"""Weights that may not fall below zero, for many ridge fits at once.
+"""Ridge logistic regression on votes, many at once: the objective of stacking and joint.
+
+For parameters theta = (weights, tau, b), of which tau and b may be absent, and rows a of a design
+that are multiplied by the label's sign, a fit minimises
+
+    sum_i softplus(-a_i theta) + |weights|^2 / (2 C) + (rate tau - SHAPE log tau)
+        + PRECISION (b - level)^2 / 2.
+
+It is convex, and every term after the first is a log prior, so that perfect separation and
+one-class labels have a finite optimum: the weights are normal with variance C, tau > 0 is gamma
+distributed with mean (1 + SHAPE) / rate, and b is normal. What a judge's vote counts may be held
+at 0 or above (:mod:`kernels.aggregate.ridge_bounds`); the optimum is unique then, too.
+
+Weights that may not fall below zero, for many ridge fits at once.
 
 What a vote counts in all is w_j = delta_j + tau base_j: a correction, and a share of the judge's
 one-coin weight. The bound w_j >= 0 ties delta_j to tau. While it binds, a Newton step moves both
 together: delta_j falls by base_j as tau rises by 1, and w_j stays 0.
+
+Optima along a path of ridges C by chord steps, for dense ridge fits.
+
+A chord step is theta - H^-1 gradient, with the Hessian H of an earlier point. It costs O(n p), a
+Newton step O(n p^2 + p^3). H is renewed where steps converge slowly; a new C changes its diagonal
+alone. Single precision is enough for H and its factor, which decide how fast the steps converge
+and not where; where it turns out not to be, H is in double precision from there on. Every C starts
+from a quadratic extrapolation of the path in log C.
+
+A step is taken if it lowers gradient^T H^-1 gradient, twice what a step promises, and halved
+until it does. The objective is convex, so that this falls along -H^-1 gradient whatever H is, and
+is 0 at the optimum alone: the value of the objective is never needed.
+
+Cost of a problem with n rows, p parameters, c ridges and r renewals, about as many as ridges:
+O(c n p + c p^3 + r n p^2) time, O(n + p^2) memory beside the features.
+
+Features of ridge fits, dense in batches or sparse one by one, and their Newton systems.
+
+Optima along a path of ridges C, for many ridge fits at once.
+
+Dense designs without bounds take chord steps (:mod:`kernels.aggregate.ridge_chord`). What is sparse
+or bounded takes Newton steps (:func:`kernels.aggregate.ridge.minimise`). Without bounds every C
+starts from a quadratic extrapolation of the path in log C.
+
+The walk of one ridge fit along its path, compiled (:mod:`kernels.aggregate.ridge_chord`).
 """
 
 from __future__ import annotations

@@ -5,6 +5,32 @@ sums of B subsets are one product of B masks with a table of terms. On rows that
 fitted to, the table leaves the item's own unit out of the counts; the subsets are taken as given.
 Memory is two tables (n_judges, n), for the learn and the held-out side, plus ``CELLS`` scores at a
 time.
+
+Searches over subsets of judges: every union of groups, forward, beam and backward.
+
+An objective returns the NLL of many subsets at once; a search uses nothing else. NLLs that agree to
+1e-9 nats are ties, which go to the smaller subset, then to the first one evaluated, so rounding
+decides nothing.
+
+Table aggregation: the frequency of label 1 for each pattern of votes.
+
+With k judges a pattern is one of 3^k cells (for, against, missing). A cell's logit is log((n1 +
+pi)/(n0 + 1 - pi)) over its learn rows, with pi their base rate: a prior of one item, which makes a
+new cell predict the base rate. A table captures every interaction of its judges at the cost of many
+cells. Under ``symmetric`` a cell and its swap are one, so the logit is exactly odd.
+
+The probability that a new item falls into an unseen cell is estimated by the share of learn rows
+that are alone in theirs (Good 1953, doi:10.1093/biomet/40.3-4.237).
+
+A small number of groups of judges with similar errors, so that all unions can be searched.
+
+Judges selected along a lasso path of the labels on the votes.
+
+Least squares of the label's sign on the signed votes, (1/2n) |s - V w|^2 + lambda |w|_1 (Tibshirani
+1996, doi:10.1111/j.2517-6161.1996.tb02080.x), by cyclic coordinate descent on the Gram matrix of
+the active judges (Friedman, Hastie and Tibshirani 2010, doi:10.18637/jss.v033.i01), with warm
+starts along the path. Only the support is used: the panel is refitted afterwards. Missing votes are
+0. Unless ``symmetric``, votes and labels are centred.
 """
 
 from __future__ import annotations

@@ -2,6 +2,21 @@
 
 Threads repay themselves where fits are large: then nearly all of the time is spent in NumPy, which
 lets other threads run meanwhile.
+
+Recently used values in memory, bounded by their size or by their number.
+
+What one study computed in a split serves the next one (:data:`SHARED`). Workers that do not share
+this memory are handed what it has of the splits of a chunk, and return what they add.
+
+Compiled kernels: numba's decorator as it is used here, and routines of LAPACK inside of them.
+
+numba compiles a function for the processor it runs on when it is first called, and keeps that on
+disk beside the source, or in the user's cache folder where the source cannot be written to. It is
+compiled again when its own file has changed, so constants of other modules are arguments of it.
+Arguments are numbers, arrays and tuples of them: a class of ours would be named by what is on disk,
+which could not be read any more once the class has another name.
+Modules that import this one are imported by the first fit: reading and scoring votes does without
+numba.
 """
 
 from __future__ import annotations

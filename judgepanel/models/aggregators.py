@@ -1,4 +1,16 @@
-"""Closed-form aggregators: majority, accuracy-weighted, log-odds, one-coin."""
+"""The base class of aggregators: validation, the label prior, probabilities from logits.
+
+X is float (n_items, n_judges): at least .5 is a vote for label 1, below is a vote for label 0, NaN
+is a missing vote. An item without votes gets the label prior of the fit.
+
+Closed-form aggregators: majority, accuracy-weighted, log-odds, one-coin.
+
+Dawid-Skene as a scikit-learn classifier, with or without labels.
+
+Stacking and joint as scikit-learn classifiers: judges weighted jointly.
+
+Aggregators of grades as scikit-learn classifiers: one-coin and joint on levels.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Calibrators as scikit-learn style estimators: raw logits (n,) to calibrated probabilities."""
+"""Calibrators as scikit-learn style estimators: raw logits (n,) to calibrated probabilities.
+
+Residual correction (step 2) as an estimator: raw logits and item features to logits.
+
+Split conformal sets as an estimator, fitted to a held-out slice.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,17 @@
 p(label 1) = sum_m w_m p_m, the linear opinion pool (Stone 1961, doi:10.1214/aoms/1177704873): each
 member returns a probability from the votes of its own judges, or the base rate if none of them
 voted. A single pipeline is a mixture of one.
+
+The fallback of a panel, which scores items on which too much of the panel is absent.
+
+One-coin weights with a temperature that depends on the judges who voted:
+
+    logit p = sum_j w_j V_j / T(h),    T(h) = few (1 - h) + all h,
+
+where h in [0, 1] is the share of |w| of the judges who voted on the item. If judges err together,
+the sum is overconfident by a factor of about their number, so the temperature must fall as judges
+drop out; if they err independently it stays constant. Both ends are fitted jointly to calibration
+rows with judges absent.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Votes are (n_items, n_judges) in {0, 1, -1 missing}, in panel order, and codes of votes with grades
 where a rule reads grades; every sum runs in that order (:mod:`kernels.application`).
+
+The weight of each judge's vote under every aggregator, fitted to all labelled items.
 """
 
 from __future__ import annotations

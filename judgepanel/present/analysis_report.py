@@ -1,4 +1,10 @@
-"""The report of a whole analysis: the decision on one sheet, followed by all its evidence."""
+"""The report of a whole analysis: the decision on one sheet, followed by all its evidence.
+
+The report of a recommendation: the decision on one sheet, its evidence, and its data.
+
+The sheet is the first page of the report of a whole analysis too. It must fit on A4 and on Letter:
+what does not fit is counted, and appears in full on the following pages.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,10 @@
 The command line, menu, pages, reports, the list of studies and the job queue read it. A study that
 is not registered is not shown. A module is imported when its study is first used, so that nobody
 waits for the imports of all.
+
+Generator of the pages that list every study's options and columns.
+
+``./run reference`` writes them to ``docs/``.
 """
 
 from __future__ import annotations

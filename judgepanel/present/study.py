@@ -1,4 +1,11 @@
-"""A study's result as blocks for every renderer, in one order."""
+"""A study's result as blocks for every renderer, in one order.
+
+What the registry holds of a study: the study, its presentation, and its default specs.
+
+Each presentation module ends with its ``ENTRY``.
+
+The default pipeline of studies that use a single pipeline.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,11 @@
 
 The file contains its figures and the script that draws them, and loads nothing from any host. Its
 content security policy allows only those two scripts, by their hashes.
+
+Style of HTML reports on screen, in dark mode and on paper, and of their figures.
+
+Figures have the light colours of :func:`judgepanel.figures.style.standing_alone`; dark mode
+replaces those of text and lines.
 """
 
 from __future__ import annotations

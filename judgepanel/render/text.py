@@ -1,4 +1,7 @@
-"""Blocks as Markdown; figures are replaced by their description."""
+"""Blocks as Markdown; figures are replaced by their description.
+
+Blocks as text for a terminal: tables by columns, no figures, no control sequences.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,13 @@
 """Calibration error in bins of confidence: its noise, and its size under perfect calibration.
 
 Confidence is max(p, 1 - p), in [.5, 1]; bins are right-open, the last one closed.
+
+Calibration slope and intercept: do stated log-odds match the observed ones?
+
+The labels are regressed on the stated logit m, logit P(label 1) = a + b m (Cox 1958,
+doi:10.1093/biomet/45.3-4.562). Calibrated probabilities have slope b = 1 and intercept a = 0; b
+below 1 means overconfidence, above 1 underconfidence; a above 0 means that label 1 is more frequent
+than stated. If an item and its swap are both scored, a is 0 by construction.
 """
 
 from __future__ import annotations

@@ -3,6 +3,13 @@
 Trials of one unit may succeed together. A design effect measures how much that increases the
 variance of the number of successes; dividing successes and trials by it leaves a binomial count to
 test.
+
+Tests of whether votes are missing at random: exact and rank tests of 'missing' against a value.
+
+All tests are permutation tests of H0: whether an item's vote is missing is unrelated to its value.
+For one judge that is missing completely at random, whatever the judges do together. Units of
+different size are not exchangeable (the missing share of a small unit varies more), so they are
+permuted only within ``classes`` of units of one size; without ``classes``, all together.
 """
 
 from __future__ import annotations

@@ -10,6 +10,21 @@ doi:10.1080/01621459.2017.1395341; the paper's step 4).
 Both scores follow from p by the same two subtractions, s(1) = 1 - p and s(0) = 1 - s(1). An item
 and its swap (1 - p, the other label) then have the same score to the bit, a score equal to the
 threshold is in the set, and no tolerance is needed.
+
+Selective prediction: accuracy against coverage when low-confidence items are left unanswered.
+
+A(q) is the accuracy among the share q of items with the highest confidence, and AUAC the area under
+A (the paper's appendix on selective prediction; risk-coverage curves: El-Yaniv and Wiener 2010,
+JMLR 11). All orders of tied confidences are averaged.
+
+Both are functions of ranks, so an item shifts the rank of all below it. Values here are therefore
+influence values: with h the hit, u the share of items with higher confidence and h(q) the accuracy
+at rank q,
+
+    A(q):  1{u < q} (h - h(q)) / q + h(q)
+    AUAC:  accuracy + int_u^1 (h - h(v)) / v dv.
+
+Their means are A(q) and AUAC, and their variance is that of the estimate.
 """
 
 from __future__ import annotations

@@ -4,6 +4,35 @@ The bootstrap over splits treats overlapping splits as independent draws, and th
 within a split is conditional on its evaluation items and one fixed calibration set; neither covers
 the expected difference on new items (docs/inference.md has the measured coverage). The joint test
 over label budgets has the first problem, too.
+
+Intervals of NLL based on few wrong decisions, which allow for one more than observed.
+
+A panel that is nearly always right is nearly always confident, and its loss comes from the few
+items that it gets wrong. A sample without such an item shows no spread at all, however often they
+occur. The variance implied by the panel's own probabilities, the mean of p (1 - p) logit(p)^2, does
+not help: overconfident panels are exactly the problem. The upper end of a mean NLL is therefore
+that of the sample with one more wrong decision,
+
+    value + w + t sqrt(se^2 + w^2),    w = (mean loss of a wrong decision) / (number of units).
+
+If all wrong decisions cost the same this is close to the score interval of a count (Wilson 1927,
+doi:10.1080/01621459.1927.10502953), and slightly shorter than adding an event of the largest weight
+to a weighted sum of counts (Fay and Feuer 1997,
+doi:10.1002/(SICI)1097-0258(19970415)16:7<791::AID-SIM500>3.0.CO;2-#). A difference may lack a wrong
+decision on either side, so both of its ends move.
+
+Practical equivalence of two arms: two one-sided tests against a margin.
+
+A difference that is not significant may still be large; equivalence needs its own test. Schuirmann
+1987 (doi:10.1007/BF01068419): two arms are equivalent at level 5 % if both "the difference is at or
+below -margin" and "at or above +margin" are rejected, each at 5 %; that is the same as a 90 %
+interval inside the margin.
+
+Learning curves: a power law of score against labels, and where a curve reaches a goal.
+
+The form is a + b n^-c with a floor a >= 0, b >= 0 and c between ``EXPONENTS``, as inverse power
+laws of learning assume (Figueroa et al. 2012, doi:10.1186/1472-6947-12-8). It is linear given c, so
+a grid over c with weighted least squares fits many curves at once.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Everything is computed from the *calibrated logit* m with p = sigma(m), so no precision is lost in
 the tails; only the final p is clipped to [.001, .999] (the paper's section 4.1).
+
+Matrix products in single precision, for counts that stay exact and steps that need no more.
 """
 
 from __future__ import annotations

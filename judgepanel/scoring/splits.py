@@ -1,6 +1,29 @@
 """Calibration/evaluation splits: seeded, groups kept whole, one random stream per split.
 
 Units are what is drawn, left out and counted as one: a group of items, or a single item.
+
+The two roles of an item in repeated splits: it is scored, and panels are fitted to it.
+
+Over splits of one data set, the score of item i under the panel of split s is written
+
+    a_i + B_s,    B_s = mean over the calibration items of b_j + (parts due to two items or more),
+
+with a_i what item i contributes when it is scored and b_j what it does to panels fitted to it.
+Every item has both roles, so the mean over many splits varies between samples of N items with
+variance Var(a)/N + Var(b)/N + 2 Cov(a, b)/N + (the smaller variance of the other parts). The
+variance over splits holds the same parts with other factors, and so says little of each alone.
+Which items calibrated and which evaluated separates them:
+
+- B_s is the effect of split s in the least-squares fit of items and splits, which needs only the
+  means over items and over splits. It can be known if scored items that splits share join all of
+  them, and then its variance over splits is known without the variance between items.
+- Sampling without replacement gives Cov(A_s, B_s) = -Cov(a, b)/N, with A_s the mean of a over the
+  evaluation items.
+- B_s B_t grows with the number of calibration items that s and t share, by Var(b) times
+  |C_s and C_t| / (n_s n_t): the regression behind the infinitesimal jackknife of bagging (Wager,
+  Hastie and Efron 2014, Journal of Machine Learning Research 15, 1625-1651).
+
+Parts of three items or more are counted as parts of two, which average out more slowly.
 """
 
 from __future__ import annotations

@@ -2,6 +2,16 @@
 
 Storing an analysis or a result first locks its votes, and so does deleting: of two concurrent
 operations, the second sees the effect of the first.
+
+Import of the files of an earlier version into the database, once, so that links keep working.
+
+A file is removed when the database has its content, so that later deletions leave no copy.
+Unreadable files, and those that belong to no analysis, stay where they are.
+
+Share links: a random token opens one analysis until it expires or is revoked.
+
+Only the SHA-256 of a token is stored, so reading the database does not give access to shared
+analyses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""Connections to the database, and its errors as sentences without secrets."""
+"""Connections to the database, and its errors as sentences without secrets.
+
+Integrity and identity of a SQLite database's file.
+
+A database has a random number as its ``user_version``, and a file next to it contains the same
+number. An emptied, deleted or exchanged file is then noticed instead of being taken for a new
+database, at the start of a server and in every transaction.
+"""
 
 from __future__ import annotations
 

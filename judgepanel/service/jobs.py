@@ -5,6 +5,13 @@ pauses between its chunks. If a user requests too much, the oldest work that nob
 deferred: its finished chunks are kept, and it continues when requested again. Work that several
 users want is one job, and is deferred or cancelled only when the last of them withdraws. If the
 database is unavailable, work waits for it and continues from what is stored.
+
+Whose turn it is where a server does few things at a time.
+
+Work that somebody looks at goes first, then in the order it was asked for. Work that nobody has
+looked at for a few seconds is paused while any other is looked at. Where nothing is looked at, as
+with scripts, all of it goes on in its order. Uploads are read in the order they come, one of each
+user's at a time.
 """
 
 from __future__ import annotations

@@ -2,6 +2,12 @@
 
 A server holds a job by a lease that it renews. Times are those of the database, so server clocks
 need not agree. A lease that ends too far in the future is invalid: the clock was set back.
+
+Interests in shared work: equal work runs once, and each user sees and withdraws their own.
+
+A party is a user, or all readers of a user's links. Its row has its own state of the work:
+``active`` while it wants it, ``leaving`` while the work stops because it was the last, then
+``cancelled`` or ``failed`` with the progress at that time. No party sees another party's row.
 """
 
 from __future__ import annotations

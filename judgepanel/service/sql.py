@@ -2,6 +2,11 @@
 
 Ids are validated before they reach a statement, and values are passed only as parameters; no user
 input is part of SQL. Several servers may share one database.
+
+Work on studies in a database: what is computed, for whom, and what came of it.
+
+Equal work runs once, whoever asks for it and on whichever server. A party is a user, or all
+readers of an owner's links; whether they may see the votes is for the caller to check.
 """
 
 from __future__ import annotations

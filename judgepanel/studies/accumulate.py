@@ -4,6 +4,8 @@ Per-item losses are summed as 64-bit integers in units of 2^-40 (1e-12 of a nat)
 numbers of halves, because integer addition is associative: any number of workers and any order of
 chunks give identical results. A cell can hold over 10^5 splits of losses and 32,000 of hits before
 it overflows.
+
+Exact, order-independent partial sums of item values over splits.
 """
 
 from __future__ import annotations

@@ -5,6 +5,15 @@ once (:mod:`judgepanel.studies.codec`). The forms differ in their leaves. JSON i
 arrays are lists, and NaN is null. Bytes keep every bit of numbers: arrays are stored as .npy beside
 the JSON, all in one compressed .npz. Nothing is pickled, and the data do not determine which types
 are built.
+
+Shapes: how JSON values and arrays are read back according to type annotations.
+
+A type annotation is converted to a :class:`Shape` once per class. Aliases are resolved first, so
+that ``NDArray[np.float64]`` means the same as a generic alias (NumPy before 2.5) and as a type
+alias (2.5 and later). An annotation without a shape raises a TypeError that names the field: no
+value passes through unchecked.
+
+Result files: everything needed to check and reproduce a figure.
 """
 
 from __future__ import annotations

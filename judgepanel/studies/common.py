@@ -1,4 +1,7 @@
-"""Functions shared by all studies of splits: name checks, drawing splits, fields about the run."""
+"""Functions shared by all studies of splits: name checks, drawing splits, fields about the run.
+
+Warnings shared by several studies.
+"""
 
 from __future__ import annotations
 

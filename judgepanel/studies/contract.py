@@ -1,4 +1,19 @@
-"""The study contract: plan, run_chunk, merge, which give progress, cancel, resume and workers."""
+"""The study contract: plan, run_chunk, merge, which give progress, cancel, resume and workers.
+
+How many splits an answer needs: when to look, and when what is seen is enough.
+
+Splits are run in their order and looked at after ``LOOKS`` of them. These places are fixed, so the
+number of splits depends on votes, spec and seed, and not on workers or chunks. A look is enough
+when no verdict could still change: shifted by ``REACH`` Monte Carlo errors to either side, every
+headline difference has the same verdict. The Monte Carlo error is the part of a standard error that
+more splits would remove; intervals contain it (:mod:`judgepanel.scoring.inference`), so they hold
+at every look, and from ``FEWEST`` splits on they are at most a few percent wider than with any
+number of splits.
+
+A study says which intervals of its result decide, and against which margins (:func:`steady`).
+
+Settings shared by all studies of an analysis, and the labelled ballots that follow from them.
+"""
 
 from __future__ import annotations
 

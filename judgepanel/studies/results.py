@@ -3,6 +3,17 @@
 A number of a result is declared once, as a field with :func:`column` or as a method with
 :func:`derived`: what it is, its heading in tables for people and its display format. The frame, the
 descriptions of its columns and the table of a page follow from that.
+
+What results and partials declare of their fields, and how partials of splits are combined.
+
+A partial is what the chunks of a study return. Its fields are arrays with one entry per split,
+exact sums, other partials, or equal in all chunks.
+
+Descriptions of every column of every study's frame, for docs, tooltips and data dictionaries.
+
+``COMMON`` describes names that mean the same in all studies; ``COLUMNS`` of a study's result
+describes those specific to it. Ends of intervals (``nll_lo``, ``nll_hi``) are described from the
+figure that they belong to.
 """
 
 from __future__ import annotations

@@ -5,6 +5,16 @@ the rest go through joblib, whose backends (threads, loky) are the way to more c
 scheduler (see :mod:`judgepanel.studies.runner`). Chunks that an earlier run has kept are not
 computed again. A worker process that is ended from outside, as a system short of memory does it, is
 replaced, and the chunks that it had are computed again.
+
+One thread for the numerical libraries: more would change the last bits of sums.
+
+Another thread of ours may compute what comes next, with one thread for the libraries too.
+
+Chunks on the workers of a Dask scheduler, for more cores than one machine has.
+
+A scheduler is named by its address (``tcp://host:8786``, ``tls://host:8786``). Votes are sent to
+each worker once; chunks follow one by one, and another worker computes those of a worker that is
+gone. Dask's own messages are pickles: the scheduler has to be one that is trusted.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ this machine (DNS rebinding). Requests by pages of other sites are refused too.
 Streamlit also accepts from anyone what our pages never send: files before sign-in, messages that
 concern the whole server, and more messages than a page sends. These are refused. Details of the
 machine that Streamlit tells everyone are removed.
+
+How much of the users' uploads a server holds at once, for each user and in total.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Pages show the recommended pipeline, which is computed first; one button switches to others."""
+"""Pages show the recommended pipeline, which is computed first; one button switches to others.
+
+Controls that several pages offer; their state is in the URL.
+"""
 
 from __future__ import annotations
 

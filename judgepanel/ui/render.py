@@ -1,4 +1,7 @@
-"""Streamlit's renderer of blocks, beside those for documents and the terminal."""
+"""Streamlit's renderer of blocks, beside those for documents and the terminal.
+
+Widgets that pages share: check cards, figures, tables with downloads, how it was computed.
+"""
 
 from __future__ import annotations
 

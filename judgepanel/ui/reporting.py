@@ -1,4 +1,9 @@
-"""The popover Report: the analysis as one file, its decisions, and a form for another one."""
+"""The popover Report: the analysis as one file, its decisions, and a form for another one.
+
+The content of an analysis's report: stored results of this version; it starts no work.
+
+Files that are made when their button is clicked, and stay until the browser has fetched them.
+"""
 
 from __future__ import annotations
 

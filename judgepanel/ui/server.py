@@ -1,4 +1,7 @@
-"""The server around the pages: settings that it refuses, its guard, and how it ends."""
+"""The server around the pages: settings that it refuses, its guard, and how it ends.
+
+The workspaces of this process, one per database; apart from pages, as the server ends them.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,10 @@ a guarded text that has one, and strips blanks from every other cell. Both look 
 its apostrophes, so the pair is a bijection: ``unshield(shield(x)) == x``.
 
 A list of names is one text too (:func:`join_names`): commas between them, quotes where needed.
+
+Verdict words: how people write "the first is better", "good", "a tie" and "no verdict".
+
+What the name of a column says: the role that it names, and the words in it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,32 @@
-"""Scope checks as objects, and check P0: is the item order informative, and do items repeat?"""
+"""Scope checks as objects, and check P0: is the item order informative, and do items repeat?
+
+Copies of items: rows of votes that occur more often than independent items would produce.
+
+A copy of an item is not new evidence, but a split that puts one copy on each side scores a panel on
+an item it was fitted to. Three tests run on labelled items; a row is the item's votes, its missing
+votes and its label.
+
+* *Multiples.* For independent items the number of occurrences of a row is a multinomial count,
+  whatever the judges; a positive Poisson count is a multiple of m with probability at most about
+  1/m. If nearly all rows occur a multiple of m times, the file holds m copies.
+* *Spectrum.* With f_r rows that occur r times, E f_1 · 6 E f_3 >= (2 E f_2)², since r! f_r are
+  moments of one mixing measure. Many pairs without triplets indicate copies.
+* *Rare rows.* A row that :func:`log_chance` finds improbable occurs twice by chance
+  less often than ``RARE``; too many such rows are copies. This finds a few copies among many items
+  if there are enough judges.
+
+With few judges rows repeat anyway and only the first test is informative; then repeated item ids
+and features are the evidence (:func:`keyed_copies`). Cost: sorting, O(n K log n), and if rows
+repeat, one fit to at most 20,000 of them.
+
+Ids and features show copies where votes alone cannot. The probability of a row is a
+pseudo-likelihood (Besag 1975, doi:10.2307/2987782): the product over judges of the probability of a
+vote given the label and all other votes of the item. On average it exceeds the probability of the
+row, since conditioning lowers entropy (the erasure entropy is at most the entropy: Verdu and
+Weissman 2008, doi:10.1109/TIT.2008.926402). Judges that copy each other and items that all judges
+find easy increase it further, so rows on which a panel agrees are never improbable. The pattern of
+missing votes is conditioned on.
+"""
 
 from __future__ import annotations
 

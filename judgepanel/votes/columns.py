@@ -4,6 +4,12 @@ A failure (an error, an unparsed answer, rejected work) beats the verdict beside
 or *incorrect* for an answer that they could not read.
 
 Columns that are no judges although they hold verdicts: computed from the judges or the label.
+
+Which of an item's two responses was shown first, and verdicts by place turned back by it.
+
+A verdict by place names what the judge saw first or second. Where both orders were shown, the vote
+is what both verdicts say, or what one says beside a tie; two verdicts for the same place contradict
+each other and are no vote, but a sign of position bias.
 """
 
 from __future__ import annotations

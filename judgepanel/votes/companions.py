@@ -1,4 +1,7 @@
-"""Files beside the votes: true labels by item id, and what is known about the judges."""
+"""Files beside the votes: true labels by item id, and what is known about the judges.
+
+VoteMatrix -> a wide file that loads with the same SHA-256.
+"""
 
 from __future__ import annotations
 

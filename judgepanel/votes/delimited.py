@@ -4,6 +4,12 @@ CSV parsers are too tolerant for votes: they pad short rows, close open quotes a
 The first pass over the bytes refuses those, and records the line on which each record starts.
 Columns whose cells hold one character or none, as votes do, are then read from the bytes: a cell of
 one byte is its own code, while a parser needs a hash table for every cell of a column of texts.
+
+Arrow files and streams (Feather too), Parquet files and data frames -> RawTable.
+
+A column is assembled from the dictionary-encoded parts in which a file is read: each distinct text
+is held once, however many rows share it. All files are read with pyarrow, which executes nothing.
+CSV and Excel files assemble their columns in the same way.
 """
 
 from __future__ import annotations

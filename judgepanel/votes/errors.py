@@ -4,6 +4,10 @@ It ends with a remedy, which names the controls of pages and of the command line
 stored, or written into a report, before it is known who reads it. It therefore names
 a control as a :class:`Control` does, by its option and by its place on a page; the dashboard and
 the terminal each leave only their own (:func:`on_page`, :func:`in_terminal`).
+
+What is installed here: files that come with judgepanel, and optional packages.
+
+The files lie elsewhere in an installed wheel than in a checkout.
 """
 
 from __future__ import annotations

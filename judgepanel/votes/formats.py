@@ -1,4 +1,12 @@
-"""Bytes -> RawTable: detect the kind and encoding of a file, and check that its name agrees."""
+"""Bytes -> RawTable: detect the kind and encoding of a file, and check that its name agrees.
+
+Excel workbook (.xlsx, .xlsm) -> RawTable, with python-calamine.
+
+One sheet is read: the one called 'votes', otherwise the first visible sheet with content. Its first
+row with content, below a title, is the header; rows are numbered as in the sheet, and empty rows
+are skipped.
+Formulas are read as the values saved with them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The votes of a file as an array, from a wide (column per judge) or long (row per vote) layout."""
+"""The votes of a file as an array, from a wide (column per judge) or long (row per vote) layout.
+
+Several votes of one judge on one item: both orders, repeated runs, copies.
+
+They are never merged silently, and none of them is taken because it is the last: what tells the
+rows apart is found, and what it may be is asked where its name does not say.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Loading a vote matrix from a path or an upload in one call.
 
 A table whose rows are people and whose columns are items is turned before it has roles.
+
+RawTable and roles -> VoteMatrix, with warnings about the data.
 """
 
 from __future__ import annotations

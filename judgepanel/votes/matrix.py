@@ -1,4 +1,11 @@
-"""VoteMatrix: the immutable, validated votes that all studies use."""
+"""VoteMatrix: the immutable, validated votes that all studies use.
+
+Policies for the arbitrary order of the two responses of a pair (docs/orientation.md).
+
+Swapping the two responses of a pair flips its label and every vote. A file whose labels are all 1
+therefore does not say that option 1 is always better: it says how the file was coded. Policies
+affect fitting and evaluation only; scoring new votes never flips anything.
+"""
 
 from __future__ import annotations
 

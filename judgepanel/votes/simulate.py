@@ -2,6 +2,8 @@
 
 A judge of ability a judges an item of difficulty d correctly with probability sigmoid(a - d)
 (Rasch, 1960); errors within a family are correlated through a Gaussian copula.
+
+The sample data sets: what each shows, its files, and how it was made (samples.toml).
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""RawTable: a file as text cells, before columns have roles."""
+"""RawTable: a file as text cells, before columns have roles.
+
+Verdicts read from outputs of judges, and their coverage: how many outputs had a readable one.
+
+A verdict on a pair is its side as shown; the order in which the two responses were shown turns the
+side into a vote on the item (:func:`vote_of`).
+"""
 
 from __future__ import annotations
 

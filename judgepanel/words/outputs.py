@@ -1,4 +1,9 @@
-"""Coverage of judges' outputs, in words and tables."""
+"""Coverage of judges' outputs, in words and tables.
+
+Output files: written completely or not at all, and never over an input.
+
+Scores of new votes in words: how many, and their NLL on the labels of the file.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Tables for people: columns with a display format, the table of judges, and CSV.
 
 A column keeps its numbers, so tables sort by them; the format produces the text of a cell.
+
+Words for two analyses: how their data differ, and what their results allow us to say.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Escaping of untrusted text for Markdown, HTML or a terminal."""
+"""Escaping of untrusted text for Markdown, HTML or a terminal.
+
+Numbers for people: three significant figures, intervals in brackets.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Candidates of a recommendation: names, how they work, tables, and the figure of the rivals."""
+"""Candidates of a recommendation: names, how they work, tables, and the figure of the rivals.
+
+Losses of a panel when judges are absent, in words and as a table.
+
+The judges of a recommendation in one list consistent with the decision.
+"""
 
 from __future__ import annotations
 

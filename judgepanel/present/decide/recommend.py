@@ -1,4 +1,7 @@
-"""Presentation of the recommendation: judges, certainty, rivals, preference."""
+"""Presentation of the recommendation: judges, certainty, rivals, preference.
+
+The decision in words, and the relation of other pipelines to it.
+"""
 
 from __future__ import annotations
 

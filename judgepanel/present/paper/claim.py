@@ -1,4 +1,8 @@
-"""Figures printed in arXiv 2605.09702 ('calibrate, don't curate'), with their location.
+"""Presentation of the claim: the paper's protocol and the honest one, step by step.
+
+The claim in sentences for a sceptical reader.
+
+Figures printed in arXiv 2605.09702 ('calibrate, don't curate'), with their location.
 
 Only printed figures are included. The RewardBench 2 column of the calibrator design table is not,
 because its raw NLL (.560) belongs to a different panel from that of the other tables (1.454). NLL

@@ -1,4 +1,7 @@
-"""Presentation of the label budget: its curve, differences, tables and default specs."""
+"""Presentation of the label budget: its curve, differences, tables and default specs.
+
+The label budget in sentences: labels to reach the plateau or a target, and more labels.
+"""
 
 from __future__ import annotations
 

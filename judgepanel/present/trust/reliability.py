@@ -1,4 +1,7 @@
-"""Presentation of reliability: can the probabilities of a panel be trusted?"""
+"""Presentation of reliability: can the probabilities of a panel be trusted?
+
+Helpers shared by presentations of one panel's probabilities: name, shares, item counts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Presentation of scope: the four checks and their evidence."""
+"""Presentation of scope: the four checks and their evidence.
+
+Scope in sentences: checks, filter and decision together.
+"""
 
 from __future__ import annotations
 

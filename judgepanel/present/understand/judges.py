@@ -1,4 +1,7 @@
-"""Presentation of judges: which err together, and the effective number."""
+"""Presentation of judges: which err together, and the effective number.
+
+What the grades of one judge tell, or of all: sentences, figures and tables.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""Result of :data:`COST`: the best panels by budget."""
+"""The price of a better panel: the best panels under fixed budgets, scored on new items.
+
+Budgets are fixed in advance. In every split the panel for each budget is chosen on the calibration
+rows alone and scored on the others, against all judges; no choice uses the reported NLL.
+
+Result of :data:`COST`: the best panels by budget.
+
+Panels under fixed budgets as curators, which are chosen and scored like all others.
+"""
 
 from __future__ import annotations
 

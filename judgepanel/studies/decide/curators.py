@@ -1,4 +1,10 @@
-"""Result of :data:`CURATORS_STUDY`: promised and achieved NLL of each choice of judges."""
+"""Curators: does choosing judges pay? Each chooses on calibration rows and is scored on new ones.
+
+Each curator sees only the calibration half of a split, refits the same aggregator and calibrator on
+the judges it chose, and is scored on the other half against all judges.
+
+Result of :data:`CURATORS_STUDY`: promised and achieved NLL of each choice of judges.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Result of :data:`ESCALATION`: cost and NLL of every threshold of a cheap panel's confidence.
+"""Escalation: a cheap panel answers first, and all judges are asked only if it is not confident.
+
+Thresholds are fixed in advance. The recommended one is chosen in every split on calibration rows,
+whose scores come from panels that were chosen and fitted without them, and is evaluated on the
+other rows.
+
+Result of :data:`ESCALATION`: cost and NLL of every threshold of a cheap panel's confidence.
 
 They are estimated from the logits of the cheap panel and of all judges.
 """

@@ -1,4 +1,7 @@
-"""The comparisons of a value study: groups, numbers of removed judges, copies, slices."""
+"""The value of every judge in one split: NLL of panels without it, and its Shapley value.
+
+The comparisons of a value study: groups, numbers of removed judges, copies, slices.
+"""
 
 from __future__ import annotations
 

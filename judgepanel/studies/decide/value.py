@@ -1,4 +1,16 @@
-"""Result of :data:`VALUE`: the value of each judge to the panel, and how many can be removed."""
+"""Value: how much does each judge add to the panel, and how many judges can be removed?
+
+In every split panels are fitted on the calibration rows with all judges, without each judge, each
+family and each cluster, without the m judges with the lowest value by inner folds of the
+calibration rows, and with copies; all are scored on the other rows (docs/value.md).
+
+Cost per split under a closed form: a batch of K panels seven times, and a panel curve per order.
+Under joint: one fit, K refits at its ridges six times, one fit per number of removed judges.
+
+Result of :data:`VALUE`: the value of each judge to the panel, and how many can be removed.
+
+Figures of judges, groups, removals and copies from the values of items and splits.
+"""
 
 from __future__ import annotations
 

@@ -11,6 +11,12 @@ form. Under ``average``, the members of a recommendation for each panel; for all
 candidates, unless the recommendation was computed in this process. Fits and
 averages are kept with the splits (:mod:`judgepanel.kernels.threads`), so the next panel compared
 with the same one costs only its own.
+
+Two analyses: what their data have in common, and the spec that measures their difference.
+
+NLLs of different items are not comparable; on the same items, labels and splits the difference is
+measured item by item (:data:`judgepanel.studies.decide.what_if.WHAT_IF`). The first is called
+'before' and the second 'after'.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The candidates of a recommendation: panels that are averaged or chosen among."""
+"""The candidates of a recommendation: panels that are averaged or chosen among.
+
+How candidates compete on some rows: cross-validated losses of every one, and their panels.
+"""
 
 from __future__ import annotations
 

@@ -8,6 +8,15 @@ must not come from a panel chosen with the item's own label:
 - every other panel is chosen again for each of five folds, from the rows outside it. The fold is
   scored by counts without the item's own unit, or, if there are no such counts, by a fit to the
   rows outside the fold.
+
+The best panel under a budget, chosen on calibration rows alone.
+
+Judges are put in an order; a budget takes them in turn and skips those it cannot pay for. Orders
+are learned from the rows: which order, and how much of the budget to spend, is decided on rows that
+were not used to learn the orders. With few judges and a closed form, all panels are compared
+instead.
+
+All curators by name, and the selection for a study.
 """
 
 from __future__ import annotations

@@ -1,6 +1,13 @@
 """Curators, which choose judges: the evidence they are given, and the panel that they return.
 
 Evidence is calibration rows alone, and known attributes of the judges.
+
+Costs and latencies of judges from the judge table.
+
+A column is ``cost``, or ``cost_`` and a unit (``cost_usd``), per item; likewise for latency
+(``latency``, ``latency_s``).
+
+How curators choose: by a rule or a ranking, some without labels, or by a search for low NLL.
 """
 
 from __future__ import annotations

@@ -1,4 +1,13 @@
-"""The average of candidates: weights by Bayesian bootstrap, under a prior that is stated.
+"""The average of the default candidates in a split: what is recommended, as other studies see it.
+
+Its weights are learnt on the calibration rows of the split alone, as the recommendation learns
+them, so that studies of the average and the recommendation speak of the same probabilities.
+
+Cost per split: that of the recommendation; about half of it where members alone compete
+(:func:`average_on`, which studies with splits of their own use). Averages are kept with the splits
+(:mod:`judgepanel.kernels.threads`): what a recommendation computed is not computed again.
+
+The average of candidates: weights by Bayesian bootstrap, under a prior that is stated.
 
 A member's weight is the mean, over draws of Dirichlet weights d on clusters of items (the Bayesian
 bootstrap, Rubin 1981, doi:10.1214/aos/1176345338), of
@@ -11,6 +20,11 @@ section 3.4), here with a prior: .5 on joint over everyone
 (:data:`studies.contest.candidates.LEAD`).
 
 Cost: draws x clusters x members.
+
+Panels beside the recommended average: their pipeline, their names, and verdicts in words.
+
+Of the average there is no top k, since it weighs panels itself. It is compared with the top k under
+``COMPARED``: the pipeline of its members that keep a few judges.
 """
 
 from __future__ import annotations

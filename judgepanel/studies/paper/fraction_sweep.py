@@ -1,4 +1,13 @@
-"""Result of :data:`FRACTION_SWEEP`: scores by the share of items that calibrates."""
+"""Calibration fraction: all judges and the top k with 5 to 70 % of the items for calibration.
+
+The paper's sweep of the calibration fraction (its appendix "Additional Scope Diagnostics"). In
+every split the items are put in one random order: the first share calibrates and all others
+evaluate. A larger share fits panels on more labels and leaves fewer items to score.
+
+Cost per split: one evaluation of the panels for every share, or one recommendation.
+
+Result of :data:`FRACTION_SWEEP`: scores by the share of items that calibrates.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""Result of :data:`PERMUTATION`: the NLL of the real labels among those of permuted ones."""
+"""Label permutation: the result of the whole pipeline when labels are unrelated to votes.
+
+Labels are assigned to items at random, votes stay, and everything is refitted and scored on the
+same splits. An honest pipeline then scores no better than the base rate. If votes say nothing about
+labels, the real labels are one more such assignment, so the rank of the real NLL among the permuted
+ones is a p-value without further assumptions (Fisher 1935; Phipson and Smyth 2010,
+doi:10.2202/1544-6115.1585). A permutation moves the labels of all items, and every split is fitted
+and scored with them: shuffling again within each split would make the reference distribution too
+narrow.
+
+Result of :data:`PERMUTATION`: the NLL of the real labels among those of permuted ones.
+"""
 
 from __future__ import annotations
 

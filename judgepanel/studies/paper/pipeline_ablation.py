@@ -1,4 +1,13 @@
-"""Result of the pipeline ablation: figures by panel and step, and sets by level and panel.
+"""Pipeline ablation: the effect of steps 1, 1-2, 1-3 and 1-4, out of sample.
+
+Step 1 aggregates, 2 corrects the residual bias (with item features if the votes have any), 3
+calibrates, 4 holds out a slice of the calibration rows for conformal sets. The calibrator without
+step 2 is included for comparison. All are fitted to all judges and to the top few.
+
+Cost per split: two fits of the aggregator, twelve of the correction and four of the calibrator,
+each for all panels at once.
+
+Result of the pipeline ablation: figures by panel and step, and sets by level and panel.
 
 Sets of many splits are summed exactly, and their shares have intervals.
 """

@@ -1,4 +1,14 @@
-"""Signals that may say how reliable a comparison is, without its label."""
+"""Should some comparisons count for more than others when judges are weighed?
+
+Each calibration comparison gets an importance from a signal of its reliability, used for the
+judges' counts and for the calibrator; scores of evaluation items are what that panel says. The
+effect is held against the unweighted panel by two one-sided tests: a difference that is not
+significant is not yet none.
+
+Cost per split: one one-coin fit of all judges and one calibration per signal.
+
+Signals that may say how reliable a comparison is, without its label.
+"""
 
 from __future__ import annotations
 

@@ -12,6 +12,12 @@ item's effects in calibration and at scoring are correlated, and intervals inclu
 
 Cost per split and draw: one evaluation of the panels for all damage at scoring time, and one more
 for each level of damage on both sides.
+
+Simulated damage to votes, and the scores of panels on damaged votes.
+
+Votes are flipped at random or for some judges only; judges are absent. All conditions use the same
+draw. Damage at a higher level therefore includes that at a lower one, and conditions and panels
+differ only by definition (common random numbers).
 """
 
 from __future__ import annotations

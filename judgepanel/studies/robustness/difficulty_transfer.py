@@ -4,6 +4,8 @@ In every split the calibration side has easy and hard items; each source, and a 
 items, provides the same number of labels, so panels differ in the kind of their labels and not in
 the number. Evaluation items are those of the other side, so within-stratum cells (easy on easy) are
 held out like all others.
+
+Result of :data:`DIFFICULTY_TRANSFER`: estimates from every source to every target.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ A slice is a category of an item feature, or a quarter of a numeric one. In ever
 slice is scored by three panels: fitted on the slice's other items, on as many labels from the other
 slices, and on all the labels of the calibration share of the other slices. The first two differ
 only in the source of their labels.
+
+Result of :data:`SLICE_TRANSFER`: every slice with its own labels and labels from elsewhere.
 """
 
 from __future__ import annotations

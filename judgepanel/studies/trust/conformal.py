@@ -1,4 +1,13 @@
-"""Result of :data:`CONFORMAL`: coverage and size of sets overall, by class, difficulty, feature."""
+"""Coverage of conformal sets: do they hold the true label as often as promised, and for whom?
+
+In every split a slice of the calibration items is held out of all other fits and sets the
+thresholds. Plain split conformal promises coverage over all items; Mondrian sets promise it within
+each label, each stratum of difficulty (known from votes alone) or each value of an item feature.
+
+Cost per split: one evaluation of the panel. Memory: one byte per evaluation, method and level.
+
+Result of :data:`CONFORMAL`: coverage and size of sets overall, by class, difficulty, feature.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""Result of :data:`GROUP_CHANGE`: the panel with a group of judges and without it."""
+"""Group change: the panel with a group of judges and without it, under several aggregators.
+
+A group is a list of judges, a family of the judge table, a cluster of judges that err together, or
+the judges that P1's filter drops. The filter is applied again in every split, to calibration rows
+alone, so that its comparison is not flattered by labels on which it was chosen. Both arms share
+splits, labels and calibrator. A group that is not among the judges of the analysis is added, one
+that is among them is removed.
+
+Cost per split: two fits per aggregator.
+
+Result of :data:`GROUP_CHANGE`: the panel with a group of judges and without it.
+"""
 
 from __future__ import annotations
 

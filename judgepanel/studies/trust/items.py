@@ -1,4 +1,11 @@
-"""Result of :data:`ITEMS`: every item's probability, and its quality by stratum."""
+"""Single items: which ones does the panel get wrong, and how good is it on hard items?
+
+Every item's probability is the mean over the splits that held it out. Difficulty is the
+disagreement of the judges' votes, which uses no label; the share of judges that erred is reported
+too, but it uses the label, so accuracy within its strata is high or low by construction.
+
+Result of :data:`ITEMS`: every item's probability, and its quality by stratum.
+"""
 
 from __future__ import annotations
 

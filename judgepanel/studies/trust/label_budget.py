@@ -1,4 +1,25 @@
-"""Result of :data:`LABEL_BUDGET`: scores by number of labels, and how many labels are needed."""
+"""Label budget: all judges and the top k, fitted on decreasing numbers of labels.
+
+In every split the calibration half is put in a random order, units whole, and budget n uses its
+first n labels: ranking, weights and calibrators use only those. The evaluation half stays the same,
+so budgets differ only in their labels.
+
+All judges can also be evaluated under a second aggregator, with the same labels and calibrators.
+Under ``average`` the recommendation is made again on the labels of every budget alone, weights of
+its members included.
+
+Cost per split: one evaluation of the panels for every budget, or one recommendation; calibrators of
+all budgets and of several splits are fitted together. Memory is that of the scores of (panels x
+budgets) arms of these splits.
+
+Result of :data:`LABEL_BUDGET`: scores by number of labels, and how many labels are needed.
+
+Quantities derived from the levels of all budgets: curves, the price of labels, labels needed.
+
+Nothing here needs the votes, so a page can change the goal without new work. Intervals repeat the
+computation on joint draws of the levels of all budgets. They include the uncertainty of the levels,
+not that of the form of the curve.
+"""
 
 from __future__ import annotations
 

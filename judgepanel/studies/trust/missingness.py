@@ -8,6 +8,13 @@ Holm.
 
 With groups the unit of a test is the group: items of one prompt are not separate evidence. Groups
 are compared only with groups of the same size.
+
+P3, second part: does the aggregator handle missing votes well, or would another be better?
+
+One-coin, Dawid-Skene and joint are each scored with all judges and without the judges that miss at
+least 5 % of the items, on the same splits. The check fails if those judges are shown to increase
+NLL under the aggregator in use, and asks for review if votes are not missing at random or if
+another aggregator is shown to be better by more than 2 % of NLL.
 """
 
 from __future__ import annotations

@@ -1,4 +1,18 @@
-"""P1 on grades: does a higher grade speak for the label, whatever the threshold?
+"""P1: does every judge give verdicts, and are they better than chance?
+
+A coded tie is a readable verdict without a side: it counts as parsed, but not as a vote.
+
+A judge is below chance if the binomial tail of its right verdicts under accuracy .5 is small, Holm
+over judges. With groups of items the unit is the group: counts are divided by the judge's design
+effect (scoring/clustered.py). The paper's rule, accuracy < .5 - 2 standard errors by Wald's
+formula, is reported for comparison: with a single wrong vote its standard error is 0, and the judge
+is flagged.
+
+Of a judge with grades their order is tested as well (grade_order.py), in the same step-down
+procedure: grades in reverse order ask for review, and so do grades that order the items where the
+votes cut from them do not.
+
+P1 on grades: does a higher grade speak for the label, whatever the threshold?
 
 A vote is a grade cut at a threshold. Where that loses what the grades tell, a judge looks useless
 or below chance although it is neither; where a lower grade is the better one, it is reversed. Both

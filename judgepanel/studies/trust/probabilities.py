@@ -1,4 +1,9 @@
-"""Repeated evaluations of items: sums by item and by split, means and shares with intervals.
+"""Out-of-sample probabilities of one panel, before and after calibration.
+
+The panel is some of the judges under one pipeline, or the recommended average, whose members have
+their own calibrators: before and after are then the same.
+
+Repeated evaluations of items: sums by item and by split, means and shares with intervals.
 
 Every item is evaluated in about half of the splits, each time by a panel that was not fitted to its
 label. An item still counts once: all means, shares and counts weight each evaluation by one over
@@ -8,6 +13,12 @@ A share of a subset of evaluations (accuracy in a bin, coverage in a stratum) is
 means, A = sum(x) / sum(w), where w is the weight of an evaluation in the subset. Its number of
 items is the sum over items of the mean w: an item with half of its evaluations in a bin is half an
 item there, and no item counts more than once.
+
+Strata of items by disagreement of the judges, by an item feature, or by judge errors.
+
+Disagreement is known from the votes alone, so figures within its strata are not circular. The share
+of judges that erred uses the item's own label. Accuracy within its strata is high or low by
+construction, so it is only descriptive.
 """
 
 from __future__ import annotations

@@ -1,4 +1,16 @@
-"""Result of :data:`SCOPE`: four checks, their figures, and the judges that a filter would drop."""
+"""Scope: is the recommendation safe here? Four checks P0 to P3 on labelled items.
+
+The default keeps every judge, sums their votes with one aggregator and calibrates. P0, P1 and the
+tests of P3 use all labelled items at once. Quantities based on NLL (the curve of P2, the arms of
+P3) are scored on the evaluation rows of random splits, with everything fitted on the others.
+
+Cost per split: one evaluation of the curve, or one recommendation for each of its sizes; in
+``COMPARED_SPLITS`` of them also up to two fits per aggregator, where joint costs many times as much
+as the curve. If there are more splits, those are not in the first chunk, so that a first result
+appears early.
+
+Result of :data:`SCOPE`: four checks, their figures, and the judges that a filter would drop.
+"""
 
 from __future__ import annotations
 

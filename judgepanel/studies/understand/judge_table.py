@@ -1,4 +1,11 @@
-"""Individual judges: accuracy on all labelled items with an interval, and coverage."""
+"""Individual judges: accuracy on all labelled items with an interval, and coverage.
+
+What the grades of judges tell: the share of right votes by their distance from the threshold.
+
+Votes are put into the bands of :mod:`kernels.aggregate.levels`, cut without labels on all labelled
+items. Swapping the two responses of an item changes no distance, so the two sides of the threshold
+count together.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""Result of the judges study: each judge, the map, the clusters, the effective number of judges."""
+"""The judges study: each judge alone, correlated errors, and the effective number of judges.
+
+Point values use all labelled items. A round is one random half of the items, groups whole: the
+spread of an estimate over halves drawn without replacement is its standard error on all items,
+since a half has twice the variance and shares half of it with the whole. (A bootstrap repeats
+items, and a repeated item is not new evidence on a pair of judges with five items in common:
+docs/redundancy.md has the coverage of both.) Cost per round: three K x K matrix products.
+
+Result of the judges study: each judge, the map, the clusters, the effective number of judges.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Recommended panel: which judges, which pipeline, why, at what cost; its files."""
+"""Recommended panel: which judges, which pipeline, why, at what cost; its files.
+
+What if: tick judges on and off, and see the effect on items that the panel has not seen.
+"""
 
 from __future__ import annotations
 

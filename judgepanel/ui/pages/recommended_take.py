@@ -1,4 +1,9 @@
-"""Downloads of the panel, and scoring of new votes with it on the page."""
+"""Downloads of the panel, and scoring of new votes with it on the page.
+
+Controls of the Recommended panel: the preference, the cost, and the candidates.
+
+Sections below the panel: what judges are worth, what panels cost, whether choosing pays.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Start, with votes: what was read of a file, its columns, the checks and the settings."""
+"""Start, with votes: what was read of a file, its columns, the checks and the settings.
+
+Start, after an upload: the file as it is read, and controls for all that is guessed about it.
+
+Every column has its role above its first cells. What a visitor changes is kept beside the upload,
+and the file is read again.
+"""
 
 from __future__ import annotations
 
