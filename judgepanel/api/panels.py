@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from judgepanel.api.show import blocks_html, on_white
 from judgepanel.api.studies import (
     StudyResult,
     StudyRun,
@@ -25,16 +26,7 @@ from judgepanel.api.studies import (
     settings_from,
     spec_from,
 )
-from judgepanel.api.votes import (
-    AnyVotes,
-    DataWarning,
-    Source,
-    Votes,
-    as_votes,
-    blocks_html,
-    on_white,
-    read_source,
-)
+from judgepanel.api.votes import AnyVotes, DataWarning, Source, Votes, as_votes, read_source
 from judgepanel.decision import panel_file
 from judgepanel.decision.panel_file import PanelFile, export_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec

@@ -18,7 +18,8 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes, blocks_html, first_figure
+from judgepanel.api.show import blocks_html, first_figure
+from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes
 from judgepanel.present.blocks import Block
 from judgepanel.present.registry import ENTRIES, study_named
 from judgepanel.present.study import caveats, study_blocks

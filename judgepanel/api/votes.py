@@ -2,8 +2,6 @@
 
 Plotly and the HTML renderer are imported only where they are used, so that `inspect` can print text
 without them.
-
-Results, votes and inspections as HTML for a notebook.
 """
 
 from __future__ import annotations
@@ -15,12 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import plotly.graph_objects as go
 
-from judgepanel.figures.judges import coverage_strip
-from judgepanel.present.blocks import Answer, Block, Figure, Paragraph, Table, flat
-from judgepanel.present.study import caveats
-from judgepanel.render.html import IN_NOTEBOOK, fragment
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.understand.judge_table import JudgeTable, judge_table
 from judgepanel.votes import InputError, Loaded, Task, VoteMatrix, load_votes
@@ -101,6 +94,7 @@ class Votes:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
+        from judgepanel.api.show import votes_html  # noqa: PLC0415
 
         return votes_html(self)
 
@@ -308,6 +302,8 @@ class Inspection:
 
     def plot(self) -> go.Figure:
         """Share of items with a correct, an incorrect or a missing verdict, per judge."""
+        from judgepanel.api.show import inspection_figure  # noqa: PLC0415
+
         return inspection_figure(self)
 
     def summary(self) -> dict[str, Any]:
@@ -343,6 +339,7 @@ class Inspection:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
+        from judgepanel.api.show import inspection_html  # noqa: PLC0415
 
         return inspection_html(self)
 
@@ -447,48 +444,3 @@ def _warned(loaded: Loaded) -> Votes:
 
 def _table_source(table: Source | pd.DataFrame | None, name: str) -> Any:
     return read_frame(table, name=name) if isinstance(table, pd.DataFrame) else table
-
-
-def first_figure(blocks: Iterable[Block], name: str) -> go.Figure:
-    """The first figure among the blocks of a study.
-
-    Raises
-    ------
-    InputError
-        There is nothing to draw.
-    """
-    for block in flat(blocks):
-        if isinstance(block, Figure):
-            return on_white(block.figure)
-    raise InputError(
-        f"the study {name} has nothing to draw on these votes",
-        remedy="its frame() and summary() say what there is",
-    )
-
-
-def on_white(figure: go.Figure) -> go.Figure:
-    """A copy of a figure that is readable in light and dark notebooks."""
-    return go.Figure(figure).update_layout(template="plotly_white")
-
-
-def blocks_html(blocks: Iterable[Block]) -> str:
-    """Blocks as escaped HTML for a notebook; ``plot()`` gives the figures."""
-    return f'<div class="judgepanel"><style>{IN_NOTEBOOK}</style>{fragment(blocks)}</div>'
-
-
-def votes_html(votes: Votes) -> str:
-    """The size of the votes and the warnings about them, as HTML."""
-    return blocks_html([Answer(votes_sentence(votes.matrix)), *caveats(votes.warnings)])
-
-
-def inspection_html(inspection: Inspection) -> str:
-    """The checks of the items and the table of judges, as HTML."""
-    blocks: list[Block] = [Answer(inspection.size())]
-    blocks += [Paragraph(" ".join(lines).strip()) for lines in inspection.check_lines()]
-    blocks.append(Table(accuracy_table(inspection.judges), "Every judge, most accurate first."))
-    return blocks_html([*blocks, *caveats(inspection.warnings)])
-
-
-def inspection_figure(inspection: Inspection) -> go.Figure:
-    """Shares of items with a correct, an incorrect or a missing verdict, per judge."""
-    return on_white(coverage_strip(inspection.judges))

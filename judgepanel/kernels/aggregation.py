@@ -1,7 +1,7 @@
 """All aggregators by name, from ballots to raw logits that calibrators may see.
 
-Closed forms use leave-out counts (:mod:`kernels.aggregate.prefixes`); the other aggregators are
-cross-fitted (:mod:`kernels.aggregate.crossfit`).
+Closed forms use leave-out counts (:mod:`kernels.prefixes`); the other aggregators are
+cross-fitted (:mod:`kernels.prefixes`).
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _shared(
     """Scores of panels that another study has fitted in this split, and of those fitted now.
 
     Panels of one EM have bits that depend on which sizes run together; so may those of so many
-    judges that only the best are compared (:mod:`kernels.aggregate.copies`).
+    judges that only the best are compared (:mod:`kernels.joint_features`).
     """
     apart = case[0] not in _TOGETHER and ballots.n_judges <= MOST_JUDGES
     sizes = ks.tolist()

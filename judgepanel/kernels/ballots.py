@@ -8,7 +8,7 @@ time; making the sparse form takes a third of what a dense product with one colu
 Scoring of new votes with a fitted panel, with one fixed order of additions.
 
 Votes (n_items, n_judges) are in {0, 1, -1 missing}. Votes with grades are codes: vote + 2 x band
-(:mod:`kernels.aggregate.levels`), -1 missing; a vote alone is the code of band 0.
+(:mod:`kernels.graded`), -1 missing; a vote alone is the code of band 0.
 
 Sums run over judges in panel order, one judge at a time, and the last steps use the platform's
 scalar ``exp`` and ``log``. An exported panel, the library and the command line therefore agree to

@@ -1,8 +1,8 @@
 """Calibrators by name, fitted to many score columns at once.
 
-Scores are (B, n), one column per panel. :mod:`kernels.calibrate.maps` fits maps,
-:mod:`kernels.calibrate.isotonic` steps; :mod:`kernels.calibrate.selection` chooses a penalty or a
-calibrator; :mod:`kernels.calibrate.fits` defines the results.
+Scores are (B, n), one column per panel. :mod:`kernels.maps` fits maps,
+:mod:`kernels.maps` steps; :mod:`kernels.calibration` chooses a penalty or a
+calibrator; :mod:`kernels.calibration` defines the results.
 
 Fitted calibrators: maps, isotonic steps, and a choice between fits, with one protocol.
 

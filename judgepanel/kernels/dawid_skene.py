@@ -1,6 +1,6 @@
 """Dawid-Skene fits of all ranked panels: from ballots and fits to raw logits.
 
-Each judge has two error rates, fitted by EM (:mod:`kernels.aggregate.dawid_skene_em`). Under
+Each judge has two error rates, fitted by EM (:mod:`kernels.dawid_skene`). Under
 ``symmetric`` they are tied and the class prior is 1/2; every step is then odd, so that swapping the
 responses of an item changes the sign of its logit and no other bit.
 

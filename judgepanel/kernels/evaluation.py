@@ -8,7 +8,7 @@ Transfer of a panel from source items to target items, with three calibration me
 
 ``plain`` calibrates on all source rows equally. ``stratified`` fits one calibrator for each stratum
 of the source rows by disagreement, and a target row uses that of its own stratum. ``weighted``
-weights source rows by how much they resemble the target (:mod:`kernels.evaluate.density_ratio`).
+weights source rows by how much they resemble the target (:mod:`kernels.residual`).
 All three determine judge weights on the source rows alone.
 """
 

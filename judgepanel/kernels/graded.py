@@ -1,7 +1,7 @@
 """One-coin on levels: the weight of a vote depends on the distance of its grade from the threshold.
 
 Of the n votes of a judge c were right, and of its n_b votes in band b
-(:mod:`kernels.aggregate.levels`) c_b were right. A vote in band b has weight log(q_b / (1 - q_b)),
+(:mod:`kernels.graded`) c_b were right. A vote in band b has weight log(q_b / (1 - q_b)),
 
     q_b = (c_b + m p) / (n_b + m),        p = (c + 1) / (n + 2):
 

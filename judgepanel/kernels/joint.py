@@ -5,7 +5,7 @@ Write V in {-1, 0, +1} for votes. Stacking is ridge logistic regression on V. Jo
     logit p = b + tau l(V) + V delta + g(V),
 
 l the one-coin score and g a smooth function of which past items the votes resemble
-(:mod:`kernels.aggregate.agreement`). Only delta and g are shrunk by the ridge C, so that without
+(:mod:`kernels.joint_features`). Only delta and g are shrunk by the ridge C, so that without
 evidence of more it is the one-coin sum on a fitted temperature. tau is fitted to one-coin scores
 whose counts leave the item's own unit out.
 
@@ -102,7 +102,7 @@ class JointPanel:
 @dataclass(frozen=True, slots=True)
 class Form:
     """What panels of one aggregator learn from, and whether they are bounded: see
-    :func:`fit_panels`. It is a ``Kernel`` (:mod:`kernels.aggregate.crossfit`).
+    :func:`fit_panels`. It is a ``Kernel`` (:mod:`kernels.prefixes`).
     """
 
     one_coin: bool

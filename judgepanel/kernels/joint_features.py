@@ -193,10 +193,10 @@ class Features:
         follows can be one. 1 for each unless :func:`features` is asked for ``distinct`` ones.
     votes : (n, k), signed votes: int8, or sparse where they are large and sparse.
     signs : float (n,), signs of the labels; 0 for rows that none of these judges voted on.
-    groups : int (k,), near-copies share a number (:mod:`kernels.aggregate.copies`).
+    groups : int (k,), near-copies share a number (:mod:`kernels.joint_features`).
     base : float (k,), one-coin weights; a group of m near-copies counts once, each by 1/m.
     score : float (n,), their sums from counts without the row's own unit.
-    agreement, directions : see :mod:`kernels.aggregate.agreement`; ``None`` and (0, 0) without.
+    agreement, directions : see :mod:`kernels.joint_features`; ``None`` and (0, 0) without.
     span : float (n, r), agreement features; as many in every model of k judges.
     rate : prior rate of tau, ``CAUTION`` times the design effect of the one-coin sums.
     level : prior mean of the intercept, see :func:`prior_level`.

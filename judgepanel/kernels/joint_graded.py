@@ -2,8 +2,8 @@
 
     logit p = b + tau l + sum_j V_j (delta_j + delta_jb / 2) + g(V),
 
-l the one-coin score on levels (:mod:`kernels.aggregate.graded`), b the band of the vote, g as in
-:mod:`kernels.aggregate.joint`. One ridge shrinks all deltas, so a band may differ from its judge by
+l the one-coin score on levels (:mod:`kernels.graded`), b the band of the vote, g as in
+:mod:`kernels.joint`. One ridge shrinks all deltas, so a band may differ from its judge by
 half as much as judges differ from each other. Without grades the fit is that of joint.
 
 Levels are cut once for all fits of a cross-fitting, on the rows that they learn from and without
@@ -71,7 +71,7 @@ class GradedPanel:
 
 
 def joint_graded(ballots: Ballots, fits: Sequence[Fit], ks: Ints, ranking: Ranking) -> list[Floats]:
-    """Kernel (:mod:`kernels.aggregate.crossfit`); equal to joint, to the bit, without levels."""
+    """Kernel (:mod:`kernels.prefixes`); equal to joint, to the bit, without levels."""
     if not levels_on(ballots, _learnt(fits)).several:
         return joint(ballots, fits, ks, ranking)
     scores = [np.empty((len(ks), len(fit.score))) for fit in fits]

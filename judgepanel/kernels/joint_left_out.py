@@ -1,6 +1,6 @@
 """The joint panel without each of its judges in turn, refitted all at once.
 
-An exact refit of :mod:`kernels.aggregate.joint` chooses its ridges again: 6 models at 9 ridges, or
+An exact refit of :mod:`kernels.joint` chooses its ridges again: 6 models at 9 ridges, or
 16 with the scores that calibrators see. Here the shares of the ridges are held at those of the full
 panel (those below ``LEAST_SHARE`` are left out). All else is refitted to convergence: weights, tau,
 intercept, agreement without the judge's votes, centring, one-coin scores. Agreement keeps the

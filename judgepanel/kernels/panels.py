@@ -1,7 +1,7 @@
 """Panels of one split with judges removed or duplicated: calibrated logits of its evaluation rows.
 
-Closed forms are exact and fitted in one batch (:mod:`kernels.select.subsets`). Joint panels keep
-the ridges of the full panel if few judges are removed (:mod:`kernels.aggregate.joint_left_out`),
+Closed forms are exact and fitted in one batch (:mod:`kernels.subsets`). Joint panels keep
+the ridges of the full panel if few judges are removed (:mod:`kernels.joint_left_out`),
 and ``followed`` chooses the ridges again if more are.
 
 Sampled Shapley values of judges, or of groups of judges, in NLL.

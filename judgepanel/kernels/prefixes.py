@@ -4,7 +4,7 @@ For one split, judges are ranked on the calibration rows and the score of the fi
 cumulative sum, so all k together cost as much as the full panel: O(n K log K) time, and memory
 bounded by ``BLOCK`` cells at a time plus the result. Where only few of the best are asked for, the
 rest is not ranked, and all judges are a sum in any order: O(n K). Of items with few votes only the
-voters are ranked (:mod:`kernels.aggregate.prefixes_sparse`).
+voters are ranked (:mod:`kernels.prefixes`).
 
 A calibrator must never see a score that was fitted to the item's own label (docs/aggregators.md):
 with ``own_label="removed"`` each calibration item is scored by weights *and a ranking* computed

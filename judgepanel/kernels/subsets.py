@@ -393,7 +393,7 @@ def _turned(votes: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.int8]
 
 
 def table_kernel(ballots: Ballots, fits: Sequence[Fit], ks: Ints, ranking: Ranking) -> list[Floats]:
-    """``Kernel`` for tables of the k best judges, see :mod:`kernels.aggregate.crossfit`."""
+    """``Kernel`` for tables of the k best judges, see :mod:`kernels.prefixes`."""
     kernel = []
     for fit in fits:
         order = rank(ballots, fit.learn, ranking)

@@ -49,7 +49,7 @@ from judgepanel.votes.errors import listed, quote_value
 
 
 class _KernelCalibrator(BaseEstimator):  # type: ignore[misc]
-    """One calibrator of :mod:`kernels.calibrate.calibration` at batch size 1.
+    """One calibrator of :mod:`kernels.calibration` at batch size 1.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ class ResidualCorrection(BaseEstimator):  # type: ignore[misc]
 
     As given, l' = a l + x . gamma + b with a >= 0; under ``symmetric``, l' = l (a + x . gamma).
     Without features it is Platt scaling (temperature under ``symmetric``). It is the kernel
-    :mod:`kernels.calibrate.residual` at batch size 1.
+    :mod:`kernels.residual` at batch size 1.
 
     It must be fitted to leave-out or cross-fitted logits. Its output on the training items depends
     on their own labels, so a calibrator after it is fitted to

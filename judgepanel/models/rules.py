@@ -99,7 +99,7 @@ class JointSum:
 
     ``prototypes`` are past items, one string of ``1``, ``0`` and ``.`` (missing) each, in panel
     order; ``shares`` (k,) are the judges' weights in a comparison; ``pull`` (m,) is the
-    contribution of each prototype (:mod:`kernels.aggregate.agreement`).
+    contribution of each prototype (:mod:`kernels.joint_features`).
     """
 
     kind: Literal["joint"]

@@ -17,7 +17,7 @@ import judgepanel as jp
 ROOT = Path(__file__).resolve().parents[2]
 FUNCTIONS = ("curve", "from_frame", "inspect", "load", "load_panel", "recommend", "study", "report")
 CLASSES = ("Inspection", "Panel", "RecommendedPanel", "StudyResult", "Thresholds", "Votes")
-MODULES = ("panels", "reports", "studies", "votes")
+MODULES = ("panels", "studies", "votes")
 
 
 @pytest.fixture

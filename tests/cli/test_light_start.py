@@ -100,7 +100,7 @@ def test_a_study_imports_no_estimators_and_no_study_of_another_page():
     modules = imported("curve", VOTES, "--splits", "2", "--jobs", "1")
     assert "judgepanel.studies.decide.panel_curve" in modules
     assert "sklearn" not in modules
-    others = ("robustness.corruption", "methods.method_grid", "scope.scope", "claim.claim")
+    others = ("robustness.corruption", "understand.method_grid", "trust.scope", "paper.claim")
     assert not modules & {f"judgepanel.studies.{other}" for other in others}
 
 
@@ -123,4 +123,4 @@ def test_the_start_page_imports_neither_studies_nor_what_they_compute_with(tmp_p
     assert not modules & ({"sklearn", "scipy.stats", "scipy.optimize"} & needless())
     assert not modules & {"alembic", "numba", "judgepanel.models", "judgepanel.ui.render"}
     assert not modules & {"judgepanel.present.registry", "judgepanel.decision.recommend"}
-    assert not any(name.startswith("judgepanel.kernels.evaluate") for name in modules)
+    assert not any(name.startswith("judgepanel.kernels.evaluation") for name in modules)

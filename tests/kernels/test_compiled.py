@@ -1,6 +1,6 @@
 """Compiled kernels: the decorator."""
 
-from judgepanel.kernels.threads import compiled
+from judgepanel.kernels.compiled import compiled
 
 
 def test_a_function_that_cannot_be_kept_on_disk_is_compiled_all_the_same():

@@ -89,7 +89,7 @@ def test_search_lists_what_is_often_asked_first(site: Path) -> None:
 def test_links_lead_to_pages_and_code_is_named_without_a_link(site: Path) -> None:
     joint = (site / "joint.html").read_text("utf-8")
     assert '<a href="aggregators.html">One-coin</a>' in joint
-    assert "<code>kernels/aggregate/joint.py</code>" in joint
+    assert "<code>kernels/joint.py</code>" in joint
     assert '<a href="docs/' not in (site / "start.html").read_text("utf-8")
     assert '<a href="benchmarks/absence.html">' in (site / "panel_file.html").read_text("utf-8")
 

@@ -2,7 +2,7 @@
 
 What the grades of judges tell: the share of right votes by their distance from the threshold.
 
-Votes are put into the bands of :mod:`kernels.aggregate.levels`, cut without labels on all labelled
+Votes are put into the bands of :mod:`kernels.graded`, cut without labels on all labelled
 items. Swapping the two responses of an item changes no distance, so the two sides of the threshold
 count together.
 """

@@ -64,7 +64,7 @@ class Judges:
     set aside.
 
     ``ability`` and ``discrimination``, with 95 % intervals, are those of a 2PL model of correctness
-    (:mod:`kernels.judges.irt`), ability in standard deviations of item difficulty; NaN until all
+    (:mod:`kernels.irt`), ability in standard deviations of item difficulty; NaN until all
     halves are done, for judges set aside and for those without votes.
 
     ``cluster`` numbers clusters by size from 1, 0 for a judge without a known pair;

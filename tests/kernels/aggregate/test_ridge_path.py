@@ -8,15 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgepanel.kernels import ridge as ridge_steps
+from judgepanel.kernels import compiled as ridge_steps
+from judgepanel.kernels.compiled import PRODUCT_CELLS, ROWS, add_hessian
 from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.ridge import (
-    PRODUCT_CELLS,
-    ROWS,
     DenseDesign,
     Prior,
     Problem,
-    add_hessian,
     solve_path,
     solve_paths,
 )
