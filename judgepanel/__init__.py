@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from judgepanel.api.panels import RecommendedPanel as RecommendedPanel
     from judgepanel.api.panels import load_panel as load_panel
     from judgepanel.api.panels import recommend as recommend
-    from judgepanel.api.panels import report as report
+    from judgepanel.api.reports import report as report
     from judgepanel.api.studies import StudyResult as StudyResult
     from judgepanel.api.studies import curve as curve
     from judgepanel.api.studies import study as study
@@ -69,7 +69,8 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "": ("models",),
-        "api.panels": ("Panel", "RecommendedPanel", "load_panel", "recommend", "report"),
+        "api.panels": ("Panel", "RecommendedPanel", "load_panel", "recommend"),
+        "api.reports": ("report",),
         "api.studies": ("StudyResult", "curve", "study"),
         "api.votes": ("DataWarning", "Inspection", "Votes", "from_frame", "inspect", "load"),
         "votes.errors": ("InputError",),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from judgepanel.api.panels import DOCUMENTS, report_studies, write_report
+from judgepanel.api.panels import DOCUMENTS
+from judgepanel.api.reports import report_studies, write_report
 from judgepanel.api.votes import Votes
 from judgepanel.cli.reading import check_out, load
 from judgepanel.cli.studying import one_line, settings_of, settings_options, workers_of

@@ -17,7 +17,7 @@ import judgepanel as jp
 ROOT = Path(__file__).resolve().parents[2]
 FUNCTIONS = ("curve", "from_frame", "inspect", "load", "load_panel", "recommend", "study", "report")
 CLASSES = ("Inspection", "Panel", "RecommendedPanel", "StudyResult", "Thresholds", "Votes")
-MODULES = ("panels", "studies", "votes")
+MODULES = ("panels", "reports", "studies", "votes")
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def function(name: str) -> Any:
-    module = importlib.import_module("judgepanel.api.panels")
+    module = importlib.import_module("judgepanel.api.reports")
     return module.report if name == "report" else getattr(jp, name)
 
 

@@ -7,9 +7,9 @@ import re
 import pytest
 
 import judgepanel as jp
-from judgepanel.api import panels as reports
+from judgepanel.api import reports
 from judgepanel.api import studies as running
-from judgepanel.api.panels import report_studies, reported
+from judgepanel.api.reports import report_studies, reported
 from judgepanel.cli import main
 from judgepanel.present.registry import STUDIES
 from judgepanel.studies.runner import steps

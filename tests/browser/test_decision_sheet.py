@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.present.analysis_report import recommendation_report
+from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.render.html import html_text
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.figures.curves import ordinal, panel_curve
+from judgepanel.figures.panel_curve import ordinal, panel_curve
 from judgepanel.figures.style import CURATE_FILL, CURATE_LINE, METRIC_NAMES
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec

@@ -9,15 +9,10 @@ from functools import cache
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.present.analysis_report import (
-    NAME_LINES,
-    AnalysisReport,
-    Finding,
-    analysis_document,
-    recommendation_report,
-)
+from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
 from judgepanel.present.blocks import Answer, Caveat, Command, Facts, Figure, Heading, Names, Table
 from judgepanel.present.decide.recommend import recommendation_sentence
+from judgepanel.present.recommendation_report import NAME_LINES, recommendation_report
 from judgepanel.render.html import html_text
 from judgepanel.render.text import markdown_text, terminal_text
 from judgepanel.studies.contract import Settings

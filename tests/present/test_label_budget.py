@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from judgepanel.figures.curves import label_budget
+from judgepanel.figures.label_budget import label_budget
 from judgepanel.present.blocks import Answer, Heading, Paragraph, Table
 from judgepanel.present.trust.label_budget import (
     BudgetView,

@@ -7,7 +7,6 @@ import plotly.graph_objects as go
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.present.analysis_report import recommendation_report
 from judgepanel.present.blocks import (
     Answer,
     Box,
@@ -25,6 +24,7 @@ from judgepanel.present.blocks import (
     flat,
 )
 from judgepanel.present.decide.recommend import recommendation_sentence
+from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.render.html import html_text
 from judgepanel.render.text import markdown_text, terminal_text
 from judgepanel.studies.contract import Settings

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.figures.curves import panel_curve
+from judgepanel.figures.panel_curve import panel_curve
 from judgepanel.figures.style import METRIC_NAMES
 from judgepanel.kernels.aggregation import cross_fits
 from judgepanel.present.blocks import (

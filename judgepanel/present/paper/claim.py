@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from judgepanel.figures.curves import fitted_maps, protocol
+from judgepanel.figures.claim import fitted_maps, protocol
 from judgepanel.present.blocks import (
     Answer,
     Block,

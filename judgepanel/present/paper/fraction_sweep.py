@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.figures.curves import add_line
+from judgepanel.figures.label_budget import add_line
 from judgepanel.figures.style import ALL_JUDGES, CHOSEN, NEUTRAL, add_base_rate, laid_out
 from judgepanel.present.blocks import (
     Answer,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgepanel.arrays import Floats
-from judgepanel.figures.curves import budget_difference, label_budget
+from judgepanel.figures.label_budget import budget_difference, label_budget
 from judgepanel.kernels.aggregation import Aggregator, cross_fits
 from judgepanel.present.blocks import (
     Answer,

@@ -23,7 +23,6 @@ from judgepanel.decision.recommend_result import (
 )
 from judgepanel.decision.score import score
 from judgepanel.decision.statuses import JudgeStatus, statuses_of
-from judgepanel.present.analysis_report import recommendation_report
 from judgepanel.present.blocks import Document, Table
 from judgepanel.present.decide.candidate_rows import weights_frame
 from judgepanel.present.decide.cost import cost_spec
@@ -31,6 +30,7 @@ from judgepanel.present.decide.escalation import escalation_spec
 from judgepanel.present.decide.recommend import other_pipeline
 from judgepanel.present.decide.value import ValueView, value_spec
 from judgepanel.present.pages import SCOPE_PAGE
+from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import Entry, pipeline_of
 from judgepanel.present.trust.scope import scope_sentence
