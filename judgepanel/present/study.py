@@ -22,7 +22,6 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.present.blocks import Answer, Block, Box, Caveat, Command, Method, Row, Table
 from judgepanel.studies.contract import Settings, Spec, Study
 from judgepanel.studies.panel.recommended import AVERAGE, PanelAggregator
-from judgepanel.studies.paper.claim import Claim
 from judgepanel.studies.results import describe, description
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, in_words, so_far
@@ -247,12 +246,13 @@ def _with_run(blocks: list[Block], result: Any) -> list[Block]:
 def run_line(result: Any) -> str:
     """Return the base rate and the run: items, splits, pipeline, orientation, seed, if present.
 
-    The claim has a base rate for each coding, which its own sentences give.
+    The claim, which has a constant's NLL as well, has a base rate for each coding; its own
+    sentences give them.
     """
     parts = []
     null = np.ravel(np.asarray(getattr(result, "null_nll", np.nan), dtype=float))
     null = null[np.isfinite(null)]
-    if len(null) and not isinstance(result, Claim):
+    if len(null) and not hasattr(result, "constant_nll"):
         low, high = fixed(float(null.min()), 3), fixed(float(null.max()), 3)
         parts.append(f"base rate alone: NLL {low}" + (f" to {high}" if low != high else ""))
     if hasattr(result, "n_items"):
