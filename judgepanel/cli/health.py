@@ -21,7 +21,7 @@ from judgepanel.service.database import (
     expected_identity,
     transaction,
 )
-from judgepanel.service.migrations import check_schema, is_current
+from judgepanel.service.schema import check_schema, is_current
 
 SERVED = "/_stcore/health"
 """Streamlit's health endpoint: 'ok' while it accepts browsers, 503 otherwise."""
@@ -104,7 +104,7 @@ def database_state() -> tuple[bool, str]:
                 if file is not None:
                     check_connection(connection, expected)
                     check_schema(connection)
-                current = is_current(connection, "head")
+                current = is_current(connection)
         finally:
             engine.dispose()
     except DatabaseProblem as error:
@@ -112,7 +112,7 @@ def database_state() -> tuple[bool, str]:
     answers = f"The {_KINDS[engine.dialect.name]} database answers"
     if current:
         return True, f"{answers}; its tables are those of this version."
-    return True, f"{answers}; the first page that is opened makes or upgrades its tables."
+    return True, f"{answers}; the first page that is opened makes its tables."
 
 
 def _address() -> tuple[str | None, Path | None]:

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from jsonschema import Draft202012Validator
@@ -23,8 +22,6 @@ from jsonschema.validators import extend
 
 from judgepanel import ENGINE, __version__
 from judgepanel.decision.panel_parts import (
-    BLOCKS,
-    absence_of_version_3,
     blocks_content,
     check_blocks,
     fallback_content,
@@ -45,14 +42,6 @@ if TYPE_CHECKING:
 
 FORMAT = "judgepanel/panel"
 VERSION = 6
-_OLDER: Mapping[int, tuple[str, ...]] = MappingProxyType(
-    {
-        **dict.fromkeys((1, 2), (*BLOCKS, "fallback", "grades")),
-        3: ("fallback", "grades"),
-        **dict.fromkeys((4, 5), ("grades",)),
-    }
-)
-"""Keys that older versions did not have, by version."""
 _PARTS = ("aggregator", "calibrator")
 """Parts of a member, each tagged by its kind."""
 _LARGEST = 1e12
@@ -207,13 +196,17 @@ def load_panel(text: str | bytes, *, name: str | None = None) -> PanelFile:
             "not a panel file", file=name, allowed="a panel.json written by judgepanel"
         )
     _check_counts(content, name)
-    content = _migrated(content, name)
-    if content.get("version") != VERSION:
+    version = content.get("version")
+    if version != VERSION or isinstance(version, bool):
+        older = isinstance(version, int) and 0 < version < VERSION
         raise InputError(
-            "panel file of an unknown version",
+            "panel file from before the first release"
+            if older
+            else "panel file of an unknown version",
             file=name,
-            value=content.get("version"),
-            allowed=f"version 1 to {VERSION}",
+            value=version,
+            allowed=f"version {VERSION}",
+            remedy="export the panel again" if older else None,
         )
     _validate(content, name)
     return PanelFile(model_of(content, name), content)
@@ -225,48 +218,6 @@ def schema() -> dict[str, Any]:
     text = resources.files("judgepanel.decision").joinpath("panel.schema.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
-
-
-def _migrated(content: dict[str, Any], name: str | None) -> dict[str, Any]:
-    """Return a file of an older version in the current version, with null for missing data.
-
-    Version 1 had fewer kinds than version 2; neither had training rows, drift, absence or sets.
-    Version 3 had no fallback and no groups of absent judges, version 4 no average: its panel is the
-    only member. Version 5 read votes only.
-    """
-    version = content.get("version")
-    if not isinstance(version, int) or version not in _OLDER or version is True:
-        return content
-    if version < 5:
-        content = _with_members(content, version, name)
-    later = _OLDER[version]
-    for key in later:
-        if key in content:
-            raise InputError(
-                f"panel files of version {version} have no such key", file=name, column=key
-            )
-    if version < 3 and content.get("conformal") is not None:
-        raise InputError(f"panel files of version {version} hold no conformal slice", file=name)
-    content = {**content, **dict.fromkeys(later), "version": VERSION}
-    if version < 4 and isinstance(content.get("absence"), dict):
-        content["absence"] = absence_of_version_3(content["absence"], name)
-    return content
-
-
-def _with_members(content: dict[str, Any], version: int, name: str | None) -> dict[str, Any]:
-    """Return one member from the ``aggregator`` and ``calibrator`` of an older file.
-
-    A missing part stays missing for the schema to refuse.
-    """
-    if "members" in content:
-        raise InputError(
-            f"panel files of version {version} have no such key", file=name, column="members"
-        )
-    parts = {key: content[key] for key in _PARTS if key in content}
-    judges = content.get("judges")
-    columns = list(range(len(judges))) if isinstance(judges, list) else []
-    rest = {key: value for key, value in content.items() if key not in _PARTS}
-    return {**rest, "members": [{"weight": 1.0, "columns": columns, **parts}]}
 
 
 def _check_counts(content: dict[str, Any], name: str | None) -> None:

@@ -339,17 +339,10 @@ def _floats(values: list[Any]) -> Numbers:
     return tuple(float(value) for value in values)
 
 
-BLOCKS = ("training", "profile", "absence")
-"""Blocks added in version 3; ``conformal`` was always null before."""
-
-LOSS_KEYS = ("df", "item_sd", "main_nll")
-"""Keys of a measured absence added in version 4, as was ``absence.groups``."""
-
-
 def blocks_content(
     recommendation: Recommendation, votes: VoteMatrix, spec: RecommendSpec
 ) -> dict[str, Any]:
-    """Return ``conformal`` and the blocks of ``BLOCKS`` for the panel of a recommendation."""
+    """Return what a panel file says about the items of the fit and about absent judges."""
     model = recommendation.model
     parts = slices(grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed)
     fitted = fitted_items(votes, spec)
@@ -386,24 +379,6 @@ def absence_content(absence: Absence | None, judges: tuple[str, ...]) -> dict[st
     return content
 
 
-def absence_of_version_3(absence: dict[str, Any], name: str | None) -> dict[str, Any]:
-    """Return the block ``absence`` of an older file, without groups and single-item data.
-
-    Anything but a list of objects is left as it is for the schema to refuse.
-    """
-    by_name = {**absence, "groups": []}
-    newer = {"groups"} & set(absence)
-    for key in ("single", "several"):
-        losses = absence.get(key)
-        if not isinstance(losses, list) or not all(isinstance(loss, dict) for loss in losses):
-            continue
-        newer |= {new for loss in losses for new in LOSS_KEYS if new in loss}
-        by_name[key] = [{**dict.fromkeys(LOSS_KEYS), **loss} for loss in losses]
-    if newer:
-        raise InputError("panel files of version 3 have no such key", file=name, column=min(newer))
-    return by_name
-
-
 def check_blocks(content: dict[str, Any], name: str | None) -> None:
     """Check what the schema cannot: consistent lengths and counts.
 
@@ -414,11 +389,10 @@ def check_blocks(content: dict[str, Any], name: str | None) -> None:
     """
     n_judges = len(content["judges"])
     profile, absence, conformal = (content[key] for key in ("profile", "absence", "conformal"))
-    if profile is not None:
-        _check_profile(profile, n_judges, name)
-        for scale, voted in zip(content["grades"] or (), profile["voted"], strict=False):
-            if scale and scale["far"] > voted:
-                raise InputError("counts of the panel's grades exceed its votes", file=name)
+    _check_profile(profile, n_judges, name)
+    for scale, voted in zip(content["grades"] or (), profile["voted"], strict=False):
+        if scale and scale["far"] > voted:
+            raise InputError("counts of the panel's grades exceed its votes", file=name)
     if absence is not None:
         _length(absence["single"], n_judges, "absence.single", name)
         numbers = [entry["n_absent"] for entry in absence["several"]]
@@ -431,11 +405,8 @@ def check_blocks(content: dict[str, Any], name: str | None) -> None:
     if conformal is not None:
         if tuple(level["level"] for level in conformal["levels"]) != LEVELS:
             raise InputError("levels of the panel's sets must be 0.8 and 0.9", file=name)
-        if conformal["rows"] is None:
-            raise InputError("the panel's conformal slice has no rows", file=name)
         _check_rows(conformal["rows"], "conformal.rows", name)
-    if content["training"] is not None:
-        _check_rows(content["training"], "training", name)
+    _check_rows(content["training"], "training", name)
 
 
 def _check_groups(groups: list[dict[str, Any]], n_judges: int, name: str | None) -> None:

@@ -101,11 +101,7 @@ def _number(
 
 
 def on_items(figures: dict[str, Any], n_items: int) -> tuple[float, float]:
-    """95 % interval of the rise on a file of ``n_items`` new items.
-
-    Files of versions before 4 have no single-item data; the interval is then that for very many
-    items.
-    """
+    """95 % interval of the rise on a file of ``n_items`` new items."""
     lo, hi, delta = figures["lo"], figures["hi"], figures["delta"]
     if figures["df"] is None:
         return lo, hi
@@ -350,8 +346,8 @@ class Scored:
     (n_items,) counts votes of panel judges; ``sets`` has the sets at 80 % and at 90 %, one text per
     item, blank if the panel has no held-out slice. ``fallback`` (n_items,) marks items that the
     panel's fallback scored because too much of the panel did not vote on them. ``seen`` says on
-    which items the panel was fitted, ``drift`` compares the votes with those (None for a panel file
-    of version 1 or 2), ``labelled`` evaluates the scores on the file's labels (None without any).
+    which items the panel was fitted, ``drift`` compares the votes with those,
+    ``labelled`` evaluates the scores on the file's labels (None without any).
     ``warnings`` are full sentences.
     """
 
@@ -361,7 +357,7 @@ class Scored:
     sets: tuple[tuple[str, ...], tuple[str, ...]]
     fallback: Bools
     seen: Seen
-    drift: Drift | None
+    drift: Drift
     labelled: Labelled | None
     warnings: tuple[str, ...]
 
@@ -421,7 +417,14 @@ def score(panel: PanelFile, votes: VoteMatrix) -> Scored:
     if same:
         everything = np.ones(votes.n_items, dtype=bool)
         seen = Seen(everything, ~everything, wholly=True, checked=True)
-    drift = _drift(content, votes)
+    drift = drift_of(
+        content["profile"],
+        content["judges"],
+        votes,
+        as_given=content["orientation"] == "as_given",
+        chosen=bool(content["left_out"]),
+        grades=content["grades"],
+    )
     labelled = labelled_figures(
         as_read,
         p,
@@ -438,7 +441,7 @@ def score(panel: PanelFile, votes: VoteMatrix) -> Scored:
         *units_sentences(content["grades"], model.judges, votes),
         *_without_votes(panel, votes, n_votes),
         *_familiar(votes, seen, held_out, same=same),
-        *(drift_sentences(drift) if drift else ()),
+        *drift_sentences(drift),
     ]
     return Scored(
         item_ids=votes.item_ids,
@@ -460,19 +463,6 @@ def _seen(content: dict[str, Any], votes: VoteMatrix, rows: dict[str, Any] | Non
 
 def _known_judges(content: dict[str, Any]) -> list[str]:
     return [*content["judges"], *content["left_out"], *content["set_aside"]]
-
-
-def _drift(content: dict[str, Any], votes: VoteMatrix) -> Drift | None:
-    if content["profile"] is None:
-        return None
-    return drift_of(
-        content["profile"],
-        content["judges"],
-        votes,
-        as_given=content["orientation"] == "as_given",
-        chosen=bool(content["left_out"]),
-        grades=content["grades"],
-    )
 
 
 def _absent(panel: PanelFile, votes: VoteMatrix) -> list[str]:
@@ -498,7 +488,7 @@ def _absent_judges(panel: PanelFile, votes: VoteMatrix) -> list[str]:
     for position, name in enumerate(judges):
         if name not in place:
             absent.append(name)
-        elif profile is not None and silent[place[name]]:
+        elif silent[place[name]]:
             never = 1.0 - profile["voted"][position] / profile["n_items"]
             if never**votes.n_items < _BY_CHANCE:
                 absent.append(name)

@@ -3,11 +3,6 @@
 Storing an analysis or a result first locks its votes, and so does deleting: of two concurrent
 operations, the second sees the effect of the first.
 
-Import of the files of an earlier version into the database, once, so that links keep working.
-
-A file is removed when the database has its content, so that later deletions leave no copy.
-Unreadable files, and those that belong to no analysis, stay where they are.
-
 Share links: a random token opens one analysis until it expires or is revoked.
 
 Only the SHA-256 of a token is stored, so reading the database does not give access to shared
@@ -23,11 +18,10 @@ import re
 import secrets
 import sqlite3
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import (
@@ -46,7 +40,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import SQLAlchemyError
 
 from judgepanel.kernels.threads import Cache
-from judgepanel.service.basics import LOCAL, TOKEN, Lost, NotFound, SignInFirst
+from judgepanel.service.basics import TOKEN, Lost, NotFound, SignInFirst
 from judgepanel.service.database import transaction
 from judgepanel.service.ledger import Key, upsert
 from judgepanel.service.tables import ANALYSES, DECISIONS, JOBS, RESULTS, SHARES, VOTES, DatabaseNow
@@ -303,24 +297,13 @@ def read(analysis_id: str, content: str) -> Analysis | None:
 
 
 def analysis_of(content: dict[str, Any]) -> Analysis:
-    """Return an analysis from its JSON; older versions had fewer fields."""
-    settings = {"group_duplicates": False} | content["settings"]
-    return from_plain(
-        Analysis, {"coverage": None, "reading": None} | content | {"settings": settings}
-    )
+    """Return an analysis from its JSON."""
+    return from_plain(Analysis, content)
 
 
 def votes_of(content: bytes) -> VoteMatrix:
-    """Return votes from bytes of any version; raise ValueError if damaged."""
-    return unpack(VoteMatrix, content, _migrated_votes)
-
-
-def _migrated_votes(content: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Convert older versions, whose JSON did not name its arrays and which had no grades."""
-    content = {"grades": None, "thresholds": None} | content
-    if "votes" in content:
-        return content
-    return {"ties": None} | content | {name: {"array": name} for name in names if name != "text"}
+    """Return votes from their bytes; raise ValueError if damaged."""
+    return unpack(VoteMatrix, content)
 
 
 def _locked(connection: Connection, sha256: str) -> bool:
@@ -384,61 +367,6 @@ def _agrees(earlier: Any, asked: Any, default: Any) -> bool:
 
 
 _RESULT = re.compile(r"([0-9a-f]{64})-(\w+)-([0-9a-f]{64})-e([0-9]{1,6})\.json")
-
-
-def import_folder(engine: Engine, archive: Archive, home: Path) -> None:
-    """Move analyses with their votes and results from a data folder into the database."""
-    if not (home / "analyses").is_dir():
-        return
-    read: list[Path] = []
-    known: set[str] = set()
-    for path, analysis in _analyses(home / "analyses"):
-        source = home / "votes" / f"{analysis.votes_sha256}.npz"
-        try:
-            votes = votes_of(source.read_bytes())
-        except (OSError, ValueError):
-            continue
-        if votes.sha256 == analysis.votes_sha256:
-            archive.add(analysis, votes, LOCAL, anew=False)
-            known.add(votes.sha256)
-            read += [path, source]
-    for path, row in _results(home / "results", known):
-        with transaction(engine) as connection:
-            upsert(connection, RESULTS, row, ())
-        read.append(path)
-    _LOG.info("%d files were brought into the database", len(read))
-    for path in dict.fromkeys(read):
-        path.unlink(missing_ok=True)
-    for name in ("analyses", "votes", "results"):
-        if (home / name).is_dir() and not any((home / name).iterdir()):
-            (home / name).rmdir()
-
-
-def _analyses(folder: Path) -> Iterator[tuple[Path, Analysis]]:
-    for path in sorted(folder.glob("*.json")):
-        try:
-            analysis = analysis_of(json.loads(path.read_text("utf-8")))
-        except (OSError, *UNREADABLE):
-            continue
-        if analysis.id == path.stem:
-            yield path, analysis
-
-
-def _results(folder: Path, known: set[str]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    for path in sorted(folder.glob("*.json")):
-        match = _RESULT.fullmatch(path.name)
-        if match is None or match[1] not in known:
-            continue
-        try:
-            content = json.loads(path.read_text("utf-8"))
-            settings = from_plain(
-                Settings, {"group_duplicates": False} | content["spec"]["settings"]
-            )
-        except (OSError, *UNREADABLE):
-            continue
-        key = Key(match[1], match[2], match[3], int(match[4]))
-        row = {**key.columns(), "draw": draw_of(settings), "content": packed_json(content)}
-        yield path, row
 
 
 TOKEN_BYTES = 32

@@ -16,7 +16,7 @@ from sqlalchemy import URL, func, inspect, select
 
 from judgepanel.service.basics import DatabaseProblem
 from judgepanel.service.database import connect, note_identity, transaction
-from judgepanel.service.migrations import check_schema
+from judgepanel.service.schema import check_schema
 from judgepanel.service.tables import ANALYSES, RESULTS
 
 IN_USE = "The database is in use: stop every server first, then restore."

@@ -39,6 +39,10 @@ _LOG = logging.getLogger(__name__)
 _WRITES = "judgepanel_writes"
 _POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")
 
+OLDER = (
+    "A version of judgepanel from before the first release has made this database: name another "
+    f"one in {VARIABLE}, or move this one away, and analyse the votes again."
+)
 NEWER = (
     "A newer version of judgepanel has made this database: update judgepanel here, or name "
     f"another database in {VARIABLE}."
@@ -65,7 +69,7 @@ _UNREACHABLE = (
 _REFUSED = "The database server refuses the user or the password."
 _NO_SUCH = "The database server has no database of this name: make it first."
 _BUSY = "The database has no free connection for now: try again in a moment."
-_FOREIGN = "The database has tables of another program: judgepanel needs one of its own."
+FOREIGN = "The database has tables of another program: judgepanel needs one of its own."
 _UNKNOWN = "The database answered with an error; the server's log has the details."
 
 _PASSING = (_LOCKED, _UNREACHABLE, _BUSY)
@@ -77,12 +81,12 @@ _SQLITE = (
     ("not a database", _NO_DATABASE),
     ("malformed", DAMAGED),
     ("unable to open", _CANNOT_OPEN),
-    ("already exists", _FOREIGN),
+    ("already exists", FOREIGN),
 )
 _STATES = {
     **{"25006": _READ_ONLY, "42501": _READ_ONLY, "53100": _FULL, "55P03": _LOCKED},
     **{"40P01": _LOCKED, "28P01": _REFUSED, "28000": _REFUSED, "3D000": _NO_SUCH},
-    **{"53300": _BUSY, "57P03": _UNREACHABLE, "42P07": _FOREIGN},
+    **{"53300": _BUSY, "57P03": _UNREACHABLE, "42P07": FOREIGN},
 }
 _CONNECTING = (
     ("authentication failed", _REFUSED),

@@ -24,12 +24,12 @@ from sqlalchemy import Connection, Engine
 
 from judgepanel import ENGINE
 from judgepanel.kernels.threads import Cache
-from judgepanel.service.archive import Archive, Shares, draw_of, import_folder
+from judgepanel.service.archive import Archive, Shares, draw_of
 from judgepanel.service.basics import LOCAL, NotFound
 from judgepanel.service.database import adopt_file, check_file, connect, default_url, transaction
 from judgepanel.service.jobs import Jobs
 from judgepanel.service.ledger import Interest, Interests, Key, Ledger, party_of
-from judgepanel.service.migrations import migrate
+from judgepanel.service.schema import prepare
 from judgepanel.service.workspace import (
     Analysis,
     Decision,
@@ -302,9 +302,8 @@ class SqlWorkspace:
     """The :class:`~judgepanel.service.workspace.Workspace` of one server and one owner.
 
     ``url`` is that of the database (by default $JUDGEPANEL_DATABASE_URL, else SQLite in ``home``),
-    ``home`` a data folder whose files of an earlier version are imported, ``backend`` the joblib
-    backend of the server's jobs; ``clock`` measures how long nobody has watched a job. Raises
-    DatabaseProblem, here and in every method, if the database cannot be used.
+    ``backend`` the joblib backend of the server's jobs; ``clock`` measures how long nobody has
+    watched a job. Raises DatabaseProblem, here and in every method, if the database cannot be used.
     """
 
     def __init__(
@@ -317,14 +316,12 @@ class SqlWorkspace:
         self._engine = connect(url or default_url(home or default_home()))
         try:
             check_file(self._engine)
-            migrate(self._engine)
+            prepare(self._engine)
             adopt_file(self._engine)
             self._archive = Archive(self._engine)
             self._ledger = Ledger(self._engine)
             self._interests = Interests(self._engine)
             self._shares = Shares(self._engine)
-            if home is not None:
-                import_folder(self._engine, self._archive, home)
             self._ledger.prune()
             self._jobs = Jobs(backend=backend, clock=clock)
             self._work = Work(

@@ -1,4 +1,4 @@
-"""Tables of the workspace. `migrations` creates them; a test checks that both agree.
+"""Tables of the workspace. ``schema`` makes and checks them.
 
 User input is stored as ASCII-only JSON text (columns of type ``SafeText``), so a database need not
 support NUL or lone surrogates.

@@ -24,7 +24,7 @@ import json
 import math
 import threading
 import types
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import (
@@ -477,15 +477,8 @@ def pack(value: object) -> bytes:
     return buffer.getvalue()
 
 
-def unpack(
-    kind: type[T],
-    data: bytes,
-    migrate: Callable[[Any, Collection[str]], Any] = lambda content, _: content,
-) -> T:
+def unpack(kind: type[T], data: bytes) -> T:
     """Return the value annotated as ``kind`` that :func:`pack` wrote.
-
-    ``migrate(content, names)`` converts the JSON of an older version, which refers to arrays of
-    these names, to the current version.
 
     Raises
     ------
@@ -498,7 +491,7 @@ def unpack(
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             content = json.loads(arrays[_TEXT].tobytes())
-            rebuilt: T = shape.read(migrate(content, arrays.files), arrays)
+            rebuilt: T = shape.read(content, arrays)
             return rebuilt
     except Exception as error:  # A damaged .npy may raise any error of Python's parser.
         raise ValueError(f"these bytes cannot be read: {type(error).__name__}") from None

@@ -122,7 +122,12 @@ def readable(title: str) -> Iterator[None]:
     """Turn pyarrow's errors into an InputError."""
     try:
         yield
-    except (InputError, MemoryError):
+    except InputError:
+        raise
+    except pa.ArrowMemoryError:  # Also where a damaged file claims to hold that much.
+        problem = f"this {title} file is damaged, or needs more memory than there is"
+        raise InputError(problem, remedy=EXPORT_AGAIN) from None
+    except MemoryError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         problem = f"not a readable {title} file: {quote_value(error, 160)[1:-1]}"

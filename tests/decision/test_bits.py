@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from judgepanel.cli import main
 from judgepanel.decision.panel_file import SNIPPET, export_panel, load_panel, panel_json
-from judgepanel.decision.panel_parts import BLOCKS, LOSS_KEYS
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.score import score
 from judgepanel.kernels.aggregation import KERNELS, Graded
@@ -217,72 +216,11 @@ def alone(result):
     return replace(result, model=mixture_of([result.model.main], [1.0]))
 
 
-def of_version_4(content):
-    """A panel of one member as version 4 wrote it."""
-    (member,) = content["members"]
-    older = {key: value for key, value in content.items() if key not in ("grades", "members")}
-    parts = {key: member[key] for key in ("aggregator", "calibrator")}
-    return {**older, **parts, "version": 4}
-
-
-def test_a_file_of_version_4_scores_to_the_bit_as_its_only_member(result):
-    content = export_panel(alone(result), TRAINING, SPEC, ())
-    older = load_panel(panel_json(of_version_4(content)))
-    assert older.model == alone(result).model
-    assert older.content == content
-
-
-def test_a_file_of_version_5_is_read_as_a_panel_of_votes(result):
+@pytest.mark.parametrize("version", [1, 5])
+def test_a_file_from_before_the_first_release_is_refused(result, version):
     content = export_panel(result, TRAINING, SPEC, ())
-    older = {key: value for key, value in content.items() if key != "grades"} | {"version": 5}
-    old = load_panel(panel_json(older))
-    assert old.content == content
-    assert content["grades"] is None
-    assert old.thresholds == {}
-    with pytest.raises(InputError, match="have no such key"):
-        load_panel(panel_json({**older, "grades": None}))
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_file_of_an_older_version_is_read_without_the_blocks_it_lacks(result, version):
-    content = export_panel(alone(result), TRAINING, SPEC, ())
-    later = (*BLOCKS, "fallback", "grades")
-    older = {key: value for key, value in of_version_4(content).items() if key not in later}
-    old = load_panel(panel_json({**older, "version": version}))
-    assert old.content == {**content, **dict.fromkeys(later)}
-    assert old.model == replace(alone(result).model, fallback=None)
-    scored = score(old, make_votes(5, 60, 7))
-    assert (scored.drift, scored.seen.checked) == (None, False)
-    assert scored.labelled is not None
-    assert not scored.labelled.checked
-    for key in (*later, "members"):
-        with pytest.raises(InputError, match="have no such key"):
-            load_panel(panel_json({**older, "version": version, key: None}))
-
-
-def test_a_file_of_version_3_scores_as_it_did_and_says_what_it_measured(result):
-    content = of_version_4(export_panel(alone(result), TRAINING, SPEC, ()))
-    losses = {
-        key: [{k: v for k, v in loss.items() if k not in LOSS_KEYS} for loss in rows]
-        for key, rows in content["absence"].items()
-        if key in ("single", "several")
-    }
-    absence = {**content["absence"], **losses}
-    del absence["groups"]
-    older = {key: value for key, value in content.items() if key != "fallback"}
-    older = {**older, "version": 3, "absence": absence}
-    old = load_panel(panel_json(older))
-    judges = old.model.judges
-    new = make_votes(5, 60, 7).with_judges(judges[1:])
-    scored = score(old, new)
-    assert scored.p.tolist() == old.model.score(codes_of(old.model, new)).tolist()
-    assert not scored.fallback.any()
-    (warning,) = [line for line in scored.warnings if "absent" in line]
-    loss = absence["single"][0]
-    assert f"{loss['delta']:+.3f} [{loss['lo']:+.3f}, {loss['hi']:+.3f}]" in warning
-    for broken in ({**older, "fallback": None}, {**older, "absence": {**absence, "groups": []}}):
-        with pytest.raises(InputError, match="have no such key"):
-            load_panel(panel_json(broken))
+    with pytest.raises(InputError, match=r"before the first release.*export the panel again"):
+        load_panel(panel_json({**content, "version": version}))
 
 
 def test_votes_the_panel_was_fitted_on_are_recognised_under_any_task(result):

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from judgepanel.service.database import connect, transaction
-from judgepanel.service.migrations import migrate
+from judgepanel.service.schema import prepare
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.votes import VoteMatrix
 from tests.helpers import make_votes
@@ -42,7 +42,7 @@ def postgresql() -> Iterator[Callable[[bool], str]]:
 
         shared = make(READY)
         ready = connect(shared)
-        migrate(ready)
+        prepare(ready)
 
         def empty() -> str:
             with transaction(ready) as connection:

@@ -13,17 +13,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from numpy.typing import NDArray
-from sqlalchemy import event, text
+from sqlalchemy import event, select, text
 from sqlalchemy.exc import IntegrityError
 
 from judgepanel.service import database as database_module
-from judgepanel.service import migrations
 from judgepanel.service.database import DatabaseProblem, connect, default_url, transaction
-from judgepanel.service.migrations import migrate
+from judgepanel.service.schema import REVISION, VERSION, prepare
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.service.tables import METADATA
 from judgepanel.studies.contract import Settings
@@ -52,66 +48,42 @@ def ask_on(connection, *statements):
 
 
 def tables(engine):
+    """The names of all tables, and the revision."""
     with transaction(engine, write=False) as connection:
-        context = MigrationContext.configure(connection)
         names = set(connection.dialect.get_table_names(connection))
-        return names, context.get_current_heads()
+        asked = VERSION.name in names
+        return names, connection.scalars(select(VERSION.c.version_num)).all() if asked else []
 
 
-def test_the_migrations_make_the_tables_that_the_code_knows(engine):
-    migrate(engine, "0001")
-    migrate(engine)
-    with transaction(engine) as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, METADATA) == []
-    migrate(engine)
+def test_an_empty_database_gets_all_tables_once(engine):
+    for _ in range(2):
+        prepare(engine)
+        assert tables(engine) == ({VERSION.name, *METADATA.tables}, [REVISION])
 
 
-def test_a_new_database_gets_what_all_migrations_make(tmp_path):
-    schemas = []
-    for name, steps in (("new", ["head"]), ("old", ["0001", "head"])):
-        made = connect(f"sqlite:///{tmp_path / name}.db")
-        for step in steps:
-            migrate(made, step)
-        schemas.append(
-            {
-                table: " ".join(sql.split())
-                for table, sql in ask(made, "SELECT name, coalesce(sql, '') FROM sqlite_master")
-            }
-        )
-        assert tables(made)[1] == (ScriptDirectory(*migrations.__path__).get_current_head(),)
-        made.dispose()
-    assert schemas[0] == schemas[1]
-
-
-def test_an_older_schema_is_upgraded_with_what_is_in_it(engine, new_url, votes):
-    migrate(engine, "0001")
-    assert "jobs" not in tables(engine)[0]
-    space = SqlWorkspace(new_url)
-    made = space.create(loaded(votes), Settings(), "x")
-    space.close()
-    for name in ("interests", "partials", "jobs", "shares", "decisions"):
-        ask(engine, f"DROP TABLE {name}")
+def test_a_schema_from_before_the_first_release_is_refused_and_left_alone(engine, new_url):
+    prepare(engine)
     ask(engine, "UPDATE alembic_version SET version_num = '0001'")
-    space = SqlWorkspace(new_url)
-    assert space.open(made.id) == made
-    assert space.decisions(made.id) == ()
-    space.close()
+    with pytest.raises(
+        DatabaseProblem, match="before the first release"
+    ):
+        SqlWorkspace(new_url)
+    assert tables(engine)[1] == ["0001"]
 
 
 def test_a_newer_schema_is_refused_and_left_alone(engine, new_url):
-    migrate(engine)
+    prepare(engine)
     ask(engine, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(DatabaseProblem, match="newer version of judgepanel"):
         SqlWorkspace(new_url)
     assert ask(engine, "SELECT version_num FROM alembic_version") == [("9999",)]
 
 
-def test_a_migration_that_fails_leaves_nothing_behind(engine, new_url):
+def test_tables_of_another_program_are_left_alone(engine, new_url):
     ask(engine, "CREATE TABLE decisions (x INTEGER)")
     with pytest.raises(DatabaseProblem, match="tables of another program"):
         SqlWorkspace(new_url)
-    assert tables(engine) == ({"decisions"}, ())
+    assert tables(engine) == ({"decisions"}, [])
 
 
 def test_servers_that_start_at_once_all_succeed(new_url):
@@ -123,7 +95,7 @@ def test_servers_that_start_at_once_all_succeed(new_url):
 
 
 def test_a_transaction_is_undone_whole(engine):
-    migrate(engine)
+    prepare(engine)
     with pytest.raises(IntegrityError), transaction(engine) as connection:
         ask_on(connection, *["INSERT INTO votes VALUES ('a', 'b')"] * 2)
     assert ask(engine, "SELECT count(*) FROM votes") == [(0,)]
