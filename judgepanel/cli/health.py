@@ -88,8 +88,7 @@ def _asked(parts: SplitResult, host: str, port: int | None) -> tuple[int, bytes]
 def database_state() -> tuple[bool, str]:
     """Return whether the database configured in the environment is usable, and a sentence.
 
-    A database that does not exist yet, or has older tables, is in order: the dashboard creates or
-    migrates it.
+    A database that does not exist yet is in order: the dashboard creates it.
     """
     address, file = _address()
     expected = None if file is None else expected_identity(file)
