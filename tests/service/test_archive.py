@@ -1,6 +1,4 @@
-"""Stored votes are restored completely, whichever version stored them."""
-
-import base64
+"""Stored votes are restored completely."""
 
 import numpy as np
 import pandas as pd
@@ -10,25 +8,6 @@ from hypothesis import strategies as st
 from judgepanel.service.archive import votes_of
 from judgepanel.studies.codec import pack
 from judgepanel.votes import VoteMatrix
-
-NAMED_ARRAYS = """
-UEsDBC0AAAAIAAAAIQCpX7tJ//////////8JABQAdm90ZXMubnB5AQAQAIYAAAAAAAAASwAAAAAAAACb7BfqGxDJyFDGUK2e
-klqcXKRupaBek2morqOgnpZfVFKUmBefX5SSChJ3S8wpTgWKF2ckFqQC+RrGOgpGmjoKtQpkAy7G/wxABABQSwMELQAAAAgA
-AAAhAHtNKuj//////////woAFABsYWJlbHMubnB5AQAQAIMAAAAAAAAARwAAAAAAAACb7BfqGxDJyFDGUK2eklqcXKRupaBe
-k2morqOgnpZfVFKUmBefX5SSChJ3S8wpTgWKF2ckFqQC+RrGOpo6CrUKFAAuRob/AFBLAwQtAAAACAAAACEAsgqzBv//////
-////CAAUAHRleHQubnB5AQAQAPMCAAAAAAAASQEAAAAAAACdUctOwzAQLFe+wvIlIJkqTaEV/QBuIC4cEESRkziP4sTBXrdU
-JV/BD+NNJCoXoUr4YO3Mekbrna+Hp/vH57PJZrIPcmEyHaxI8GlnASNBoTRo3iZK5wL5Oy6NcLypeCccvlhES3bJSE/+fc73
-tAbRJHVu6Iq8UE4ZoSlerzYMxZLGrlzbvBRj/wNbu4EFbt4cRztVt7CtjcBWqZXtxqflgPGqhveF4GD14LOnbaLVFsu562RK
-2qYdVK7DG4G2UrQlVCjPYdcNVCEVh8U1chsu7TjSbHrDSGulZOQqnIZxz8jBpPX0bs5fakYiRua+quI694SpUtLXgbYuiWIM
-BIHvAKqrM8/CgPYdaIf4/WfVt/RodAXCc1DpWmTgm4z/Hr6JZdyjx5hXAjyVwl929NeyC97Ucndi4AJxcTRmpgycDinEkCJM
-J+77b1BLAwQtAAAACAAAACEAjSK94f//////////CAAUAHRpZXMubnB5AQAQAIYAAAAAAAAASwAAAAAAAACb7BfqGxDJyFDG
-UK2eklqcXKRupaBek2SorqOgnpZfVFKUmBefX5SSChJ3S8wpTgWKF2ckFqQC+RrGOgpGmjoKtQpkAy4GRgYgAABQSwECLQMt
-AAAACAAAACEAqV+7SUsAAACGAAAACQAAAAAAAAAAAAAAgAEAAAAAdm90ZXMubnB5UEsBAi0DLQAAAAgAAAAhAHtNKuhHAAAA
-gwAAAAoAAAAAAAAAAAAAAIABhgAAAGxhYmVscy5ucHlQSwECLQMtAAAACAAAACEAsgqzBkkBAADzAgAACAAAAAAAAAAAAAAA
-gAEJAQAAdGV4dC5ucHlQSwECLQMtAAAACAAAACEAjSK94UsAAACGAAAACAAAAAAAAAAAAAAAgAGMAgAAdGllcy5ucHlQSwUG
-AAAAAAQABADbAAAAEQMAAAAA
-"""
-"""Votes as they were stored while arrays went by the names of their fields."""
 
 TEXT = st.text(min_size=1, max_size=8)
 NUMBER = st.floats(-1e9, 1e9, allow_subnormal=False) | st.just(float("nan"))
@@ -82,26 +61,3 @@ def test_any_votes_come_back_as_they_were(made):
         assert (first is None) == (other is None)
         if first is not None:
             pd.testing.assert_frame_equal(first, other)
-
-
-def test_votes_that_an_earlier_version_stored_are_still_read():
-    votes = votes_of(base64.b64decode(NAMED_ARRAYS))
-    assert votes.sha256 == "3a309f13a3684942ea8d03776ab07845ce5daef10d7fb8610bab72093dff9061"
-    assert votes.votes.tolist() == [[1, -1], [0, 1], [-1, 0]]
-    assert votes.labels.tolist() == [1, 0, -1]
-    assert votes.ties.tolist() == [[False, True], [False, False], [False, False]]
-    assert (votes.item_ids, votes.judges) == (("a", "b", "ç"), ("x", "y"))
-    assert (votes.task, votes.groups) == ("pointwise", ("g", "g", "h"))
-    features = {
-        "length": [1.5, np.nan, -0.0],
-        "n": [1, 2, 3],
-        "hard": [True, False, True],
-        "topic": pd.Series(["p", "q", "é"], dtype="str"),
-        "note": pd.Series([None, "n", None], dtype=object),
-    }
-    pd.testing.assert_frame_equal(votes.features, pd.DataFrame(features))
-    family = pd.Series(["f", "f"], dtype="str")
-    pd.testing.assert_frame_equal(
-        votes.judge_table, pd.DataFrame({"family": family, "cost": [0.5, 2.0]})
-    )
-    assert votes_of(pack(votes)).sha256 == votes.sha256

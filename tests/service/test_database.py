@@ -64,9 +64,7 @@ def test_an_empty_database_gets_all_tables_once(engine):
 def test_a_schema_from_before_the_first_release_is_refused_and_left_alone(engine, new_url):
     prepare(engine)
     ask(engine, "UPDATE alembic_version SET version_num = '0001'")
-    with pytest.raises(
-        DatabaseProblem, match="before the first release"
-    ):
+    with pytest.raises(DatabaseProblem, match="before the first release"):
         SqlWorkspace(new_url)
     assert tables(engine)[1] == ["0001"]
 
