@@ -1,4 +1,4 @@
-"""The popover Share: the link to this page, links that let others read it, and their end.
+"""The popover Share: links that let others read the analysis, and their end.
 
 A link for others begins with ``JUDGEPANEL_PUBLIC_URL``, else with the address to which a team's
 sign-in returns, else with the address in this browser. If only this machine can reach it, the
@@ -35,10 +35,9 @@ _ONLY_HERE = (
 
 def share(analysis: Analysis) -> None:
     """Draw the popover, which only the owner sees."""
-    st.write("Your own link to this page with its current settings:")
-    st.code(page_url({PARAMETER: analysis.id}), language=None, wrap_lines=True)
     st.write(
-        "A link for others opens every page and download of this analysis but changes nothing."
+        "A link for others opens every page and download of this analysis but changes nothing. The "
+        "address in your browser would give them your rights: do not send that one."
     )
     base = next(iter(public_origins()), _browser_origin())
     if is_local(base):
@@ -55,20 +54,16 @@ def share(analysis: Analysis) -> None:
     live = workspace().shares(analysis.id)
     if made_for == analysis.id and id_of_token(token) in {link.id for link in live}:
         st.write("Copy it now: it is not stored and cannot be shown again.")
-        st.code(page_url({SHARE: token}, base), language=None, wrap_lines=True)
+        st.code(_shared_url(token, base), language=None, wrap_lines=True)
     for link in live:
         _live(analysis, link)
 
 
-def page_url(names: dict[str, str], base: str | None = None) -> str:
-    """The address of this page with these parameters and its view state.
-
-    It begins with the origin ``base``, by default the one in the browser.
-    """
-    mine = (PARAMETER, SHARE, COMPARE) if SHARE in names else (PARAMETER, SHARE)
+def _shared_url(token: str, origin: str) -> str:
+    """The address of this page for others, with its view state."""
+    mine = (PARAMETER, SHARE, COMPARE)
     state = {key: st.query_params[key] for key in st.query_params if key not in mine}
-    path = urlsplit(_in_the_browser()).path
-    return f"{base or _browser_origin()}{path}?{urlencode({**names, **state})}"
+    return f"{origin}{urlsplit(_in_the_browser()).path}?{urlencode({SHARE: token, **state})}"
 
 
 def _browser_origin() -> str:

@@ -182,16 +182,6 @@ def test_the_menu_and_links_keep_the_analysis_and_the_keyboard_reaches_the_contr
     guard.check()
 
 
-def test_share_gives_the_link_with_the_view_in_it(page: Page, server: Server, guard: Guard) -> None:
-    analysis = prepared(server.home, "clean_pairwise")
-    page.goto(address(server, CURVE, analysis, metric="Accuracy"))
-    finished_curve(page)
-    page.get_by_role("button", name="Share").click()
-    link = page.get_by_test_id("stPopoverBody").locator("code").first
-    expect(link).to_have_text(f"{server.url}/panel_curve?analysis={analysis}&metric=Accuracy")
-    guard.check()
-
-
 def test_view_state_that_nobody_offered_is_ignored(
     page: Page, server: Server, guard: Guard
 ) -> None:

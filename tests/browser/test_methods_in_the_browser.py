@@ -133,21 +133,6 @@ def test_form_score_and_aggregator_live_in_the_url_and_reach_another_visitor(
     guard.check()
 
 
-def test_view_state_that_nobody_offered_is_ignored(
-    page: Page, server: Server, analysis: str, guard: Guard
-) -> None:
-    page.goto(address(server, METHODS, analysis))
-    finished_methods(page)
-    sentence, cells = answer(page).inner_text(), values(page)
-    junk = {"form": "xyz", "score": "%3Cb%3E", "aggregator": "nobody", "drawn": "x"}
-    page.goto(address(server, METHODS, analysis, **junk))
-    finished_methods(page)
-    expect(answer(page)).to_have_text(sentence)
-    assert values(page) == cells
-    expect(page.get_by_role("combobox", name="Aggregator")).to_have_value("one-coin")
-    guard.check()
-
-
 def test_downloads_hold_every_cell_to_the_last_digit(
     page: Page, server: Server, analysis: str, guard: Guard
 ) -> None:

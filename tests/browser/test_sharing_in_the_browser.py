@@ -55,6 +55,7 @@ def test_a_link_is_made_opened_by_another_after_a_restart_and_revoked(
     inside.get_by_role("button", name="Create a link for others").click()
     link = inside.locator("code", has_text="share=")
     expect(link).to_have_text(re.compile(rf"^{server.url}/panel_curve\?share=[\w-]{{43}}&metric="))
+    expect(inside.locator("code")).to_have_count(1)  # One's own address is no link for others.
     url = link.inner_text()
     token = re.findall("share=([^&]+)", url)[0]
 

@@ -287,7 +287,7 @@ def preference_sentence(result: Recommendation) -> str:
         return asked
     change = Interval(-average.behind.value, -average.behind.hi, -average.behind.lo)
     price = with_interval(*change, sign=True)
-    return f"{asked} Against the average of pipelines that costs {price} NLL."
+    return f"{asked} Against the average of pipelines NLL changes by {price}."
 
 
 def present(

@@ -93,7 +93,8 @@ def scope_sentence(result: Scope) -> str:
         course = result.saturation
         if course is not None and course.outcome[course.last] == "inconclusive":
             last = course.n_judges - int(course.sizes[course.last])
-            text += f" Whether the last {counted(last, 'judge')} matter is undecided."
+            verb = "matters" if last == 1 else "matter"
+            text += f" Whether the last {counted(last, 'judge')} {verb} is undecided."
     else:
         start = "No" if worst.outcome == "fail" else "Yes, with reservations"
         passes = "passes" if passed == 1 else "pass"
