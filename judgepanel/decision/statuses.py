@@ -7,18 +7,23 @@ is the recommendation's decision (:mod:`decision.recommend`), and it may keep a 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, get_args
 
+import numpy as np
+
+from judgepanel.arrays import Bools, Floats, Votes
 from judgepanel.kernels.aggregation import Aggregator
+from judgepanel.kernels.joint_features import MOST_JUDGES, copies
+from judgepanel.kernels.redundancy import error_correlation, error_counts
 from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Prepared, prepare
 from judgepanel.studies.decide.value import JudgeValue, Value, ValueSpec
 from judgepanel.studies.trust.parse import drop_reason, legible, to_drop
-from judgepanel.votes import VoteMatrix
+from judgepanel.votes import MISSING, VoteMatrix
 
 Status = Literal["helps", "could go", "fails a check", "unsettled"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -144,3 +149,81 @@ def _together(result: Value) -> str:
 def _nats(estimate: Interval) -> str:
     value, lo, hi = estimate
     return f"{value:+z.4f} [{lo:+z.4f}, {hi:+z.4f}]"
+
+
+MISSES = 0.2
+"""Share of the items without a verdict from which on a reason names it."""
+CARRIES = 0.5
+"""Share of the largest worth from which on a judge carries the panel."""
+
+
+def reasons_of(
+    votes: VoteMatrix,
+    weights: Mapping[str, float],
+    rows: Sequence[JudgeStatus] = (),
+    worth: Mapping[str, float] = MappingProxyType({}),
+) -> dict[str, str]:
+    """Return in a few words what each judge of the votes does for the panel.
+
+    ``weights`` are those of the panel's judges; a judge without one is not in the panel. ``rows``
+    and ``worth`` (nats) are known once the study ``value`` has run. Near-copies and shared errors
+    are those of all labelled items; they are not looked for among more than ``MOST_JUDGES`` judges.
+    """
+    signed_votes, alike, shared, right = _errors(votes)
+    missing = 1.0 - np.count_nonzero(signed_votes, axis=0) / max(len(signed_votes), 1)
+    status = {row.judge: row for row in rows}
+    most = max((worth.get(name, 0.0) for name in weights), default=0.0)
+    heaviest = max((abs(weight) for weight in weights.values()), default=0.0)
+    place = {name: column for column, name in enumerate(votes.judges)}
+    in_panel = [place[name] for name, weight in weights.items() if weight > 0.0]
+
+    def reason(name: str) -> str:
+        column, row, weight = place[name], status.get(name), weights.get(name, 0.0)
+        stands = "" if row is None else row.status
+        failure = "" if row is None else row.reason.removeprefix("It fails the checks: ")
+        copied = [other for other in in_panel if other != column and alike[column, other]]
+        carries = worth.get(name, 0.0) >= CARRIES * most
+        first = (
+            (stands == "fails a check", failure.rstrip(".")),
+            (bool(copied), f"nearly a copy of {', '.join(votes.judges[j] for j in copied[:1])}"),
+            (name not in weights, "not needed beside the panel"),
+            (weight < 0.0, turned(column)),
+            (stands == "could go", "adds little: could go at no loss that is shown"),
+            (stands == "helps", "carries the panel" if carries else "helps"),
+            (stands == "unsettled", "may help: too few labels to say"),
+            (weight >= CARRIES * heaviest, "weighs most"),
+        )
+        return next((words for holds, words in first if holds), "weighs less")
+
+    def turned(column: int) -> str:
+        if right[column] < -2.0 * math.sqrt(np.count_nonzero(signed_votes[:, column])):
+            return "wrong more often than right: counts the other way"
+        partners = [other for other in in_panel if other != column]
+        if not partners:
+            return "counts the other way"
+        partner = max(partners, key=lambda other: shared[column, other])
+        return f"corrects errors of {votes.judges[partner]}: counts the other way"
+
+    def with_gaps(name: str) -> str:
+        share = float(missing[place[name]])
+        if name in status and status[name].status == "fails a check":
+            return reason(name)  # Which names them, if it fails by them.
+        gaps = f"; misses {share:.0%} of the items".replace("%", " %") if share >= MISSES else ""
+        return reason(name) + gaps
+
+    return {name: with_gaps(name) for name in votes.judges}
+
+
+def _errors(votes: VoteMatrix) -> tuple[Votes, Bools, Floats, Floats]:
+    """Signed votes on labelled items, near-copies, correlations of errors, right less wrong."""
+    rows = votes.votes[votes.labelled]
+    signed_votes = np.where(rows == MISSING, 0, 2 * rows - 1).astype(np.int8)
+    signs = (2 * votes.labels[votes.labelled] - 1).astype(np.int8)
+    k = votes.n_judges
+    right = (signed_votes * signs[:, None]).sum(axis=0, dtype=np.float64)
+    alike, shared = np.zeros((k, k), dtype=bool), np.zeros((k, k))
+    if k <= MOST_JUDGES and len(signs):
+        pairs = copies(signed_votes, signs)
+        alike = alike if pairs is None else pairs
+        shared = error_correlation(error_counts(signed_votes, signs)).value
+    return signed_votes, alike, shared, right

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judgepanel.decision.statuses import failures_of, statuses
+from judgepanel.decision.statuses import JudgeStatus, failures_of, reasons_of, statuses
 from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings, prepare
@@ -218,3 +218,25 @@ def test_a_judge_always_against_the_label_is_dropped_for_that_reason():
     prepared = prepare(replace(votes, labels=labels, votes=cast), Settings())
     (reason,) = failures_of(prepared, "one_coin").values()
     assert reason.startswith("the verdict against the label on 90 % or more")
+
+
+def test_what_a_judge_does_is_said_in_a_few_words():
+    votes = make_votes(3, 200, 6, low=0.7, high=0.8)
+    codes = votes.votes.copy()
+    codes[:, 1] = codes[:, 0]  # A copy,
+    codes[:, 2] = 1 - votes.labels  # one that is always wrong,
+    codes[:100, 3] = -1  # and one that is absent half of the time.
+    changed = replace(votes, votes=codes)
+    names = changed.judges
+    weights = dict.fromkeys(names[:5], 1.0) | {names[2]: -1.0}
+    rows = [JudgeStatus(name, "could go", "", None) for name in names[3:4]]
+    words = reasons_of(changed, weights, rows)
+    assert words[names[0]] == f"nearly a copy of {names[1]}"
+    assert words[names[2]] == "wrong more often than right: counts the other way"
+    share = round(100 * (codes[:, 3] == MISSING).mean())
+    spare = "adds little: could go at no loss that is shown"
+    assert words[names[3]] == f"{spare}; misses {share} % of the items"
+    assert words[names[5]] == "not needed beside the panel"
+    above = dict.fromkeys(names[:5], 1.0) | {names[4]: -1.0}
+    assert words[names[4]] == "weighs most"
+    assert "counts the other way" in reasons_of(changed, above, rows)[names[4]]

@@ -207,7 +207,20 @@ def test_judges_are_listed_by_what_they_are_worth_where_that_is_known():
     statuses = tuple(JudgeStatus(name, "helps", "", None) for name in votes.judges)
     table = weights_table(outcome, RecommendationView(votes, statuses, worth))
     assert list(table["judge"].values) == list(reversed(votes.judges))
-    assert set(table["status"].values) == {"helps"}
+    assert list(table)[:4] == ["decision", "judge", "why", "accuracy"]
+    assert list(table)[-1] == "weight"
+    assert table["why"].values[0].startswith("carries the panel")
+
+
+def test_a_judge_that_could_go_is_not_simply_kept():
+    outcome = result()
+    votes = make_votes(3, 80, 6)
+    spare = outcome.model.judges[0]
+    statuses = (JudgeStatus(spare, "could go", "", None),)
+    table = weights_table(outcome, RecommendationView(votes, statuses, {}))
+    rows = dict(zip(table["judge"].values, table["decision"].values, strict=True))
+    assert rows[spare] == "could go"
+    assert {rows[name] for name in outcome.model.judges[1:]} == {"keep"}
 
 
 def test_a_candidate_that_was_taken_is_held_against_the_recommended_panel():
@@ -263,7 +276,7 @@ def test_what_is_preferred_is_said_with_its_price(prefer, words):
     *candidates, average = outcome.candidates
     dear = replace(average, behind=Interval.single(-0.03, -0.05, -0.01))
     taken = replace(outcome, chosen=candidates[0], candidates=(*candidates, dear))
-    assert preference_sentence(taken).endswith("costs +0.030 [+0.010, +0.050] NLL.")
+    assert preference_sentence(taken).endswith("NLL changes by +0.030 [+0.010, +0.050].")
 
 
 def test_the_average_needs_no_word_on_preference():

@@ -19,7 +19,7 @@ import plotly.graph_objects as go
 from judgepanel.decision.absence import AbsenceFigures, GroupAbsence
 from judgepanel.decision.recommend import REFERENCE
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
-from judgepanel.decision.statuses import JudgeStatus
+from judgepanel.decision.statuses import JudgeStatus, reasons_of
 from judgepanel.figures.candidates import ForestRow, Standing, forest, pareto
 from judgepanel.figures.style import CHOSEN, RECOMMENDED
 from judgepanel.kernels.aggregation import Graded
@@ -429,7 +429,9 @@ def weights_frame(result: Recommendation) -> pd.DataFrame:
 def weights_table(
     result: Recommendation, view: RecommendationView = NOTHING_KNOWN
 ) -> dict[str, Column]:
-    """Return :func:`weights_frame` for people, with accuracy and status.
+    """Return :func:`weights_frame` for people, with accuracy, and what each judge does in words.
+
+    A judge of the panel that could go is not simply kept: its decision is 'could go'.
 
     Sorted by value if known, else by accuracy, best first; in panel order without votes.
     """
@@ -442,19 +444,23 @@ def weights_table(
         worth = [view.worth.get(name, -math.inf) for name in frame["judge"]]
         order = np.lexsort((-np.nan_to_num(accuracy.value, nan=-1.0), -np.array(worth)))
         frame, accuracy = frame.iloc[order].reset_index(drop=True), accuracy[order]
-        known = {"accuracy": levels(replace(accuracy, unit="share"))}
-    if view.statuses:
-        status = {judge.judge: judge.status for judge in view.statuses}
-        known["status"] = text([status.get(name, "") for name in frame["judge"]])
+        weights = dict(zip(result.model.judges, result.model.main_weights, strict=True))
+        why = reasons_of(view.votes, weights, view.statuses, view.worth)
+        known = {
+            "why": text([why[name] for name in frame["judge"]]),
+            "accuracy": levels(replace(accuracy, unit="share")),
+        }
+    spare = {row.judge for row in view.statuses if row.status == "could go"}
+    could_go = frame["judge"].isin(spare) & (frame["decision"] == "keep")
     share = {"in the average": numbers(frame["share"], "share")} if result.averages else {}
     return {
-        "decision": text(frame["decision"].tolist()),
+        "decision": text(frame["decision"].mask(could_go, "could go").tolist()),
         "judge": text(frame["judge"].tolist()),
-        "weight": numbers(frame["weight"]),
         **known,
         **share,
         "correct": numbers(pd.to_numeric(frame["correct"]), "whole"),
         "voted": numbers(pd.to_numeric(frame["voted"]), "whole"),
+        "weight": numbers(frame["weight"]),
     }
 
 
