@@ -175,17 +175,17 @@ def reasons_of(
     most = max((worth.get(name, 0.0) for name in weights), default=0.0)
     heaviest = max((abs(weight) for weight in weights.values()), default=0.0)
     place = {name: column for column, name in enumerate(votes.judges)}
-    in_panel = [place[name] for name, weight in weights.items() if weight > 0.0]
+    in_panel = np.array([place[name] for name, w in weights.items() if w > 0.0], dtype=np.int64)
 
     def reason(name: str) -> str:
         column, row, weight = place[name], status.get(name), weights.get(name, 0.0)
         stands = "" if row is None else row.status
         failure = "" if row is None else row.reason.removeprefix("It fails the checks: ")
-        copied = [other for other in in_panel if other != column and alike[column, other]]
+        copied = () if alike is None else in_panel[alike[column, in_panel]]
         carries = worth.get(name, 0.0) >= CARRIES * most
         first = (
             (stands == "fails a check", failure.rstrip(".")),
-            (bool(copied), f"nearly a copy of {', '.join(votes.judges[j] for j in copied[:1])}"),
+            (len(copied) > 0, f"nearly a copy of {', '.join(votes.judges[j] for j in copied[:1])}"),
             (name not in weights, "not needed beside the panel"),
             (weight < 0.0, turned(column)),
             (stands == "could go", "adds little: could go at no loss that is shown"),
@@ -198,10 +198,9 @@ def reasons_of(
     def turned(column: int) -> str:
         if right[column] < -2.0 * math.sqrt(np.count_nonzero(signed_votes[:, column])):
             return "wrong more often than right: counts the other way"
-        partners = [other for other in in_panel if other != column]
-        if not partners:
+        if shared is None or not len(in_panel):
             return "counts the other way"
-        partner = max(partners, key=lambda other: shared[column, other])
+        partner = in_panel[np.argmax(shared[column, in_panel])]
         return f"corrects errors of {votes.judges[partner]}: counts the other way"
 
     def with_gaps(name: str) -> str:
@@ -214,16 +213,13 @@ def reasons_of(
     return {name: with_gaps(name) for name in votes.judges}
 
 
-def _errors(votes: VoteMatrix) -> tuple[Votes, Bools, Floats, Floats]:
+def _errors(votes: VoteMatrix) -> tuple[Votes, Bools | None, Floats | None, Floats]:
     """Signed votes on labelled items, near-copies, correlations of errors, right less wrong."""
     rows = votes.votes[votes.labelled]
     signed_votes = np.where(rows == MISSING, 0, 2 * rows - 1).astype(np.int8)
     signs = (2 * votes.labels[votes.labelled] - 1).astype(np.int8)
-    k = votes.n_judges
     right = (signed_votes * signs[:, None]).sum(axis=0, dtype=np.float64)
-    alike, shared = np.zeros((k, k), dtype=bool), np.zeros((k, k))
-    if k <= MOST_JUDGES and len(signs):
-        pairs = copies(signed_votes, signs)
-        alike = alike if pairs is None else pairs
-        shared = error_correlation(error_counts(signed_votes, signs)).value
-    return signed_votes, alike, shared, right
+    if votes.n_judges > MOST_JUDGES or not len(signs):
+        return signed_votes, None, None, right
+    shared = error_correlation(error_counts(signed_votes, signs)).value
+    return signed_votes, copies(signed_votes, signs), shared, right
