@@ -45,7 +45,7 @@ def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
     app = finished("hard_panel")
     assert (
         answer_of(app)
-        == "No: judge 'fam4-judge14' gives a verdict on 51 % of the items; 0 of 4 checks pass."
+        == "Not yet: judge 'fam4-judge14' gives a verdict on 51 % of the items; 0 of 4 checks pass."
     )
     sentence = htmls(app)
     for title in ("P0 Item order: needs review.", "P1 ", "P2 ", "P3 "):
@@ -69,7 +69,7 @@ def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
 
 def test_one_class_votes_get_a_notice_and_no_flattering_number() -> None:
     app = finished("one_class")
-    assert answer_of(app).startswith("No: every label is the same; ")
+    assert answer_of(app).startswith("Not yet: every label is the same; ")
     levels = [float(text) for text in re.findall(r"NLL[^:;]{0,20}: (\d\.\d+)", text_of(app))]
     assert levels
     assert min(levels) > 0.1
@@ -82,7 +82,7 @@ def test_the_recommended_panel_says_beside_its_download_whether_checks_fail() ->
     checks = open_app(SCOPE, analysis=analysis("hard_panel"))
     until(checks, lambda: len(downloads_of(checks)) >= 2)
     sentence = answer_of(checks).partition(" The recommended panel")[0]
-    assert sentence.startswith("No: ")
+    assert sentence.startswith("Not yet: ")
     app = until_done(open_app(panel, analysis=analysis("hard_panel")))
     assert f"Is the recommendation safe here? {sentence}" in htmls(app, "jp-result")
     assert "Scope: all checks" in links(app)

@@ -83,15 +83,23 @@ def test_what_the_filter_would_cost_names_its_pipeline_unless_it_is_what_is_reco
 
 def test_the_answer_counts_and_names_the_worst(hard):
     assert scope_sentence(hard).startswith(
-        "No: judge 'fam4-judge14' gives a verdict on 51 % of the items; "
+        "Not yet: judge 'fam4-judge14' gives a verdict on 51 % of the items; "
     )
     assert not safe(hard)
+
+
+def test_judges_that_do_no_harm_are_a_reservation_and_nothing_that_blocks(hard):
+    checked = outcomes(hard, P0="pass", P1="fail", P2="review", P3="pass")
+    assert scope_sentence(checked).startswith("Not yet: judge 'fam4-judge14' ")
+    sentence = scope_sentence(checked, harmless=True)
+    assert sentence.startswith("Safe to use, with 2 reservations: judge 'fam4-judge14' ")
+    assert scope_sentence(outcomes(hard, P0="fail"), harmless=True).startswith("Not yet: ")
 
 
 def test_several_judges_without_verdicts_are_counted_and_not_named(hard):
     parsed = np.where(np.arange(len(hard.judges)) < 3, 0.85, 1.0)
     assert scope_sentence(replace(hard, parsed=parsed)).startswith(
-        "No: 3 judges give a verdict on less than 90 % of the items (lowest 85 %); "
+        "Not yet: 3 judges give a verdict on less than 90 % of the items (lowest 85 %); "
     )
 
 
@@ -109,7 +117,7 @@ def test_when_all_pass_the_answer_claims_no_more_than_was_looked_at(hard):
             outcome if i == course.last else entry for i, entry in enumerate(course.outcome)
         )
         texts[outcome] = scope_sentence(replace(fine, saturation=replace(course, outcome=held)))
-    sentence = "Yes: all 4 checks pass."
+    sentence = "Safe to use: all 4 checks pass."
     assert texts["equivalent"] == sentence
     assert texts["inconclusive"].startswith(sentence)
     assert "matter is undecided" in texts["inconclusive"]
@@ -119,7 +127,7 @@ def test_when_all_pass_the_answer_claims_no_more_than_was_looked_at(hard):
 def test_a_check_that_does_not_apply_is_not_a_failure(hard):
     fine = outcomes(hard, P0="pass", P1="not applicable", P2="pass", P3="pass")
     assert scope_sentence(fine) == (
-        "Yes: 3 of 4 checks pass, 1 does not apply. Whether the last 3 judges matter is undecided."
+        "Safe to use: 3 of 4 checks pass, 1 does not apply. Whether the last 3 judges matter is undecided."
     )
     assert safe(fine)
 

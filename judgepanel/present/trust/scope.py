@@ -74,29 +74,42 @@ _WORST = ("fail", "review")
 def scope_answer(
     result: Scope, recommendation: Recommendation | None, filtered: GroupChange | None
 ) -> str:
-    """Answer yes or no, and relate a failed check to the decision.
+    """Say whether the recommendation is safe to use, and relate a failed check to the decision.
 
-    ``filtered`` is the panel with and without the judges that the filter drops, if known.
+    ``filtered`` is the panel with and without the judges that the filter drops, if known. Where
+    leaving them out is not shown to save NLL, that they fail P1 is a reservation only.
     """
-    parts = (scope_sentence(result), kept_sentence(result, recommendation, filtered))
+    harmless = filtered is not None and "curate" not in filtered.verdicts[:1]
+    parts = (
+        scope_sentence(result, harmless=harmless),
+        kept_sentence(result, recommendation, filtered),
+    )
     return " ".join(part for part in parts if part)
 
 
-def scope_sentence(result: Scope) -> str:
-    """Answer yes or no, with the number of checks that pass, and the worst."""
+def scope_sentence(result: Scope, *, harmless: bool = False) -> str:
+    """Say whether it is safe to use, with the number of checks that pass, and the worst.
+
+    ``harmless``: judges that fail P1 are shown to do no harm to the panel.
+    """
     passed, total = result.counted("pass"), len(result.checks)
     none, worst = result.counted("not applicable"), _worst(result)
     apart = f", {none} {'does' if none == 1 else 'do'} not apply" if none else ""
     if worst is None:
         checks = f"all {total}" if passed == total else f"{passed} of {total}"
-        text = f"Yes: {checks} checks pass{apart}."
+        text = f"Safe to use: {checks} checks pass{apart}."
         course = result.saturation
         if course is not None and course.outcome[course.last] == "inconclusive":
             last = course.n_judges - int(course.sizes[course.last])
             verb = "matters" if last == 1 else "matter"
             text += f" Whether the last {counted(last, 'judge')} {verb} is undecided."
     else:
-        start = "No" if worst.outcome == "fail" else "Yes, with reservations"
+        raised = [check for check in result.checks if check.outcome in _WORST]
+        failed = [check for check in raised if check.outcome == "fail"]
+        blocking = [check for check in failed if not (harmless and check.code == "P1")]
+        worst = (blocking or raised)[0]
+        with_some = f"Safe to use, with {counted(len(raised), 'reservation')}"
+        start = "Not yet" if blocking else with_some
         passes = "passes" if passed == 1 else "pass"
         text = f"{start}: {headline(result, worst)}; {passed} of {total} checks {passes}{apart}."
     return f"{text} {CODING}" if result.measures_coding else text
