@@ -78,10 +78,10 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     if show_result(DIFFICULTY_TRANSFER, context, spec, draw):
         if not drawn:
             _banner(context, None, pipeline, recommendation)
-        sections(context, pipeline, caveats)
+        _sections(context, pipeline, caveats)
 
 
-def sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None:
+def _sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None:
     """Draw the other studies, each of which starts when the previous one has ended."""
 
     def ask(entry: Entry) -> tuple[Spec, Any]:
