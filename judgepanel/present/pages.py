@@ -35,9 +35,7 @@ JUDGES_PAGE = Page("pages/judges.py", "Judges", "Who adds what?", "Understand")
 METHODS_PAGE = Page(
     "pages/methods.py", "Methods", "Which aggregator, and which calibrator?", "Understand"
 )
-CLAIM_PAGE = Page(
-    "pages/claim.py", "The claim", "Does the paper's reversal hold here?", "Understand"
-)
+PAPER_PAGE = Page("pages/claim.py", "The paper", "Do the paper's results hold here?", "Understand")
 PAGES = (
     CURVE_PAGE,
     RECOMMENDED_PAGE,
@@ -48,6 +46,6 @@ PAGES = (
     COVERAGE_PAGE,
     JUDGES_PAGE,
     METHODS_PAGE,
-    CLAIM_PAGE,
+    PAPER_PAGE,
 )
 """Pages in menu order; Start precedes them, Coverage has no study."""

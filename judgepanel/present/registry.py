@@ -22,12 +22,12 @@ from typing import Any, TypeVar
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.pages import (
     BUDGET_PAGE,
-    CLAIM_PAGE,
     CONFIDENCE_PAGE,
     CURVE_PAGE,
     JUDGES_PAGE,
     METHODS_PAGE,
     PAGES,
+    PAPER_PAGE,
     RECOMMENDED_PAGE,
     ROBUSTNESS_PAGE,
     SCOPE_PAGE,
@@ -58,25 +58,27 @@ _PRESENTED: Mapping[Page, tuple[str, ...]] = MappingProxyType(
             "trust.conformal",
             "trust.items",
         ),
-        BUDGET_PAGE: ("trust.label_budget", "paper.fraction_sweep"),
+        BUDGET_PAGE: ("trust.label_budget",),
         SCOPE_PAGE: ("trust.scope", "trust.group_change"),
         ROBUSTNESS_PAGE: (
             "robustness.difficulty_transfer",
             "robustness.slice_transfer",
-            "paper.permutation",
             "robustness.corruption",
-            "paper.distortion",
-            "paper.reliability_weighting",
-            "paper.jury",
-            "paper.narrow_band",
         ),
-        JUDGES_PAGE: ("understand.judges", "paper.variance_decomposition"),
-        METHODS_PAGE: (
-            "understand.method_grid",
+        JUDGES_PAGE: ("understand.judges",),
+        METHODS_PAGE: ("understand.method_grid",),
+        PAPER_PAGE: (
+            "paper.claim",
             "paper.pipeline_ablation",
             "paper.calibrator_design",
+            "paper.reliability_weighting",
+            "paper.jury",
+            "paper.distortion",
+            "paper.narrow_band",
+            "paper.fraction_sweep",
+            "paper.variance_decomposition",
+            "paper.permutation",
         ),
-        CLAIM_PAGE: ("paper.claim",),
     }
 )
 """Modules below ``judgepanel.present``, named after the studies that they present, by page and in

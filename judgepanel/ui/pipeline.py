@@ -17,10 +17,14 @@ from judgepanel.figures.style import METRIC_NAMES
 from judgepanel.kernels.aggregation import AGGREGATORS, Graded
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.present.decide import recommend
-from judgepanel.present.decide.recommend import is_recommended, pipeline_sentence
-from judgepanel.present.study import OFFERED, Pipeline, pipeline_of
+from judgepanel.present.decide.recommend import (
+    is_recommended,
+    other_pipeline,
+    pipeline_sentence,
+)
+from judgepanel.present.study import OFFERED, Entry, Pipeline, pipeline_of
 from judgepanel.service import Job
-from judgepanel.studies.contract import Settings
+from judgepanel.studies.contract import Settings, Spec
 from judgepanel.studies.panel.recommended import AVERAGE, PANEL_AGGREGATORS, PanelAggregator
 from judgepanel.ui.defaults import begins_with
 from judgepanel.ui.frame import PageContext, caption, show_errors
@@ -226,6 +230,12 @@ Name = TypeVar("Name", bound=str)
 def folded(label: str = "Another pipeline or view") -> DeltaGenerator:
     """Where controls are that few change, so that the answer is on the first screen."""
     return st.expander(label)
+
+
+def note_other(entry: Entry, spec: Spec, pipeline: Pipeline) -> None:
+    """Say which pipeline a section shows, and why, if it is not that of the page."""
+    if another := other_pipeline(spec, pipeline, entry.single):
+        caption(f"This section shows {another}.")
 
 
 def score_control(where: DeltaGenerator, *, key: str, help: str) -> str:

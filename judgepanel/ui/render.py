@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -335,17 +335,44 @@ def show_others(
     ``ask`` draws a study's controls and returns its spec and view, by default its first default
     spec, which is under the recommended pipeline if that is known.
     """
+    for entry, spec in _others(context, page, drawn):
+        st.header(entry.study.title)
+        asked, view = (spec, None) if ask is None else ask(entry)
+        if not show_study(entry, context, asked, view, caveats=caveats):
+            return
+
+
+def show_closed(
+    context: PageContext,
+    page: Page,
+    drawn: Collection[str],
+    *,
+    caveats: Caveats,
+    ask: Callable[[Entry], tuple[Spec, Any]],
+) -> None:
+    """List the studies of a page except those in ``drawn``; each is computed when it is opened.
+
+    Which are open is in the URL, by the names of the studies. ``ask`` as for `show_others`.
+    """
+    for entry, _ in _others(context, page, drawn):
+        title = f"**{entry.study.title}** {entry.study.question}"
+        section = st.expander(title, key=entry.name, bind="query-params")
+        if section.open:
+            with section:
+                spec, view = ask(entry)
+                show_study(entry, context, spec, view, caveats=caveats)
+
+
+def _others(
+    context: PageContext, page: Page, drawn: Collection[str]
+) -> Iterator[tuple[Entry, Spec]]:
+    """Yield the other studies of a page that have a default spec, with the first of them."""
     recommendation = known_recommendation(context)
     for entry in entries_of(page):
-        if entry.name in drawn:
-            continue
-        specs = entry.specs(context.votes, context.analysis.settings, recommendation)
-        if not specs:
-            continue
-        st.header(entry.study.title)
-        spec, view = (specs[0], None) if ask is None else ask(entry)
-        if not show_study(entry, context, spec, view, caveats=caveats):
-            return
+        if entry.name not in drawn:
+            specs = entry.specs(context.votes, context.analysis.settings, recommendation)
+            if specs:
+                yield entry, specs[0]
 
 
 def draw_study(  # noqa: PLR0913

@@ -15,7 +15,7 @@ CURVE = "panel_curve"
 RECOMMENDED = "recommended_panel"
 JUDGES = "judges"
 METHODS = "methods"
-CLAIM = "claim"
+PAPER = "claim"
 BUDGET = "label_budget"
 CONFIDENCE = "confidence"
 VOTES_FILE = "votes_file"
@@ -96,22 +96,20 @@ def finished_panel(page: Page) -> None:
 
 
 def finished_judges(page: Page) -> None:
-    """Wait for the tables of judges and of the variance decomposition."""
-    expect(page.get_by_role("button", name="Download CSV")).to_have_count(2)
+    """Wait for the table of judges."""
+    page.get_by_role("button", name="Download CSV").wait_for()
     settled(page)
 
 
 def finished_methods(page: Page) -> None:
-    """Wait for the grid, the steps and the shapes."""
-    buttons = page.get_by_role("button", name="Download CSV")
-    expect(buttons).to_have_count(3)
+    """Wait for the grid."""
+    page.get_by_role("button", name="Download CSV").wait_for()
     settled(page)
 
 
 def finished_budget(page: Page) -> None:
-    """Wait for the curve over the labels, and for the sweep over the shares."""
-    buttons = page.get_by_role("button", name="Download CSV")
-    expect(buttons).to_have_count(2)
+    """Wait for the curve over the labels."""
+    page.get_by_role("button", name="Download CSV").wait_for()
     settled(page)
 
 
@@ -121,9 +119,9 @@ def finished_confidence(page: Page) -> None:
     settled(page)
 
 
-def finished_claim(page: Page) -> None:
-    """Wait for the last section, votes seen jointly."""
-    page.get_by_role("button", name="Download CSV").wait_for()
+def finished_paper(page: Page, sections: int = 0) -> None:
+    """Wait for the last part of the claim, votes seen jointly, and for the open sections."""
+    expect(page.get_by_role("button", name="Download CSV")).to_have_count(1 + sections)
     settled(page)
 
 

@@ -11,22 +11,22 @@ from tests.browser.axe import looks, problems
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     BUDGET,
-    CLAIM,
     CONFIDENCE,
     CURVE,
     JUDGES,
     METHODS,
+    PAPER,
     RECOMMENDED,
     address,
     answer,
     finished_budget,
-    finished_claim,
     finished_comparison,
     finished_confidence,
     finished_curve,
     finished_judges,
     finished_methods,
     finished_panel,
+    finished_paper,
 )
 from tests.browser.service import prepared
 
@@ -79,9 +79,9 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
     finished_methods(page)
     page.get_by_text("How this was computed").first.click()
     yield "methods, filled"
-    page.goto(address(server, CLAIM, analysis))
-    finished_claim(page)
-    yield "claim, filled"
+    page.goto(address(server, PAPER, analysis, calibrator_design="true", jury="true"))
+    finished_paper(page, sections=2)
+    yield "paper, two sections open"
     page.goto(address(server, BUDGET, analysis))
     finished_budget(page)
     yield "label budget, filled"

@@ -11,6 +11,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from judgepanel.present.pages import PAGES as MENU
+from judgepanel.present.pages import PAPER_PAGE
+from judgepanel.present.registry import entries_of
+from judgepanel.studies.paper.claim import CLAIM
 from judgepanel.ui.frame import START
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import address, answer, finished_comparison
@@ -18,10 +21,11 @@ from tests.browser.flattery import MARK, figures_of, flattering, in_sentence, in
 from tests.browser.service import prepared_votes
 
 PAGES = (START, *(page.file for page in MENU))
-CLAIM = "pages/claim.py"
-ASKED_FOR = {"pages/recommended_panel.py": {"prices": "true"}}
+PAPER = PAPER_PAGE.file
+SECTIONS = {entry.name: "true" for entry in entries_of(PAPER_PAGE) if entry.name != CLAIM.name}
+ASKED_FOR = {"pages/recommended_panel.py": {"prices": "true"}, PAPER: SECTIONS}
 """Sections that are computed when asked for are read as well."""
-LEVELS = ("pages/panel_curve.py", "pages/label_budget.py", "pages/methods.py", CLAIM)
+LEVELS = ("pages/panel_curve.py", "pages/label_budget.py", "pages/methods.py", PAPER)
 N_ITEMS, N_JUDGES = 120, 14
 # Idle, no progress bar, no skeleton, for ten looks in a row: studies follow each other on a page.
 SETTLED = """() => {
@@ -108,7 +112,7 @@ def test_no_page_shows_a_flattering_figure_that_is_not_marked(
     } == {}
     for name in (*LEVELS, "comparison"):
         assert len([entry for entry in by_name[name] if entry.kind == "nll"]) > 5, name
-    assert {name for name in PAGES if any(entry.marked for entry in by_name[name])} == {CLAIM}
+    assert {name for name in PAGES if any(entry.marked for entry in by_name[name])} == {PAPER}
     guard.check()
 
 

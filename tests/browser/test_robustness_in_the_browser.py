@@ -16,7 +16,7 @@ ROBUSTNESS = "robustness"
 
 def finished(page: Page) -> None:
     """Wait for the matrix and the slices."""
-    expect(page.get_by_role("heading", name="Permuted labels")).to_be_visible()
+    expect(page.get_by_role("heading", name="Corrupted votes")).to_be_visible()
 
 
 def test_the_matrix_is_shown_other_views_are_in_the_address_and_a_reload_keeps_them(

@@ -1,4 +1,4 @@
-"""The Methods page: the grid first, then steps and shapes, and nothing flattering."""
+"""The Methods page: the grid, its controls, and nothing flattering."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.studies.paper.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
 from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGridSpec
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
@@ -38,9 +37,9 @@ def analysis() -> str:
 
 
 def finished(name: str | None = None, **parameters: str) -> AppTest:
-    """The page with all three studies done."""
+    """The page with its grid done."""
     app = open_app(METHODS, analysis=name or analysis(), **parameters)
-    return until(app, lambda: len(downloads_of(app)) == 6)
+    return until(app, lambda: len(downloads_of(app)) == 2)
 
 
 def test_without_votes_the_page_says_what_it_holds_and_leads_to_start() -> None:
@@ -49,23 +48,14 @@ def test_without_votes_the_page_says_what_it_holds_and_leads_to_start() -> None:
     assert links(app) == ["Go to Start"]
 
 
-def test_the_grid_the_steps_and_the_shapes_come_with_tables_downloads_and_commands() -> None:
+def test_the_grid_comes_with_a_table_downloads_and_its_command() -> None:
     app = finished()
     assert re.search(r"lowest NLL, \d\.\d+ \[.*\] \(base rate: 0\.693\)", answer_of(app))
-    headers = [header.value for header in app.main.get("header")]
-    assert headers == [
-        "Method grid",
-        "The pipeline step by step",
-        "What calibrators do",
-    ]
-    labels = downloads_of(app)
-    assert labels == ["Download CSV", "Download JSON"] * 3
-    assert [code.value.split()[3] for code in app.code if " study " in code.value] == [
-        "method_grid",
-        "pipeline_ablation",
-        "calibrator_design",
-    ]
-    assert links(app) == ["Next: does the paper's reversal hold here?"]
+    assert [header.value for header in app.main.get("header")] == ["Method grid"]
+    assert downloads_of(app) == ["Download CSV", "Download JSON"]
+    (command,) = [code.value for code in app.code if " study " in code.value]
+    assert command.split()[3] == "method_grid"
+    assert links(app) == ["Next: do the paper's results hold here?"]
 
 
 def test_the_table_has_a_row_for_every_cell_of_the_grid() -> None:
@@ -115,48 +105,13 @@ def test_another_score_changes_the_figure_and_neither_answer_nor_table() -> None
     assert reading.startswith("Brier score on all 16 judges, lower is better")
 
 
-@pytest.mark.parametrize(
-    "junk", [{"form": "xyz"}, {"score": "<b>"}, {"aggregator": "x"}, {"drawn": "nothing"}]
-)
+@pytest.mark.parametrize("junk", [{"form": "xyz"}, {"score": "<b>"}])
 def test_view_state_that_nobody_offered_falls_back(junk: dict[str, str]) -> None:
     assert answer_of(finished(**junk)) == answer_of(finished())
     assert next(iter(junk.values())) not in answer_of(finished(**junk))
 
 
-def test_another_aggregator_has_other_shapes_and_the_same_grid() -> None:
-    before, after = finished(), finished(aggregator="majority vote")
-    assert displayed(after.dataframe[0]).equals(displayed(before.dataframe[0]))
-    assert not displayed(after.dataframe[2]).equals(displayed(before.dataframe[2]))
-    assert "majority vote" in " ".join(htmls(after, "jp-text"))
-
-
-def test_what_is_below_the_grid_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    go_on = threading.Event()
-
-    def waiting(votes: Any, spec: Any, chunk: Any) -> Any:
-        assert chunk.first == 0 or go_on.wait(60)
-        return METHOD_GRID.run_chunk(votes, spec, chunk)
-
-    slow = replace(METHOD_GRID, run_chunk=waiting)
-    monkeypatch.setattr("judgepanel.ui.pages.methods.METHOD_GRID", slow)
-    name = prepared("one_class", splits=6)
-    app = open_app(METHODS, analysis=name)
-    opened = workspace().open(name)
-    spec = PipelineAblationSpec(settings=opened.settings)
-    try:
-        until(app, lambda: htmls(app, "jp-answer"))
-        assert answer_of(app).startswith("So far, 2 of 6 splits: ")
-        assert [header.value for header in app.main.get("header")] == ["Method grid"]
-        assert not downloads_of(app)
-        assert workspace().partial(PIPELINE_ABLATION, opened.votes_sha256, spec) is None
-        assert len(app.get("progress")) == 1
-    finally:
-        go_on.set()
-    until(app, lambda: len(downloads_of(app)) == 6)
-    assert not answer_of(app).startswith("So far")
-
-
-def test_a_grid_called_off_keeps_what_there_is_and_leads_on(
+def test_a_grid_called_off_keeps_what_there_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     go_on = threading.Event()
@@ -173,7 +128,6 @@ def test_a_grid_called_off_keeps_what_there_is_and_leads_on(
     go_on.set()
     until(app, lambda: [w for w in app.warning if w.value.startswith("Cancelled after ")])
     assert "lowest NLL" in answer_of(app)
-    assert "The pipeline step by step" in [header.value for header in app.main.get("header")]
 
 
 def test_a_dozen_items_and_three_judges_are_answered_with_their_warnings() -> None:

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.present.pages import CLAIM_PAGE
+from judgepanel.present.pages import PAPER_PAGE
 from judgepanel.present.registry import ENTRIES, Entry
 from judgepanel.service import NotFound, ServerProblem
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.ui import session
-from judgepanel.ui.pages import claim
+from judgepanel.ui.pages import paper
 from judgepanel.votes.simulate import SAMPLES
 from tests.pages.driver import (
     CURVE,
@@ -352,12 +352,12 @@ def test_a_panel_picked_by_hand_is_measured_and_can_be_exported() -> None:
 def test_a_database_that_goes_away_while_a_page_is_drawn_is_said_in_its_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    app = open_app(CLAIM_PAGE.file, analysis=prepared("clean_pairwise", splits=4))
+    app = open_app(PAPER_PAGE.file, analysis=prepared("clean_pairwise", splits=4))
     until(app, lambda: downloads_of(app))
 
     def away(*_: object) -> None:
         raise ServerProblem("The database server does not answer.")
 
-    monkeypatch.setattr(claim, "stored_result", away)
+    monkeypatch.setattr(paper, "stored_result", away)
     checked(app.run())
     assert "The database server does not answer." in text_of(app)

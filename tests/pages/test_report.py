@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.analysis_report import analysis_document
-from judgepanel.present.pages import PAGES, RECOMMENDED_PAGE
+from judgepanel.present.pages import PAGES, PAPER_PAGE, RECOMMENDED_PAGE
 from judgepanel.present.registry import ENTRIES, STUDIES, default_specs, entries_of
 from judgepanel.render.text import markdown_text
 from judgepanel.service import Job, NotFound, SqlWorkspace, Stored, id_of_token
@@ -229,7 +229,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[object]]:
 def test_a_registered_study_is_drawn_on_its_page(
     asked: dict[str, list[object]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Below the page's own; on the recommended panel's it needs a recommendation first."""
+    """Below the page's own; on the recommended panel's it needs a recommendation first.
+
+    The paper's page draws it when it is opened.
+    """
     pages = [page for page in PAGES if entries_of(page) and page != RECOMMENDED_PAGE]
     jury = ENTRIES[JURY.name]
     more = {page: replace(jury, study=replace(JURY, name=f"new_on_{page.title}")) for page in pages}
@@ -240,8 +243,9 @@ def test_a_registered_study_is_drawn_on_its_page(
     analysis = prepared("one_class", splits=3)
     for page in pages:
         asked.clear()
-        open_app(page.file, analysis=analysis)
-        assert asked.keys() & names == {more[page].name}
+        name = more[page].name
+        open_app(page.file, analysis=analysis, **{name: "true"})
+        assert asked.keys() & names == {name}
 
 
 def test_pages_ask_for_the_very_specs_that_the_report_looks_for(
@@ -251,8 +255,10 @@ def test_pages_ask_for_the_very_specs_that_the_report_looks_for(
     for sample in ("one_class", "hard_panel"):
         asked.clear()
         opened = workspace().open(prepared(sample, splits=3))
-        for page in (page.file for page in PAGES):
-            open_app(page, analysis=opened.id)
+        for page in PAGES:
+            closed = entries_of(page) if page == PAPER_PAGE else ()
+            sections = {entry.name: "true" for entry in closed if entry.name != "claim"}
+            open_app(page.file, analysis=opened.id, **sections)
         default = default_specs(workspace().votes(opened.votes_sha256), opened.settings)
         assert set(asked) == set(default) - {"curators", "group_change"}  # Those wait for a click.
         for name, specs in asked.items():

@@ -214,13 +214,8 @@ def test_the_worst_comes_first():
     assert "easy items" in worst_finding(bad, "beta", slice_loss).sentence
     assert "Without labels of" in worst_finding(mild, "beta", slice_loss).sentence
     assert worst_finding(mild, "beta", slice_loss).tone == "curate"
-    leak = replace(permutation(), permuted_nll=permutation().permuted_nll - 0.1)
-    assert "Labels leak" in worst_finding(bad, "beta", slice_loss, leak).sentence
-    unsure = replace(permutation(), nll=Interval.full((), 0.9))
-    assert "not told" in worst_finding(bad, "beta", None, unsure).sentence
     quiet = replace(transfer(), p_holm=np.full((1, 3, 3, 2), 0.5))
-    assert worst_finding(quiet, "beta", None, permutation()).tone == "open"
-    assert "falls back" in worst_finding(None, "beta", None, permutation()).sentence
+    assert worst_finding(quiet, "beta").tone == "open"
     assert worst_finding(None, "beta").sentence.startswith("Nothing that could be tried")
 
 

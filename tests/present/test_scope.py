@@ -127,7 +127,8 @@ def test_when_all_pass_the_answer_claims_no_more_than_was_looked_at(hard):
 def test_a_check_that_does_not_apply_is_not_a_failure(hard):
     fine = outcomes(hard, P0="pass", P1="not applicable", P2="pass", P3="pass")
     assert scope_sentence(fine) == (
-        "Safe to use: 3 of 4 checks pass, 1 does not apply. Whether the last 3 judges matter is undecided."
+        "Safe to use: 3 of 4 checks pass, 1 does not apply. "
+        "Whether the last 3 judges matter is undecided."
     )
     assert safe(fine)
 

@@ -1,1 +1,1 @@
-"""Presentation of robustness: other items, permuted labels, damaged votes, distorted scores."""
+"""Presentation of robustness: other items, and damaged votes."""

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.decide.candidate_rows import absent_sentence, worst_absence
-from judgepanel.present.paper.permutation import ALPHA, permutation_sentence
 from judgepanel.present.robustness.difficulty_transfer import abroad, fails, transfer_sentence
 from judgepanel.present.robustness.slice_transfer import slice_sentence, worst_slice
-from judgepanel.studies.paper.permutation import Permutation
 from judgepanel.studies.robustness.difficulty_transfer import DifficultyTransfer
 from judgepanel.studies.robustness.slice_transfer import SliceTransfer
 
@@ -26,38 +24,28 @@ def worst_finding(
     transfer: DifficultyTransfer | None,
     calibrator: str,
     slices: SliceTransfer | None = None,
-    permutation: Permutation | None = None,
     recommendation: Recommendation | None = None,
 ) -> Finding:
     """Return the worst of the findings so far.
 
-    A failed check of permuted labels comes first, since it invalidates everything else; then the
-    transfer, or the absence of judges of the recommended panel, shown to cost most, in nats.
+    That is the transfer, or the absence of judges of the recommended panel, shown to cost most, in
+    nats.
     """
-    if permutation is not None and permutation.leaks:
-        return Finding(permutation_sentence(permutation), "curate")
-    if permutation is not None and (permutation.identical or permutation.p >= ALPHA):
-        return Finding(permutation_sentence(permutation), "open")
     losses = [*_losses(transfer, calibrator, slices), *_absent(recommendation)]
     if losses:
         coded = any(study.measures_coding for study in (transfer, slices) if study is not None)
         return Finding(max(losses)[1], "open" if coded else "curate")
-    return Finding(_unbroken(transfer, calibrator, slices, permutation), "open")
+    return Finding(_unbroken(transfer, calibrator, slices), "open")
 
 
 def _unbroken(
-    transfer: DifficultyTransfer | None,
-    calibrator: str,
-    slices: SliceTransfer | None,
-    permutation: Permutation | None,
+    transfer: DifficultyTransfer | None, calibrator: str, slices: SliceTransfer | None
 ) -> str:
     """Return the sentence if no loss is shown."""
     if transfer is not None:
         return transfer_sentence(transfer, calibrator)
     if slices is not None and slices.slices:
         return slice_sentence(slices)
-    if permutation is not None:
-        return permutation_sentence(permutation)
     return "Nothing that could be tried here says yet what would break it."
 
 

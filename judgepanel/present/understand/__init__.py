@@ -1,1 +1,1 @@
-"""Presentation of judges, methods and the claim."""
+"""Presentation of judges and methods."""

@@ -1,1 +1,1 @@
-"""Robustness studies: transfer, permuted labels, corrupted votes, distorted scores, juries."""
+"""Robustness studies: transfer to other items, and corrupted votes."""

@@ -1,4 +1,4 @@
-"""Label budget: how many labels are needed, and which share of the items should calibrate?"""
+"""Label budget: how many labels are needed?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.present.pages import BUDGET_PAGE
-from judgepanel.present.paper.fraction_sweep import SweepView, sweep_spec
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import OFFERED, Pipeline, pipeline_of
 from judgepanel.present.trust.label_budget import (
@@ -24,7 +23,6 @@ from judgepanel.present.trust.label_budget import (
 )
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.panel.recommended import AVERAGE, PanelAggregator
-from judgepanel.studies.paper.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.trust.label_budget import (
     LABEL_BUDGET,
     MOST_LABELS,
@@ -41,7 +39,7 @@ from judgepanel.ui.pipeline import (
     pipeline_note,
     with_recommendation,
 )
-from judgepanel.ui.render import Caveats, draw_study, show_others, show_study
+from judgepanel.ui.render import Caveats, draw_study, show_others
 from judgepanel.ui.work import show_result
 from judgepanel.words.sentences import AGGREGATOR_NAMES, so_far
 
@@ -71,7 +69,7 @@ def page(context: PageContext) -> None:
 
 
 def _page(context: PageContext, recommendation: Recommendation | None) -> None:
-    """Draw the controls and the curve as it grows; the shares follow when it has ended."""
+    """Draw the controls, and the curve as it grows."""
     entry = ENTRIES[LABEL_BUDGET.name]
     with folded("Your labels, a target, another pipeline"):
         asked = _controls(context, pipeline_of(recommendation))
@@ -94,9 +92,8 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         answer(sentence, "keep" if beats_null(result, asked.calibrator) else "open")
         draw_study(entry, context, asked.whole, result, view, caveats=caveats, skip=(sentence,))
 
-    if show_result(LABEL_BUDGET, context, asked.spec, draw) and _sweep(context, asked, caveats):
-        study_names = {LABEL_BUDGET.name, FRACTION_SWEEP.name}
-        show_others(context, BUDGET_PAGE, study_names, caveats=caveats)
+    if show_result(LABEL_BUDGET, context, asked.spec, draw):
+        show_others(context, BUDGET_PAGE, {LABEL_BUDGET.name}, caveats=caveats)
 
 
 def _controls(context: PageContext, default: Pipeline) -> _Asked:
@@ -176,10 +173,3 @@ def _goals(
         help="Shows all judges under it, with the same labels and calibrators.",
     )
     return None if have == labelled else int(have), target, near / 100.0, beside
-
-
-def _sweep(context: PageContext, asked: _Asked, caveats: Caveats) -> bool:
-    entry = ENTRIES[FRACTION_SWEEP.name]
-    st.header(entry.study.title)
-    view = SweepView(asked.calibrator, asked.panel, context.analysis.settings.fraction)
-    return show_study(entry, context, sweep_spec(asked.spec), view, caveats=caveats)

@@ -27,7 +27,6 @@ from judgepanel.present.blocks import Document, Table
 from judgepanel.present.decide.candidate_rows import weights_frame
 from judgepanel.present.decide.cost import cost_spec
 from judgepanel.present.decide.escalation import escalation_spec
-from judgepanel.present.decide.recommend import other_pipeline
 from judgepanel.present.decide.value import ValueView, value_spec
 from judgepanel.present.pages import SCOPE_PAGE
 from judgepanel.present.recommendation_report import recommendation_report
@@ -45,7 +44,7 @@ from judgepanel.studies.panel.curator import Known, known_judges
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust.scope import SCOPE, Scope
 from judgepanel.ui.frame import PageContext, caption, notes, problem
-from judgepanel.ui.pipeline import folded, known_recommendation
+from judgepanel.ui.pipeline import folded, known_recommendation, note_other
 from judgepanel.ui.render import Caveats, draw_study, section_answer, show_study, table
 from judgepanel.ui.reporting import download_button
 from judgepanel.ui.session import is_reader, link_parameters
@@ -265,11 +264,9 @@ def curators(
 
 
 def _name_pipeline(entry: Entry, spec: Spec, recommendation: Recommendation) -> None:
-    """Say which pipeline a section shows, if it is not the panel above, and why."""
+    """Say which pipeline a section shows, if it is not the panel above."""
     average = recommendation.chosen.panel == AVERAGE
-    pipeline = replace(pipeline_of(recommendation), recommended=average)
-    if another := other_pipeline(spec, pipeline, entry.single):
-        caption(f"This section shows {another}.")
+    note_other(entry, spec, replace(pipeline_of(recommendation), recommended=average))
 
 
 _PREVIEW = 200

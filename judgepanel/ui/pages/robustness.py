@@ -13,10 +13,7 @@ import streamlit as st
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import METHODS
-from judgepanel.present.decide.recommend import other_pipeline
 from judgepanel.present.pages import ROBUSTNESS_PAGE
-from judgepanel.present.paper.distortion import DistortionView, default_specs
-from judgepanel.present.paper.narrow_band import NarrowBandView
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.robustness import difficulty_transfer, slice_transfer
 from judgepanel.present.robustness.corruption import SCENARIO_NAMES, CorruptionView
@@ -25,30 +22,27 @@ from judgepanel.present.robustness.worst import worst_finding
 from judgepanel.present.study import REFITTED, Entry, Pipeline, pipeline_of
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.panel.recommended import AVERAGE
-from judgepanel.studies.paper.distortion import DISTORTION
-from judgepanel.studies.paper.narrow_band import NARROW_BAND, NarrowBandSpec
-from judgepanel.studies.paper.permutation import PERMUTATION
 from judgepanel.studies.robustness.corruption import CORRUPTION, SCENARIOS
 from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
     DifficultyTransfer,
 )
 from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
-from judgepanel.ui.frame import PageContext, answer, caption
+from judgepanel.ui.frame import PageContext, answer
 from judgepanel.ui.pipeline import (
     aggregator_control,
     calibrator_control,
     folded,
+    note_other,
     offered_aggregators,
     pipeline_note,
     with_recommendation,
 )
 from judgepanel.ui.render import Caveats, draw_study, show_others
 from judgepanel.ui.work import show_result, stored_result
-from judgepanel.words.sentences import CALIBRATOR_NAMES, so_far
-from judgepanel.words.text import capital, percent, plain
+from judgepanel.words.sentences import so_far
+from judgepanel.words.text import capital, plain
 
-_DRAWN = ("temperature", "beta", "beta_clipped", "isotonic")
 _FEATURE = "slices"
 
 
@@ -84,10 +78,10 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     if show_result(DIFFICULTY_TRANSFER, context, spec, draw):
         if not drawn:
             _banner(context, None, pipeline, recommendation)
-        sections(context, pipeline, caveats)
+        _sections(context, pipeline, caveats)
 
 
-def sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None:
+def _sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None:
     """Draw the other studies, each of which starts when the previous one has ended."""
 
     def ask(entry: Entry) -> tuple[Spec, Any]:
@@ -95,8 +89,7 @@ def sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None
             spec, view = controls(context, pipeline)
         else:
             spec, view = _spec(context, pipeline, entry), None
-        if another := other_pipeline(spec, pipeline, entry.single):
-            caption(f"This section shows {another}.")
+        note_other(entry, spec, pipeline)
         return spec, view
 
     study_names = {DIFFICULTY_TRANSFER.name}
@@ -152,7 +145,6 @@ def _banner(
         transfer,
         _calibrator(pipeline),
         stored_result(SLICE_TRANSFER, context, _slice_spec(context, pipeline)),
-        stored_result(PERMUTATION, context, _spec(context, pipeline, ENTRIES[PERMUTATION.name])),
         recommendation if pipeline == pipeline_of(recommendation) else None,
     )
     sentence = finding.sentence if transfer is None else so_far(transfer) + finding.sentence
@@ -204,49 +196,10 @@ def _damage(context: PageContext, pipeline: Pipeline) -> tuple[Spec, CorruptionV
     return _spec(context, pipeline, ENTRIES[CORRUPTION.name]), CorruptionView(scenario)
 
 
-def _distortions(context: PageContext, pipeline: Pipeline) -> tuple[Spec, DistortionView]:
-    (spec,) = default_specs(context.votes, context.analysis.settings, pipeline)
-    calibrators = st.multiselect(
-        "Calibrators drawn",
-        spec.calibrators,
-        default=list(_DRAWN),
-        key="repairers",
-        bind="query-params",
-        format_func=CALIBRATOR_NAMES.__getitem__,
-    )
-    return spec, DistortionView(tuple(calibrators))
-
-
-def _bands(context: PageContext, pipeline: Pipeline) -> tuple[Spec, NarrowBandView]:
-    spec = NarrowBandSpec(settings=context.analysis.settings)
-    sizes = tuple(str(size) for size in spec.panel_sizes(context.votes.n_judges))
-    shares = tuple(percent(share) for share in spec.shares)
-    left, right = st.columns(2)
-    size = left.segmented_control(
-        "Simulated judges",
-        sizes,
-        default=sizes[-1],
-        required=True,
-        key="simulated",
-        bind="query-params",
-    )
-    share = right.segmented_control(
-        "Pruning keeps the best",
-        shares,
-        default=shares[0],
-        required=True,
-        key="kept",
-        bind="query-params",
-    )
-    return spec, NarrowBandView(sizes.index(size), shares.index(share))
-
-
 _CONTROLS: Mapping[str, Callable[[PageContext, Pipeline], tuple[Spec, Any]]] = MappingProxyType(
     {
         SLICE_TRANSFER.name: _slices,
         CORRUPTION.name: _damage,
-        DISTORTION.name: _distortions,
-        NARROW_BAND.name: _bands,
     }
 )
 """By study, the function that draws its controls and returns the spec and the view."""

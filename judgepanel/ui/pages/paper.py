@@ -1,0 +1,227 @@
+"""The paper: its claim on the user's votes and on samples, then the studies of its appendix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import streamlit as st
+
+from judgepanel.kernels.aggregation import AGGREGATORS
+from judgepanel.present.blocks import Method
+from judgepanel.present.pages import PAPER_PAGE
+from judgepanel.present.paper.calibrator_design import CalibratorDesignView
+from judgepanel.present.paper.claim import (
+    DATA_SETS,
+    JOINT_TITLE,
+    ClaimView,
+    DataSet,
+    claim_sentence,
+    looks_like,
+    sources,
+    tone,
+)
+from judgepanel.present.paper.distortion import DistortionView
+from judgepanel.present.paper.fraction_sweep import SweepView
+from judgepanel.present.paper.narrow_band import NarrowBandView
+from judgepanel.present.registry import ENTRIES
+from judgepanel.present.study import Entry, Pipeline, study_blocks
+from judgepanel.present.trust.label_budget import FIRST_PANEL
+from judgepanel.studies.contract import Settings, Spec
+from judgepanel.studies.paper.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
+from judgepanel.studies.paper.claim import CLAIM, Claim, ClaimSpec
+from judgepanel.studies.paper.distortion import DISTORTION
+from judgepanel.studies.paper.fraction_sweep import FRACTION_SWEEP
+from judgepanel.studies.paper.narrow_band import NARROW_BAND
+from judgepanel.ui.frame import PageContext, answer, caption
+from judgepanel.ui.pipeline import aggregator_control, calibrator_control, note_other
+from judgepanel.ui.render import Caveats, draw_blocks, show_closed, show_study
+from judgepanel.ui.session import workspace
+from judgepanel.ui.work import show_result, stored_result
+from judgepanel.votes import VoteMatrix, load_votes
+from judgepanel.votes.simulate import SAMPLES, find_sample, sample_bytes
+from judgepanel.words.sentences import CALIBRATOR_NAMES, so_far
+from judgepanel.words.text import percent
+
+_OWN = "own"
+_FOLDER = "sample_data/"
+_STEPS = "claim-steps"
+_SHAPES = ("none", "temperature", "platt", "beta", "isotonic")
+_REPAIRERS = ("temperature", "beta", "beta_clipped", "isotonic")
+_Controls = Callable[[PageContext, Pipeline, Any], tuple[Spec, Any]]
+
+
+def page(context: PageContext) -> None:
+    """Draw the claim, and the other studies of the paper as closed sections below it."""
+    data, seen = _controls(context)
+    caveats = Caveats()
+    _claim(seen, data, caveats)
+    draw_blocks(sources(), key="sources")
+    st.header("The other studies of the paper")
+    votes = f"the sample '{seen.analysis.name}'" if _is_sample(seen) else "your votes"
+    caption(f"Each is computed on {votes} when you open it.")
+    ask = partial(_ask, seen, _pipeline())
+    show_closed(seen, PAPER_PAGE, {CLAIM.name}, caveats=caveats, ask=ask)
+
+
+def _claim(seen: PageContext, data: DataSet, caveats: Caveats) -> None:
+    """Draw the one-coin steps first; joint follows when they have ended."""
+    entry = ENTRIES[CLAIM.name]
+    spec = ClaimSpec(settings=seen.analysis.settings, joint=False)
+
+    def draw(result: Claim) -> None:
+        sentence = so_far(result) + claim_sentence(result)
+        prefix = f"Sample '{seen.analysis.name}': " if _is_sample(seen) else ""
+        answer(prefix + sentence, tone(result))
+        st.header(entry.study.title)
+        blocks = study_blocks(entry, result, spec, ClaimView("steps", data))
+        caveats.add(_STEPS, result.warnings)
+        blocks = [block for block in blocks if not isinstance(block, Method)]
+        draw_blocks(blocks, key=_STEPS, skip=(sentence,))
+
+    ended = show_result(CLAIM, seen, spec, draw)
+    if ended and stored_result(CLAIM, seen, spec) is not None:
+        st.subheader(JOINT_TITLE)
+        spec = ClaimSpec(settings=seen.analysis.settings)
+        show_study(entry, seen, spec, ClaimView("joint"), caveats=caveats)
+
+
+def _controls(context: PageContext) -> tuple[DataSet, PageContext]:
+    left, right = st.columns(2)
+    titles = {_OWN: "Your votes", **{sample.name: sample.title for sample in SAMPLES}}
+    votes = left.selectbox(
+        "Votes",
+        tuple(titles),
+        key="votes",
+        bind="query-params",
+        format_func=titles.__getitem__,
+        help="A sample goes through the same studies, with the splits and the seed of this "
+        "analysis.",
+    )
+    seen = context if votes == _OWN else _sample(context, votes)
+    likely = looks_like(int(seen.votes.labelled.sum())) or DATA_SETS[1]
+    names = [data.name for data in DATA_SETS]
+    name = right.selectbox(
+        "Compare with the paper's",
+        names,
+        index=names.index(likely.name),
+        key="paper",
+        bind="query-params",
+        help="The data set whose published figures are shown, by default one of the same size.",
+    )
+    return DATA_SETS[names.index(name)], seen
+
+
+def _sample(context: PageContext, name: str) -> PageContext:
+    """The context with a sample in place of the analysis's votes."""
+    sample, own = find_sample(name), context.analysis.settings
+    analysis = replace(
+        context.analysis,
+        name=sample.title,
+        file=_FOLDER + sample.file,
+        columns=(),
+        settings=Settings(splits=own.splits, seed=own.seed),
+    )
+    votes = _sample_votes(name)
+    workspace().publish(votes)
+    return PageContext(analysis, votes)
+
+
+def _is_sample(seen: PageContext) -> bool:
+    """Whether the figures are not those of the analysis in the header."""
+    return seen.analysis.file.startswith(_FOLDER)
+
+
+@st.cache_data(max_entries=len(SAMPLES), show_spinner=False)
+def _sample_votes(name: str) -> VoteMatrix:
+    return load_votes(sample_bytes(name), name=find_sample(name).file).votes
+
+
+def _pipeline() -> Pipeline:
+    """The pipeline of the studies below the claim; the paper's at first."""
+    left, right = st.columns(2)
+    default = Pipeline()
+    aggregator = aggregator_control(
+        left,
+        default.aggregator,
+        AGGREGATORS,
+        help="How votes are summed. A section that shows another aggregator says so.",
+    )
+    return Pipeline(aggregator, calibrator_control(right, default.calibrator))
+
+
+def _ask(seen: PageContext, pipeline: Pipeline, entry: Entry) -> tuple[Spec, Any]:
+    """Draw the controls of a study, if it has any; return its spec and view."""
+    (spec, *_) = entry.under(seen.votes, seen.analysis.settings, pipeline)
+    view = None
+    if controls := _CONTROLS.get(entry.name):
+        spec, view = controls(seen, pipeline, spec)
+    note_other(entry, spec, pipeline)
+    return spec, view
+
+
+def _shapes(
+    seen: PageContext, pipeline: Pipeline, _spec: Any
+) -> tuple[CalibratorDesignSpec, CalibratorDesignView]:
+    spec = CalibratorDesignSpec(settings=seen.analysis.settings, aggregator=pipeline.aggregator)
+    return spec, CalibratorDesignView(_calibrators(spec.calibrators, _SHAPES, key="drawn"))
+
+
+def _distortions(_seen: PageContext, _pipeline: Pipeline, spec: Any) -> tuple[Spec, DistortionView]:
+    return spec, DistortionView(_calibrators(spec.calibrators, _REPAIRERS, key="repairers"))
+
+
+def _calibrators(
+    offered: tuple[str, ...], default: tuple[str, ...], *, key: str
+) -> tuple[str, ...]:
+    """The calibrators to draw."""
+    chosen = st.multiselect(
+        "Calibrators drawn",
+        offered,
+        default=[name for name in default if name in offered],
+        key=key,
+        bind="query-params",
+        format_func=CALIBRATOR_NAMES.__getitem__,
+    )
+    return tuple(chosen)
+
+
+def _shares(seen: PageContext, pipeline: Pipeline, spec: Spec) -> tuple[Spec, SweepView]:
+    return spec, SweepView(pipeline.calibrator, FIRST_PANEL, seen.analysis.settings.fraction)
+
+
+def _bands(seen: PageContext, _pipeline: Pipeline, spec: Any) -> tuple[Spec, NarrowBandView]:
+    sizes = tuple(str(size) for size in spec.panel_sizes(seen.votes.n_judges))
+    shares = tuple(percent(share) for share in spec.shares)
+    left, right = st.columns(2)
+    size = left.segmented_control(
+        "Simulated judges",
+        sizes,
+        default=sizes[-1],
+        required=True,
+        key="simulated",
+        bind="query-params",
+    )
+    share = right.segmented_control(
+        "Pruning keeps the best",
+        shares,
+        default=shares[0],
+        required=True,
+        key="kept",
+        bind="query-params",
+    )
+    return spec, NarrowBandView(sizes.index(size), shares.index(share))
+
+
+_CONTROLS: Mapping[str, _Controls] = MappingProxyType(
+    {
+        CALIBRATOR_DESIGN.name: _shapes,
+        DISTORTION.name: _distortions,
+        NARROW_BAND.name: _bands,
+        FRACTION_SWEEP.name: _shares,
+    }
+)
+"""By study, the function that draws its controls and returns the spec and the view."""

@@ -1,0 +1,236 @@
+"""The paper's page: its claim on both protocols and on samples, and sections that open."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from judgepanel.present.pages import PAPER_PAGE
+from judgepanel.present.paper.claim import JOINT_TITLE
+from judgepanel.present.registry import STUDIES, entries_of
+from judgepanel.present.study import Entry
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.narrow_band import NARROW_BAND, NarrowBandSpec
+from judgepanel.ui.pages import paper
+from judgepanel.ui.session import workspace
+from judgepanel.votes import load_votes
+from tests.pages.driver import (
+    answer_of,
+    displayed,
+    downloads_of,
+    htmls,
+    links,
+    open_app,
+    prepared,
+    text_of,
+    until,
+)
+
+PAPER = PAPER_PAGE.file
+SECTIONS = (
+    "pipeline_ablation",
+    "calibrator_design",
+    "reliability_weighting",
+    "jury",
+    "distortion",
+    "narrow_band",
+    "fraction_sweep",
+    "variance_decomposition",
+    "permutation",
+)
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A simulation of few panels; its size is none of the page's concern."""
+
+    def small(_votes: Any, settings: Settings, _pipeline: Any) -> tuple[NarrowBandSpec]:
+        return (NarrowBandSpec(settings, widths=(0.1,), rhos=(0.2,), sizes=(6,), replicates=2),)
+
+    def quick(entry: Entry) -> Entry:
+        return replace(entry, default=small) if entry.name == NARROW_BAND.name else entry
+
+    monkeypatch.setattr(
+        "judgepanel.ui.render.entries_of", lambda page: tuple(map(quick, entries_of(page)))
+    )
+
+
+@cache
+def analysis(name: str, splits: int = 2) -> str:
+    return prepared(name, splits=splits)
+
+
+def finished(name: str = "one_class", **parameters: str) -> AppTest:
+    app = open_app(PAPER, analysis=analysis(name), **parameters)
+    return until(app, lambda: len(downloads_of(app)) == 2)
+
+
+def opened(*sections: str, name: str = "one_class", **parameters: str) -> AppTest:
+    """The page with these sections open and done, and the claim."""
+    open_sections = dict.fromkeys(sections, "true")
+    app = open_app(PAPER, analysis=analysis(name, 4), **open_sections, **parameters)
+    return until(app, lambda: len(downloads_of(app)) == 2 + 2 * len(sections))
+
+
+def commands_of(app: AppTest) -> list[str]:
+    """The studies of the commands on the page."""
+    return [code.value.split()[3] for code in app.code if " study " in code.value]
+
+
+def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:
+    app = open_app(PAPER)
+    assert app.info[0].value.startswith("No votes yet. This page shows the paper's protocol")
+    assert links(app) == ["Go to Start"]
+
+
+def test_the_answer_the_sections_the_tables_and_the_command_are_there() -> None:
+    app = finished()
+    match = re.match(
+        r"With one-class coding NLL (\S+), which measures the coding, not the judges; with "
+        r"honest labels (\S+) \[",
+        answer_of(app),
+    )
+    assert match
+    assert float(match[1]) < 0.05
+    assert float(match[2]) > 0.2
+    headers = [header.value for header in app.main.get("header")]
+    assert headers == ["The paper's claim", "The other studies of the paper"]
+    assert [header.value for header in app.main.get("subheader")] == ["Votes seen jointly"]
+    heads = htmls(app, "<h3>")
+    assert heads == ["No judge at all", "Step by step", "The paper's tables", "Sources"]
+    coded, honest, published, joint = (displayed(frame) for frame in app.dataframe)
+    assert set(coded["measures"]) == {"measures the coding, not the judges"}
+    assert min(float(value) for value in honest["NLL, all"]) > 0.2
+    assert len(published) == 9
+    assert joint["step"].tolist()[1] == "joint in place of one-coin"
+    assert any("study claim " in code.value for code in app.code)
+    assert links(app) == ["Next: which judges, and which pipeline?"]
+
+
+def test_boxes_of_one_class_coding_say_what_they_measure_and_no_other_text_flatters() -> None:
+    app = finished()
+    boxes = htmls(app, "Everything in this box measures the coding, not the judges.")
+    assert len(boxes) == 4
+    sentence = htmls(app, "jp-text")
+    assert any("No judge is needed: a score that says one half" in text for text in sentence)
+    assert any("arXiv 2310.07641" in text for text in sentence)
+
+
+def test_a_sample_goes_through_the_same_study_in_place_of_the_votes() -> None:
+    app = finished("one_class", votes="A clean pairwise panel")
+    assert any("sample_data/clean_pairwise_votes.csv" in code.value for code in app.code)
+    own = answer_of(finished("clean_pairwise"))
+    assert answer_of(app) == f"Sample 'A clean pairwise panel': {own}"
+
+
+def test_a_sample_that_was_never_uploaded_is_there_for_owners_and_readers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGEPANEL_HOME", str(tmp_path))
+    mine = prepared("one_class", splits=2)
+    for who, chosen in (
+        ({"analysis": mine}, "A clean pairwise panel"),
+        ({"share": workspace().share(mine)}, "A hard panel"),
+    ):
+        app = open_app(PAPER, votes=chosen, **who)
+        until(app, lambda app=app: len(downloads_of(app)) == 2)
+        assert any("sample_data/" in code.value for code in app.code)
+
+
+def test_another_benchmark_can_stand_beside() -> None:
+    app = finished("one_class", paper="LLMBar")
+    assert "the paper, 53 judges" in displayed(app.dataframe[2])
+
+
+def test_work_that_ends_while_its_progress_is_drawn_is_followed_up_at_the_next_drawing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    name = analysis("clean_pairwise")
+    monkeypatch.setattr(paper, "show_result", lambda *_: False)
+    monkeypatch.setattr(paper, "stored_result", lambda *_: object())
+    monkeypatch.setattr(paper, "show_study", pytest.fail)
+    assert JOINT_TITLE not in [title.value for title in open_app(PAPER, analysis=name).subheader]
+
+
+def test_the_other_studies_are_closed_in_the_papers_order_and_nothing_is_computed() -> None:
+    name = prepared("one_class", splits=3)
+    app = open_app(PAPER, analysis=name)
+    until(app, lambda: len(downloads_of(app)) == 2)
+    studies = [STUDIES[section] for section in SECTIONS]
+    labels = [expander.label for expander in app.main.expander]
+    assert labels[-len(studies) :] == [f"**{study.title}** {study.question}" for study in studies]
+    assert set(commands_of(app)) == {"claim"}
+    settings, sha = workspace().open(name).settings, workspace().open(name).votes_sha256
+    for study in studies:
+        assert workspace().partial(study, sha, study.spec(settings=settings)) is None
+
+
+def test_open_sections_have_answers_tables_downloads_and_commands() -> None:
+    app = opened(*SECTIONS)
+    assert len(htmls(app, "jp-result")) >= len(SECTIONS)
+    assert commands_of(app) == ["claim", *SECTIONS]
+    assert "nan" not in text_of(app).lower().replace("dominan", "")
+    answers = " ".join(htmls(app, "jp-text"))
+    assert re.search(r"\d+ % of the variance is between judges \[\d+ %, \d+ %\]", answers)
+    assert "permuted labels" in answers
+
+
+def test_one_class_votes_get_their_notice_once_and_no_flattering_number() -> None:
+    claim_alone, app = opened(), opened(*SECTIONS)
+    assert sum("Every label is 1" in text for text in htmls(app, "Note:")) == 1
+    for frame in app.dataframe[len(claim_alone.dataframe) :]:
+        cells = displayed(frame)
+        for column in cells.columns:
+            if column.startswith("NLL"):
+                levels = [float(str(value).split()[0]) for value in cells[column]]
+                assert min(levels) > 0.1, column
+            if column == "base rate":
+                assert (cells[column].round(3) == 0.693).all()
+
+
+def test_a_sample_is_what_open_sections_show_too() -> None:
+    app = opened("jury", votes="A clean pairwise panel")
+    (command,) = [code.value for code in app.code if " study jury " in code.value]
+    assert "sample_data/clean_pairwise_votes.csv" in command
+    assert "Each is computed on the sample 'A clean pairwise panel' when you open it." in htmls(
+        app, "jp-reading"
+    )
+
+
+def test_another_aggregator_is_used_where_a_section_can_and_else_it_says_so() -> None:
+    sections = ("calibrator_design", "narrow_band")
+    before, after = opened(*sections), opened(*sections, aggregator="majority vote")
+    assert not displayed(after.dataframe[-2]).equals(displayed(before.dataframe[-2]))
+    assert "with majority vote" in " ".join(htmls(after, "jp-text"))
+    assert htmls(after, "This section shows") == ["This section shows one-coin + beta."]
+    assert not htmls(before, "This section shows")
+
+
+def test_the_share_says_why_it_is_not_simply_the_largest() -> None:
+    app = opened("fraction_sweep", name="clean_pairwise")
+    assert any("of the items" in text and "% of what 70 % give" in text for text in htmls(app))
+    assert any("leaves fewer items to score: 90 of 300" in text for text in htmls(app))
+    (shares,) = [displayed(frame) for frame in app.dataframe if "share" in frame.value]
+    assert shares["share"].round(6).tolist()[::7] == [5.0, 70.0]  # in per cent
+    assert (shares["calibrate"] + shares["evaluate"] == 300).all()
+
+
+def test_too_few_labels_for_a_section_leave_the_rest_of_the_page() -> None:
+    header = "id,label," + ",".join(f"j{j}" for j in range(4))
+    rows = [
+        f"i{i},{i % 2}," + ",".join(str((i + (i + j) // 3) % 2) for j in range(4))
+        for i in range(14)
+    ]
+    loaded = load_votes("\n".join([header, *rows]).encode(), name="tiny.csv")
+    tiny = workspace().create(loaded, Settings(splits=4), "tiny").id
+    app = open_app(PAPER, analysis=tiny, fraction_sweep="true", jury="true")
+    until(app, lambda: htmls(app, "jp-problem"))
+    assert "too few labelled items for any of these" in htmls(app, "jp-problem")[0]
+    until(app, lambda: "jury" in commands_of(app))
+    assert answer_of(app)
