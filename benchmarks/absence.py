@@ -21,8 +21,15 @@ from judgepanel.decision.score import absence_sentence, nearest_absence, on_item
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.models.mixture import Fallback, Mixture, fit_fallback, in_order, mixture_of
-from judgepanel.models.panel import PanelModel, fit_panel
+from judgepanel.models.panel import (
+    Fallback,
+    Mixture,
+    PanelModel,
+    fit_fallback,
+    fit_panel,
+    in_order,
+    mixture_of,
+)
 from judgepanel.studies.contract import Prepared, Settings, prepare
 from judgepanel.studies.understand.judge_table import families_of
 from judgepanel.votes import MISSING, VoteMatrix

@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.models.mixture import mixture_of
-from judgepanel.models.panel import fit_panel
+from judgepanel.models.panel import fit_panel, mixture_of
 from judgepanel.studies.codec import stored_fields
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.matrix import turned_around

@@ -33,9 +33,8 @@ from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import item_checks
 from judgepanel.votes.choices import OPTIONS
 from judgepanel.votes.formats import text_of
-from judgepanel.words.commands import recommend_command
 from judgepanel.words.outputs import check_output, write_whole
-from judgepanel.words.sentences import panel_pipelines
+from judgepanel.words.sentences import panel_pipelines, recommend_command
 from judgepanel.words.tables import as_columns
 from judgepanel.words.text import counted, printable, with_interval
 

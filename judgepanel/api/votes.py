@@ -25,9 +25,8 @@ from judgepanel.votes.load import check_labels
 from judgepanel.votes.matrix import Oriented, Policy, orient
 from judgepanel.votes.reading import Reading
 from judgepanel.votes.table import Coverage
-from judgepanel.words.commands import column_options
 from judgepanel.words.outputs import coverage_sentence
-from judgepanel.words.sentences import CHECK_MARKS, votes_sentence
+from judgepanel.words.sentences import CHECK_MARKS, column_options, votes_sentence
 from judgepanel.words.tables import accuracy_table, texts_of
 from judgepanel.words.text import printable
 

@@ -21,7 +21,7 @@ from judgepanel.service.database import (
     expected_identity,
     transaction,
 )
-from judgepanel.service.schema import check_schema, is_current
+from judgepanel.service.tables import check_schema, is_current
 
 SERVED = "/_stcore/health"
 """Streamlit's health endpoint: 'ok' while it accepts browsers, 503 otherwise."""

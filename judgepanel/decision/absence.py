@@ -53,8 +53,16 @@ from judgepanel.kernels.ballots import Ballots, uncoded
 from judgepanel.kernels.calibration import KnotShape, apply_map
 from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
-from judgepanel.models.mixture import Fallback, Mixture, fit_fallback, in_order, mixture_of, pooled
-from judgepanel.models.panel import PanelModel, fit_panels
+from judgepanel.models.panel import (
+    Fallback,
+    Mixture,
+    PanelModel,
+    fit_fallback,
+    fit_panels,
+    in_order,
+    mixture_of,
+    pooled,
+)
 from judgepanel.models.rules import JointSum, LevelSum, TwoCoin, VoteFraction, VoteSum
 from judgepanel.scoring.inference import LEVEL, sampling_variance, satterthwaite
 from judgepanel.scoring.interval import Interval

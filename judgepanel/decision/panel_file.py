@@ -30,7 +30,7 @@ from judgepanel.decision.panel_parts import (
     members_content,
     model_of,
 )
-from judgepanel.models.mixture import Mixture
+from judgepanel.models.panel import Mixture
 from judgepanel.studies.codec import to_plain
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import Check

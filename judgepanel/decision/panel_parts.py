@@ -20,8 +20,7 @@ from judgepanel.decision.training_items import (
 )
 from judgepanel.kernels.aggregation import Graded
 from judgepanel.kernels.calibration import INPUT_CLIP, KnotShape, MapShape, Shape
-from judgepanel.models.mixture import Fallback, Member, Mixture
-from judgepanel.models.panel import PanelModel
+from judgepanel.models.panel import Fallback, Member, Mixture, PanelModel
 from judgepanel.models.rules import JointSum, LevelSum, Rule, TwoCoin, VoteFraction, VoteSum
 from judgepanel.scoring.conformal import LEVELS
 from judgepanel.studies.codec import to_plain

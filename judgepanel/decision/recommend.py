@@ -47,8 +47,7 @@ from judgepanel.decision.training_items import held_out_warnings
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.threads import threads
-from judgepanel.models.mixture import Mixture, mixture_of
-from judgepanel.models.panel import PanelModel
+from judgepanel.models.panel import Mixture, PanelModel, mixture_of
 from judgepanel.scoring.descriptive import allow_difference, between, one_more_error
 from judgepanel.scoring.inference import MARGIN, Estimate, Verdict, labels_to_settle, verdict
 from judgepanel.scoring.interval import Interval

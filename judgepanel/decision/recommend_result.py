@@ -38,7 +38,7 @@ from judgepanel.decision.training_items import check_share, fitting_votes
 from judgepanel.kernels.aggregation import ANY_AGGREGATORS
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.graded import has_levels
-from judgepanel.models.mixture import Mixture
+from judgepanel.models.panel import Mixture
 from judgepanel.scoring.inference import Verdict, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats
-from judgepanel.models.mixture import Mixture
+from judgepanel.models.panel import Mixture
 from judgepanel.scoring.conformal import (
     LEVELS,
     label_scores,

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from judgepanel.models.calibrators import TemperatureCalibrator as TemperatureCalibrator
     from judgepanel.models.calibrators import calibrator as calibrator
     from judgepanel.models.irt import TwoPL as TwoPL
-    from judgepanel.models.mixture import Member as Member
-    from judgepanel.models.mixture import Mixture as Mixture
-    from judgepanel.models.mixture import mixture_of as mixture_of
+    from judgepanel.models.panel import Member as Member
+    from judgepanel.models.panel import Mixture as Mixture
     from judgepanel.models.panel import PanelModel as PanelModel
     from judgepanel.models.panel import fit_panel as fit_panel
+    from judgepanel.models.panel import mixture_of as mixture_of
 
 __all__ = [
     "AccuracyWeighted",
@@ -90,7 +90,6 @@ __getattr__, __dir__ = lazy_names(
             *("SplitConformal", "TemperatureCalibrator", "calibrator"),
         ),
         "irt": ("TwoPL",),
-        "mixture": ("Member", "Mixture", "mixture_of"),
-        "panel": ("PanelModel", "fit_panel"),
+        "panel": ("Member", "Mixture", "PanelModel", "fit_panel", "mixture_of"),
     },
 )

@@ -1,18 +1,55 @@
-"""PanelModel: a fitted, immutable panel under one pipeline, which scores new votes."""
+"""PanelModel: a fitted, immutable panel under one pipeline, which scores new votes.
+
+Mixture: the average of fitted panels, which is what a recommendation exports.
+
+p(label 1) = sum_m w_m p_m, the linear opinion pool (Stone 1961, doi:10.1214/aoms/1177704873): each
+member returns a probability from the votes of its own judges, or the base rate if none of them
+voted. A single pipeline is a mixture of one.
+
+The fallback of a panel, which scores items on which too much of the panel is absent.
+
+One-coin weights with a temperature that depends on the judges who voted:
+
+    logit p = sum_j w_j V_j / T(h),    T(h) = few (1 - h) + all h,
+
+where h in [0, 1] is the share of |w| of the judges who voted on the item. If judges err together,
+the sum is overconfident by a factor of about their number, so the temperature must fall as judges
+drop out; if they err independently it stays constant. Both ends are fitted jointly to calibration
+rows with judges absent.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
-from judgepanel.arrays import Floats
+from judgepanel.arrays import Bools, Floats, Ints, Votes
 from judgepanel.kernels.aggregation import AnyAggregator, panel_scores
-from judgepanel.kernels.ballots import Ballots, knot_logits, map_logits, probabilities, uncoded
+from judgepanel.kernels.ballots import (
+    Ballots,
+    coded,
+    knot_logits,
+    map_logits,
+    present_weights,
+    probabilities,
+    uncoded,
+    weighted_logits,
+)
 from judgepanel.kernels.calibrated import calibration_folds
 from judgepanel.kernels.calibration import CalibrationFit, Calibrator, KnotShape, Shape, fit
-from judgepanel.kernels.prefixes import PrefixScores, Ranking, counts
+from judgepanel.kernels.graded import Levels
+from judgepanel.kernels.maps import softplus
+from judgepanel.kernels.prefixes import (
+    PrefixScores,
+    Ranking,
+    counts,
+    counts_without_own,
+    one_coin_weight,
+)
 from judgepanel.models.rules import LevelSum, Rule, fit_rule
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split
@@ -217,3 +254,275 @@ def _calibrated(logits: Floats, shape: Shape) -> Floats:
     if shape.clip is not None:
         logits = np.clip(logits, -shape.clip, shape.clip)
     return map_logits(logits, shape.a, shape.b, shape.c)
+
+
+COOLEST, HOTTEST = 0.05, 1e4
+"""Bounds of a temperature: votes that separate the labels perfectly would give 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """``weights`` (k,) in panel order, temperatures with ``few`` and with ``all`` judges present.
+
+    It scores items on which judges with more than the share ``beyond`` of the total |weight| did
+    not vote.
+    """
+
+    weights: tuple[float, ...]
+    few: float
+    all: float
+    beyond: float
+
+    def present(self, votes: Votes) -> Floats:
+        """Return h (n_items,) of votes (n_items, k) in {0, 1, -1 missing}; sums in panel order."""
+        sizes = np.abs(np.array(self.weights))
+        total = 0.0
+        for size in sizes.tolist():
+            total += size
+        return present_weights(votes, sizes) / total
+
+    def scores(self, votes: Votes) -> Bools:
+        """Return which items (n_items,) it scores; an item without any vote gets the prior."""
+        return np.asarray(1.0 - self.present(votes) > self.beyond)
+
+    def logits(self, votes: Votes) -> Floats:
+        """Return calibrated logits (n_items,)."""
+        h = self.present(votes)
+        values = weighted_logits(votes, np.array(self.weights)) / self.temperature(h)
+        return np.asarray(values)
+
+    def temperature(self, present: Floats) -> Floats:
+        """Return T(h), (n_items,)."""
+        return np.asarray(self.few * (1.0 - present) + self.all * present)
+
+
+def fit_fallback(ballots: Ballots, absent: Bools, rows: Ints) -> Fallback | None:
+    """Fit to ``rows`` with the judges of each arm, bool (n_arms, n_judges), absent in turn.
+
+    Weights come from all rows, without an item's own unit when they score it; all arms count
+    equally. Judges are in the order of the ballots, ``beyond`` is 1. None if all weights are 0.
+    Cost: rows x judges x arms.
+    """
+    everyone = np.arange(ballots.n_items)
+    correct, voted = counts(ballots, everyone)
+    weights = one_coin_weight(correct, voted)
+    total = float(np.abs(weights).sum())
+    if total == 0.0:
+        return None
+    correct, voted, case = counts_without_own(ballots, everyone, correct, voted)
+    seen = one_coin_weight(correct, voted)[
+        case(rows, ballots.votes[rows]), np.arange(ballots.n_judges)
+    ]
+    there = ~absent.T.astype(bool)
+    margins = (seen * ballots.votes[rows] * ballots.signs[rows, None]) @ there
+    present = (np.abs(weights) * (ballots.votes[rows] != 0)) @ there / total
+    few, everybody = _temperatures(margins.ravel(), present.ravel())
+    return Fallback(tuple(weights.tolist()), few, everybody, 1.0)
+
+
+def _temperatures(margins: Floats, present: Floats) -> tuple[float, float]:
+    """Return the ends of T that minimise the mean NLL of ``margins`` s l / T, both (n,)."""
+    live = margins != 0.0
+    if not live.any():
+        return 1.0, 1.0
+    margin, h = margins[live], np.minimum(present[live], 1.0)
+
+    def loss(ends: Floats) -> tuple[float, Floats]:
+        few, everybody = np.exp(ends)
+        heat = few * (1.0 - h) + everybody * h
+        m = margin / heat
+        slope = np.exp(-softplus(m)) * m / heat
+        gradient = np.array([few * (slope * (1.0 - h)).mean(), everybody * (slope * h).mean()])
+        return float(softplus(-m).mean()), gradient
+
+    bounds = [(np.log(COOLEST), np.log(HOTTEST))] * 2
+    solution = scipy.optimize.minimize(
+        loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds
+    )
+    few, everybody = np.exp(solution.x).tolist()
+    return few, everybody
+
+
+def in_order(fallback: Fallback, places: Ints, beyond: float) -> Fallback:
+    """Return the fallback with judges reordered to ``places`` and another threshold."""
+    weights = np.array(fallback.weights)[places]
+    return replace(fallback, weights=tuple(weights.tolist()), beyond=beyond)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A panel of the average.
+
+    Attributes
+    ----------
+    weight : share of the panel in the average, in (0, 1].
+    columns : positions of its judges among those of the average.
+    model : the panel.
+    """
+
+    weight: float
+    columns: tuple[int, ...]
+    model: PanelModel
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """A weighted average of fitted panels.
+
+    Attributes
+    ----------
+    judges : names of all judges used by a member: those of the heaviest member in its order, then
+        those that the next one adds, and so on.
+    members : the panels, heaviest first; sums run in this order, and their weights sum to 1.
+    fallback : scores items on which too much of the panel is absent; None if nothing is better than
+        the panel itself, or if that was not measured.
+    """
+
+    judges: tuple[str, ...]
+    members: tuple[Member, ...]
+    fallback: Fallback | None = None
+
+    @property
+    def main(self) -> PanelModel:
+        """The member with the largest weight."""
+        return self.members[0].model
+
+    @property
+    def prior(self) -> float:
+        """P(label = 1) of an item without votes."""
+        return self.main.prior
+
+    @property
+    def n_fit(self) -> int:
+        """Number of labelled items to which the members were fitted."""
+        return self.main.n_fit
+
+    @property
+    def correct(self) -> tuple[int, ...]:
+        """Number of right votes of each judge on the labelled items, in the order of ``judges``."""
+        return self._of_judges("correct")
+
+    @property
+    def voted(self) -> tuple[int, ...]:
+        """Number of labelled items that each judge voted on, in the order of ``judges``."""
+        return self._of_judges("voted")
+
+    def _of_judges(self, name: str) -> tuple[int, ...]:
+        values = [0] * len(self.judges)
+        for member in self.members:
+            for column, value in zip(member.columns, getattr(member.model, name), strict=True):
+                values[column] = value
+        return tuple(values)
+
+    @property
+    def edges(self) -> tuple[tuple[float, ...], ...]:
+        """The smallest margin of each band above the lowest, by judge in the order of ``judges``.
+
+        Empty for a judge whose votes all weigh alike.
+        """
+        values: list[tuple[float, ...]] = [()] * len(self.judges)
+        for member in self.members:
+            if isinstance(member.model.rule, LevelSum):
+                for column, edges in zip(member.columns, member.model.rule.edges, strict=True):
+                    values[column] = edges
+        return tuple(values)
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Total weight of the members that use each judge, in (0, 1], in ``judges`` order."""
+        values = np.zeros(len(self.judges))
+        for member in self.members:
+            values[list(member.columns)] += member.weight
+        return tuple(np.minimum(values, 1.0).tolist())
+
+    @property
+    def main_weights(self) -> tuple[float, ...]:
+        """Weight of each judge's vote in the heaviest member, in the order of ``judges``.
+
+        NaN for judges that it does not use; the mean over bands where it reads grades.
+        """
+        weights = dict(zip(self.main.judges, self.main.weights, strict=True))
+        return tuple(weights.get(name, float("nan")) for name in self.judges)
+
+    def codes(self, votes: NDArray[np.int8], margins: Floats | None) -> NDArray[np.int8]:
+        """Return votes with the bands of their grades, as :meth:`score` takes them.
+
+        ``votes`` (n_items, n_judges) in {0, 1, -1 missing} and ``margins``, distances of grades
+        from thresholds of that shape or None without grades, are in the order of ``judges``.
+        """
+        cut = Levels(tuple(np.array(edges) for edges in self.edges))
+        return coded(votes, cut.bands(margins, len(votes)))
+
+    def score(self, codes: NDArray[np.int8]) -> Floats:
+        """Return P(label = 1), in [.001, .999], of codes (n_items, n_judges) in panel order."""
+        weights = [member.weight for member in self.members]
+        p = pooled(
+            [member.model.score(codes[:, list(member.columns)]) for member in self.members], weights
+        )
+        if self.fallback is not None:
+            votes = uncoded(codes)
+            instead = probabilities(self.fallback.logits(votes), CLIP)
+            p = np.where(self.fallback.scores(votes), instead, p)
+        return np.where((codes == MISSING).all(axis=1), self.prior, p)
+
+    def falls_back(self, codes: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """Return which items, (n_items,), the fallback scores; items without votes are excluded."""
+        if self.fallback is None:
+            return np.zeros(len(codes), dtype=bool)
+        votes = uncoded(codes)
+        return np.asarray(self.fallback.scores(votes) & (votes != MISSING).any(axis=1))
+
+
+def pooled(p: Sequence[Floats], weights: Sequence[float]) -> Floats:
+    """Weighted average of probabilities, each (n,), clipped to [.001, .999]; one alone is
+    unchanged.
+
+    Distances from 1/2 are averaged, so that the averages of an item and of its swap sum to exactly
+    1 if those of every member do.
+    """
+    if len(p) == 1:
+        return p[0]
+    total = np.zeros(len(p[0]))
+    for values, weight in zip(p, weights, strict=True):
+        distance = np.maximum(values, 1.0 - values) - 0.5
+        total += weight * np.where(values < 0.5, -distance, distance)
+    average = np.where(total < 0.0, 1.0 - (0.5 - total), 0.5 + total)
+    return np.clip(average, CLIP, 1.0 - CLIP)
+
+
+def mixture_of(models: Sequence[PanelModel], weights: Sequence[float]) -> Mixture:
+    """Return the average of panels; members are sorted by weight, which orders the judges.
+
+    Parameters
+    ----------
+    models : fitted panels, which may share judges.
+    weights : of each panel, above 0; they sum to 1.
+
+    Returns
+    -------
+    The average, without a fallback.
+
+    Raises
+    ------
+    ValueError
+        No model, a weight that is not above 0, weights that do not sum to 1, or models that cut a
+        judge's grades into other bands.
+    """
+    if not models or min(weights) <= 0.0 or abs(sum(weights) - 1.0) > 1e-9:
+        raise ValueError("weights of a mixture are above 0 and add up to 1")
+    order = sorted(range(len(models)), key=lambda m: -weights[m])
+    judges = tuple(dict.fromkeys(name for m in order for name in models[m].judges))
+    place = {name: column for column, name in enumerate(judges)}
+    members = tuple(
+        Member(weights[m], tuple(place[name] for name in models[m].judges), models[m])
+        for m in order
+    )
+    mixture = Mixture(judges, members)
+    edges = mixture.edges
+    for member in members:
+        rule = member.model.rule
+        if isinstance(rule, LevelSum):
+            shared = tuple(edges[column] for column in member.columns)
+            if rule.edges != shared:
+                raise ValueError("members of a mixture cut a judge's grades into the same bands")
+    return mixture

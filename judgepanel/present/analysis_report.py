@@ -41,8 +41,13 @@ from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import Check, item_checks
 from judgepanel.votes.matrix import resolve
 from judgepanel.votes.table import Coverage
-from judgepanel.words.commands import inspect_command, study_command
-from judgepanel.words.sentences import check_numbers, check_sentences, votes_sentence
+from judgepanel.words.sentences import (
+    check_numbers,
+    check_sentences,
+    inspect_command,
+    study_command,
+    votes_sentence,
+)
 from judgepanel.words.text import counted, listed, minute, percent
 
 

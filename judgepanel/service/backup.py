@@ -16,8 +16,7 @@ from sqlalchemy import URL, func, inspect, select
 
 from judgepanel.service.basics import DatabaseProblem
 from judgepanel.service.database import connect, note_identity, transaction
-from judgepanel.service.schema import check_schema
-from judgepanel.service.tables import ANALYSES, RESULTS
+from judgepanel.service.tables import ANALYSES, RESULTS, check_schema
 
 IN_USE = "The database is in use: stop every server first, then restore."
 _WRONG = "This is not a judgepanel backup: it is not an SQLite database, or has other tables."

@@ -29,7 +29,7 @@ from judgepanel.service.basics import LOCAL, NotFound
 from judgepanel.service.database import adopt_file, check_file, connect, default_url, transaction
 from judgepanel.service.jobs import Jobs
 from judgepanel.service.ledger import Interest, Interests, Key, Ledger, party_of
-from judgepanel.service.schema import prepare
+from judgepanel.service.tables import prepare
 from judgepanel.service.workspace import (
     Analysis,
     Decision,
@@ -45,7 +45,7 @@ from judgepanel.studies.codec import spec_sha
 from judgepanel.studies.contract import Chunk, Settings, Spec, Study
 from judgepanel.studies.runner import merged
 from judgepanel.votes import Loaded, VoteMatrix
-from judgepanel.words.commands import column_options
+from judgepanel.words.sentences import column_options
 
 _KEPT_RESULTS = 64
 _KEPT_PREVIEWS = 16

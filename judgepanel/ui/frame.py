@@ -1,4 +1,7 @@
-"""The frame of every page: title, menu, header strip, empty state, answer, next step."""
+"""The frame of every page: title, menu, header strip, empty state, answer, next step.
+
+What a page shows by default, told apart from what the user has chosen.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,6 @@ import streamlit as st
 from judgepanel.present.pages import COVERAGE_PAGE, PAGES, RECOMMENDED_PAGE, Page
 from judgepanel.service.basics import Full, NotFound, ServerProblem, SignInFirst
 from judgepanel.ui.access import AccessProblem, sign_in, signed_in_as
-from judgepanel.ui.defaults import forget_defaults
 from judgepanel.ui.glossary import TERMS, with_terms
 from judgepanel.ui.preload import QUIET
 from judgepanel.ui.session import current, is_reader, link_parameters
@@ -23,6 +25,45 @@ from judgepanel.words.text import counted, in_html
 if TYPE_CHECKING:
     from judgepanel.service import Analysis
     from judgepanel.votes import VoteMatrix
+
+_PIPELINE = ("aggregator", "calibrator")
+_PAGE = "page-drawn"
+_CHOSEN = "pipeline-chosen"
+
+
+def forget_defaults(page: str) -> None:
+    """Forget what the previous page showed by default; the user's choices are kept.
+
+    Streamlit keeps the value of a widget for the widget with the same key on another page, but each
+    page has its own default pipeline. It drops the value where a page has no such widget, so
+    choices are kept beside it. A choice stays one on a page that shows the same by default, and
+    ends where the user returns to a page's default.
+    """
+    state = st.session_state
+    if state.get(_PAGE, page) != page:
+        chosen: dict[str, str] = state.setdefault(_CHOSEN, {})
+        for key in _PIPELINE:
+            value = state.get(key)
+            if value is not None and value != chosen.get(key):
+                if value == state.get(_of(key)):
+                    chosen.pop(key, None)
+                else:
+                    chosen[key] = value
+            if key in chosen:
+                state[key] = chosen[key]
+            else:
+                state.pop(key, None)
+    state[_PAGE] = page
+
+
+def begins_with(key: str, default: str) -> None:
+    """Remember what a page shows by default."""
+    st.session_state[_of(key)] = default
+
+
+def _of(key: str) -> str:
+    return f"{key}-default"
+
 
 START = "app.py"
 _STYLE = """

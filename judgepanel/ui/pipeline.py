@@ -26,8 +26,7 @@ from judgepanel.present.study import OFFERED, Entry, Pipeline, pipeline_of
 from judgepanel.service import Job
 from judgepanel.studies.contract import Settings, Spec
 from judgepanel.studies.panel.recommended import AVERAGE, PANEL_AGGREGATORS, PanelAggregator
-from judgepanel.ui.defaults import begins_with
-from judgepanel.ui.frame import PageContext, caption, show_errors
+from judgepanel.ui.frame import PageContext, begins_with, caption, show_errors
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import FIRST_SECONDS, POLL_SECONDS
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES, pipeline_name

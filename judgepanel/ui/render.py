@@ -49,8 +49,7 @@ from judgepanel.ui.reporting import download_button, image_format
 from judgepanel.ui.session import is_reader, open_with
 from judgepanel.ui.work import show_result
 from judgepanel.votes.checks import Check, find_repeats
-from judgepanel.words.commands import study_command
-from judgepanel.words.sentences import CHECK_MARKS, check_numbers
+from judgepanel.words.sentences import CHECK_MARKS, check_numbers, study_command
 from judgepanel.words.tables import Column, Form, csv_text, levels, numbers, text
 from judgepanel.words.text import LONGEST, counted, csv_name, in_html, plain
 

@@ -11,7 +11,7 @@ from judgepanel.studies.decide.cost import COST, CostSpec
 from judgepanel.studies.decide.escalation import ESCALATION, EscalationSpec
 from judgepanel.studies.runner import run
 from judgepanel.votes import load_votes
-from judgepanel.words.commands import study_command
+from judgepanel.words.sentences import study_command
 
 FEW = ("--splits", 2, "--jobs", 1, "--aggregator", "one_coin")
 

@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from judgepanel.cli import health
 from judgepanel.service.database import FILE, VARIABLE, connect, transaction
-from judgepanel.service.schema import prepare
+from judgepanel.service.tables import prepare
 from tests.service.postgres import programs, running
 
 SECRET = "hunter2secret"  # noqa: S105

@@ -11,7 +11,7 @@ from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.votes import load_votes
-from judgepanel.words.commands import study_command
+from judgepanel.words.sentences import study_command
 
 FEW = ("--splits", 2, "--jobs", 1)
 

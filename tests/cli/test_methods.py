@@ -15,7 +15,7 @@ from judgepanel.studies.paper.pipeline_ablation import PIPELINE_ABLATION, Pipeli
 from judgepanel.studies.runner import run
 from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGridSpec
 from judgepanel.votes import load_votes
-from judgepanel.words.commands import study_command
+from judgepanel.words.sentences import study_command
 
 FEW = ("--splits", 2, "--jobs", 1)
 QUICK = ("--aggregators", "majority,one_coin", "--calibrators", "none,temperature")

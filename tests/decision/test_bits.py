@@ -19,8 +19,7 @@ from judgepanel.kernels.aggregation import KERNELS, Graded
 from judgepanel.kernels.ballots import fraction_logits, probabilities, weighted_logits
 from judgepanel.kernels.calibration import CALIBRATORS
 from judgepanel.kernels.prefixes import CLOSED_FORMS
-from judgepanel.models.mixture import Fallback, mixture_of
-from judgepanel.models.panel import fit_panel
+from judgepanel.models.panel import Fallback, fit_panel, mixture_of
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError, load_votes, write_votes

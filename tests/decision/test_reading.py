@@ -16,8 +16,7 @@ from judgepanel.decision.recommend import (
     with_absence,
 )
 from judgepanel.decision.recommend_result import PREFERENCES, Recommendation, shared_run
-from judgepanel.models.mixture import mixture_of
-from judgepanel.models.panel import fit_panel
+from judgepanel.models.panel import fit_panel, mixture_of
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run, steps

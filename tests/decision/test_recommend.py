@@ -10,8 +10,7 @@ from judgepanel.decision import recommend
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation, choose
 from judgepanel.kernels.prefixes import CLOSED_FORMS
-from judgepanel.models.mixture import mixture_of
-from judgepanel.models.panel import fit_panel
+from judgepanel.models.panel import fit_panel, mixture_of
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Settings, prepare

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.models.mixture import Fallback, fit_fallback, in_order
+from judgepanel.models.panel import Fallback, fit_fallback, in_order
 from judgepanel.studies.contract import Settings, prepare
 from tests.helpers import make_votes, single_panel
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.models.mixture import Fallback, mixture_of, pooled
-from judgepanel.models.panel import fit_panel
+from judgepanel.models.panel import Fallback, fit_panel, mixture_of, pooled
 from judgepanel.studies.contract import Settings, prepare
 from tests.helpers import make_votes, with_grades
 

@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.models.mixture import mixture_of
+from judgepanel.models.panel import mixture_of
 from judgepanel.present.decide.recommend import (
     advice_sentence,
     decision_sentence,

@@ -17,7 +17,7 @@ from judgepanel.render.html import html_text
 from judgepanel.render.text import markdown_text, terminal_text
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.words.commands import recommend_command
+from judgepanel.words.sentences import recommend_command
 from judgepanel.words.text import in_html, markdown
 from tests.helpers import make_votes, with_judges
 

@@ -7,7 +7,7 @@ import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.redundancy import FamilyAgreement
-from judgepanel.models.mixture import mixture_of
+from judgepanel.models.panel import mixture_of
 from judgepanel.present.blocks import Figure, Heading
 from judgepanel.present.understand.judges import (
     JudgesView,

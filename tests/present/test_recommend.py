@@ -12,7 +12,7 @@ from judgepanel.decision.absence import GroupAbsence
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.kernels.aggregation import ANY_AGGREGATORS
-from judgepanel.models.mixture import mixture_of
+from judgepanel.models.panel import mixture_of
 from judgepanel.present.blocks import Table
 from judgepanel.present.decide.candidate_rows import (
     MOST_ROWS,

@@ -29,8 +29,11 @@ from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
     DifficultyTransferSpec,
 )
-from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
-from judgepanel.studies.robustness.slices import NO_FEATURES
+from judgepanel.studies.robustness.slice_transfer import (
+    NO_FEATURES,
+    SLICE_TRANSFER,
+    SliceTransferSpec,
+)
 from judgepanel.studies.runner import run
 from tests.helpers import make_votes
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.models.mixture import mixture_of
+from judgepanel.models.panel import mixture_of
 from judgepanel.present.blocks import Answer, Figure, Heading, Method, Paragraph, Table
 from judgepanel.present.study import Pipeline
 from judgepanel.present.trust import group_change, scope

@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgepanel.scoring.calibration_error import (
+from judgepanel.scoring.metrics import (
     STATED,
     bin_of,
     chance_errors,
     equal_width_edges,
     excess_gap,
+    gap_of,
+    gaps_above,
     shared_luck,
 )
-from judgepanel.scoring.metrics import gap_of, gaps_above
 
 
 @pytest.mark.parametrize("bins", [10, 15])

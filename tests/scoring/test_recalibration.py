@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from judgepanel.scoring.calibration_error import recalibrate
+from judgepanel.scoring.metrics import recalibrate
 
 
 def draw(seed, n=400, slope=1.0, intercept=0.0):

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import text
 
 from judgepanel.service.database import connect, transaction
-from judgepanel.service.schema import prepare
 from judgepanel.service.sql import SqlWorkspace
+from judgepanel.service.tables import prepare
 from judgepanel.votes import VoteMatrix
 from tests.helpers import make_votes
 from tests.service.postgres import programs, running

@@ -19,9 +19,8 @@ from sqlalchemy.exc import IntegrityError
 
 from judgepanel.service import database as database_module
 from judgepanel.service.database import DatabaseProblem, connect, default_url, transaction
-from judgepanel.service.schema import REVISION, VERSION, prepare
 from judgepanel.service.sql import SqlWorkspace
-from judgepanel.service.tables import METADATA
+from judgepanel.service.tables import METADATA, REVISION, VERSION, prepare
 from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
 from tests.service.counting import LONG, Count, Counter, CountSpec, finish, loaded

@@ -13,7 +13,7 @@ from judgepanel.service import DatabaseProblem, SqlWorkspace
 from judgepanel.service import backup as backup_module
 from judgepanel.service.backup import back_up, restore
 from judgepanel.service.database import connect, identity_file
-from judgepanel.service.schema import prepare
+from judgepanel.service.tables import prepare
 from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
 from tests.service.counting import loaded

@@ -3,7 +3,7 @@
 import pytest
 import streamlit as st
 
-from judgepanel.ui.defaults import begins_with, forget_defaults
+from judgepanel.ui.frame import begins_with, forget_defaults
 
 
 @pytest.fixture

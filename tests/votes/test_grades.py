@@ -20,7 +20,7 @@ from judgepanel.votes.grades import GradedJudge, Scale, graded_judges
 from judgepanel.votes.matrix import orient
 from judgepanel.votes.roles import guess_roles
 from judgepanel.votes.simulate import one_class
-from judgepanel.words.commands import column_options
+from judgepanel.words.sentences import column_options
 from tests.helpers import make_votes
 
 LABELS = ["1", "0", "1", "0", "1", "0"]

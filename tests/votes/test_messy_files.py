@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from judgepanel.votes import InputError, Loaded, load_votes
 from judgepanel.votes.simulate import SAMPLES, sample_bytes
-from judgepanel.words.commands import column_options
+from judgepanel.words.sentences import column_options
 
 LABELS = "1010110010"
 VOTES = ("1010110110", "1110100010", "0010110011")

@@ -14,7 +14,7 @@ from judgepanel.intake.process import read_apart
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.choices import Choices, roles_text, with_roles
 from judgepanel.votes.formats import read_table
-from judgepanel.words.commands import column_options
+from judgepanel.words.sentences import column_options
 
 ROWS = [{"item_id": f"q{n}", "label": n % 2, "ann": n // 2 % 2, "bob": 1} for n in range(8)]
 SEVERAL = {"run": {"steps": [{"name": "x"}]}, "results": {"items": ROWS, "a.b": ROWS[:4]}}

@@ -17,7 +17,7 @@ from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.candidates import LISTS
 from judgepanel.votes import TASKS
 from judgepanel.votes.matrix import POLICIES, PROTOCOLS
-from judgepanel.words.commands import (
+from judgepanel.words.sentences import (
     inspect_command,
     quoted,
     recommend_command,

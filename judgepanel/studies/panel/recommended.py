@@ -44,7 +44,7 @@ from judgepanel.kernels.calibration import Calibrator, fit
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.kernels.graded import has_levels
 from judgepanel.kernels.threads import SHARED
-from judgepanel.models.mixture import pooled
+from judgepanel.models.panel import pooled
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.metrics import ItemScores, item_scores
 from judgepanel.scoring.splits import Split, unit_codes

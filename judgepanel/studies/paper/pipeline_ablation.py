@@ -26,7 +26,7 @@ from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.pipeline import SLICE, STEPS, Pipeline, PipelineScores, evaluate_pipeline
+from judgepanel.kernels.evaluation import SLICE, STEPS, Pipeline, PipelineScores, evaluate_pipeline
 from judgepanel.kernels.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.residual import FeatureColumns, feature_columns
 from judgepanel.scoring.conformal import LEVELS, ONE, SET_NAMES, ZERO, Kinds, covers, labels_needed

@@ -63,7 +63,11 @@ from judgepanel.studies.panel.recommended import (
     check_panel_aggregators,
 )
 from judgepanel.studies.results import RunResult, by_split, frozen, long_frame, summed
-from judgepanel.studies.robustness.slices import FEWEST_OF_A_CLASS, Strata, difficulty_strata
+from judgepanel.studies.robustness.slice_transfer import (
+    FEWEST_OF_A_CLASS,
+    Strata,
+    difficulty_strata,
+)
 from judgepanel.votes import InputError, VoteMatrix
 
 Source = Literal["easy", "hard", "all"]

@@ -21,7 +21,7 @@ import pandas as pd
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.calibration import sigmoid
-from judgepanel.kernels.pipeline import SLICE
+from judgepanel.kernels.evaluation import SLICE
 from judgepanel.scoring.conformal import (
     ONE,
     ZERO,

@@ -18,9 +18,14 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.arrays import Floats, Ints
-from judgepanel.scoring.calibration_error import bin_of, chance_errors, equal_width_edges
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.metrics import ECE_BINS, item_scores
+from judgepanel.scoring.metrics import (
+    ECE_BINS,
+    bin_of,
+    chance_errors,
+    equal_width_edges,
+    item_scores,
+)
 from judgepanel.studies.common import run_fields
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Prepared, Study, always, prepare

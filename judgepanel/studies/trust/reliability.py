@@ -17,17 +17,17 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.arrays import Floats
-from judgepanel.scoring.calibration_error import (
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.metrics import (
     STATED,
     bin_of,
     chance_errors,
     equal_width_edges,
     excess_gap,
+    item_scores,
     recalibrate,
     shared_luck,
 )
-from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.metrics import item_scores
 from judgepanel.studies.common import run_fields
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Study, always, prepare

@@ -31,8 +31,7 @@ from judgepanel.studies.trust.items import ITEMS, Items, ItemsSpec, StratumGroup
 from judgepanel.studies.trust.probabilities import known_splits
 from judgepanel.studies.trust.reliability import ECE_BINS, RELIABILITY, Reliability, ReliabilitySpec
 from judgepanel.studies.trust.selective import SELECTIVE, SelectiveSpec
-from judgepanel.ui.defaults import begins_with
-from judgepanel.ui.frame import PageContext, answer
+from judgepanel.ui.frame import PageContext, answer, begins_with
 from judgepanel.ui.pipeline import (
     aggregator_control,
     folded,

@@ -12,8 +12,8 @@ from judgepanel.ui.render import chart, check_card, how, table
 from judgepanel.ui.reporting import download_button
 from judgepanel.votes.errors import documentation
 from judgepanel.votes.table import Coverage, Unread
-from judgepanel.words.commands import inspect_command
 from judgepanel.words.outputs import coverage_sentence, coverage_table
+from judgepanel.words.sentences import inspect_command
 from judgepanel.words.tables import csv_text
 from judgepanel.words.text import counted, csv_name, in_html
 

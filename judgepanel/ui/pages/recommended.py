@@ -66,8 +66,7 @@ from judgepanel.ui.reporting import download_button
 from judgepanel.ui.session import is_reader, judges_of, open_with
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes import InputError
-from judgepanel.words.commands import recommend_command
-from judgepanel.words.sentences import so_far
+from judgepanel.words.sentences import recommend_command, so_far
 from judgepanel.words.text import in_html, percent, sig
 
 WITHOUT = "without"

@@ -54,9 +54,8 @@ from judgepanel.votes import InputError
 from judgepanel.votes.checks import item_checks
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.errors import in_terminal
-from judgepanel.words.commands import recommend_command, score_command
 from judgepanel.words.outputs import labelled_sentence
-from judgepanel.words.sentences import pipeline_name, so_far
+from judgepanel.words.sentences import pipeline_name, recommend_command, score_command, so_far
 from judgepanel.words.tables import as_columns, csv_text
 from judgepanel.words.text import csv_name, plain
 

@@ -55,8 +55,7 @@ from judgepanel.ui.render import (
 from judgepanel.ui.session import is_reader, open_with
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes.checks import Check, check_repeats
-from judgepanel.words.commands import inspect_command
-from judgepanel.words.sentences import so_far
+from judgepanel.words.sentences import inspect_command, so_far
 
 _LABELS = {
     "filter": "What the filter drops",

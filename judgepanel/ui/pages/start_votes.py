@@ -61,9 +61,8 @@ from judgepanel.votes.choices import ROLES_FILE, Choices, Thresholds
 from judgepanel.votes.errors import quote_value
 from judgepanel.votes.grades import GradedJudge
 from judgepanel.votes.matrix import POLICIES, orient
-from judgepanel.words.commands import inspect_command
 from judgepanel.words.outputs import coverage_sentence, coverage_table
-from judgepanel.words.sentences import votes_sentence
+from judgepanel.words.sentences import inspect_command, votes_sentence
 from judgepanel.words.text import counted, in_html, plain
 
 TASK_NAMES = {

@@ -11,7 +11,7 @@ from typing import Any
 from judgepanel.votes import sources
 from judgepanel.votes.errors import EXPORT_AGAIN, InputError, TooLarge, documentation
 from judgepanel.votes.formats import ZIP, is_workbook, read_table
-from judgepanel.votes.imports import common, graders, logs, pairs  # noqa: F401 - they register importers.
+from judgepanel.votes.imports import common, graders, logs  # noqa: F401 - they register importers.
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.sources import READABLE, Archive, Document, Source, member, source_of
 from judgepanel.votes.table import RawTable, together

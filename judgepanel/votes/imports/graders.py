@@ -1,15 +1,22 @@
-"""Tools in which graders or people judge single responses: one importer each."""
+"""Tools in which graders or people judge single responses: one importer each.
+
+Benchmarks and tools in which judges compare two responses: one importer each.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from judgepanel.votes.cells import plain, side_of
+import pandas as pd
+
+from judgepanel.votes.cells import is_number, plain, side_of
 from judgepanel.votes.imports import common
-from judgepanel.votes.imports.common import Found, Grade, ImportedRows, Importer, Row, at
+from judgepanel.votes.imports.common import AB, HALF, Found, Grade, ImportedRows, Importer, Row, at
 from judgepanel.votes.sources import Document
 
 _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
@@ -346,3 +353,375 @@ def _doccano(records: Iterator[Row], document: Document) -> Iterator[Grade | str
         value = chosen[0] if len(chosen) == 1 and not isinstance(chosen[0], list) else None
         about = {name: entry for name, entry in record.items() if name not in ("label", "text")}
         yield Grade(str(record["id"]), annotator, value, about=about)
+
+
+# --- LLMBar (princeton-nlp/LLMBar, arXiv 2310.07641) -----------------------------------------
+# SUBSET/evaluators/MODEL/STRATEGY/result.json: a list of items with a label 1 or 2 and results, one
+# entry per stage. An entry has the output under 'swap = False' and 'swap = True', or two scores
+# that were given apart; what only prepares is a list of a text and why it ended.
+
+_LLMBAR = re.compile(r"(?:.*/)?([^/]+)/evaluators/([^/]+)/([^/]+)/result\.json\Z")
+_SWAPS = {"swap = False": AB, "swap = True": common.BA}
+
+
+@Importer(
+    "llmbar",
+    "outputs of LLMBar's evaluators",
+    "a folder with SUBSET/evaluators/MODEL/STRATEGY/result.json (label, results)",
+    ("/result.json",),
+    lambda d: _LLMBAR.match(d.path) is not None,
+)
+def _llmbar(records: Iterator[Row], document: Document) -> Iterator[Row | str]:
+    subset, model, strategy = _LLMBAR.findall(document.path)[0]
+    if not isinstance(document.whole, list):
+        raise TypeError
+    for number, item in enumerate(records):
+        about: Row = {"item_id": f"{subset}-{number:03d}", "judge": f"{model}/{strategy}"}
+        about |= {"label": {1: 1, 2: 0}[item["label"]], "feat_subset": subset}
+        compares = False
+        for stage, entry in enumerate(item["results"], start=1):
+            if isinstance(entry, list) and all(isinstance(part, str | None) for part in entry):
+                continue
+            compares = True
+            yield from _llmbar_stage(entry, {**about, "stage": stage})
+        if not compares:
+            yield "items that were never compared"
+
+
+def _llmbar_stage(entry: Row, about: Row) -> Iterator[Row | str]:
+    if "score_1" in entry:
+        first, second = entry["score_1"][0], entry["score_2"][0]
+        numbers = all(is_number(str(score).strip().lower()) for score in (first, second))
+        row = {**about, "order": AB, "score_a": first, "score_b": second}
+        yield row if numbers else "scores that are no numbers"
+        return
+    for name, order in _SWAPS.items():
+        output = entry[name].get("completion")
+        if output is None:
+            yield "outputs that are not there"
+        else:
+            yield {**about, "order": order, "text": output[0] or ""}
+
+
+# --- JudgeBench (ScalerLab/JudgeBench, arXiv 2410.12784) -------------------------------------
+# A line per pair: label 'A>B' or 'B>A', and judgments, the first with the responses as given, the
+# second with them exchanged; a reward model has scores in place of a response.
+
+_JUDGE_MODEL = re.compile(r"judge_model=(.+?)\.jsonl\Z")
+
+
+@Importer(
+    "judgebench",
+    "outputs of JudgeBench's judges",
+    "dataset=judgebench,...judge_model=....jsonl (pair_id, source, label, judge_name, judgments)",
+    (".jsonl",),
+    lambda d: bool(d.lines) and {"pair_id", "judge_name", "judgments"} <= d.first.keys(),
+)
+def _judgebench(records: Iterator[Row], document: Document) -> Iterator[Row | str]:
+    model = _JUDGE_MODEL.search(document.path)
+    for pair in records:
+        about = {
+            "item_id": str(pair["pair_id"]),
+            "judge": f"{pair['judge_name']}/{model[1] if model else 'unknown'}",
+            "label": {"A>B": 1, "B>A": 0}[pair["label"]],
+            "feat_source": str(pair["source"]),
+            "feat_response_model": str(pair.get("response_model", "")),
+        }
+        for order, entry in zip(common.ORDERS, pair["judgments"], strict=False):
+            judgment = None if entry is None else entry.get("judgment")
+            if judgment is None:
+                yield "judgments that are not there"
+            elif "scores" in judgment:
+                first, second = judgment["scores"]
+                yield {**about, "order": order, "score_a": first, "score_b": second}
+            else:
+                yield {**about, "order": order, "text": judgment["response"] or ""}
+
+
+# --- RewardBench (allenai/reward-bench, arXiv 2403.13787; 2: arXiv 2506.01937) ---------------
+# eval-set-scores: an object per model with lists id, subset, results and, of reward models,
+# scores_chosen and scores_rejected. The chosen response comes first everywhere, so each item is
+# turned around or not by its own id. RewardBench 2 has a list of scores for each prompt, those of
+# the num_correct right responses first; each wrong response is a pair with a right one.
+
+
+def _with_margins(found: Found) -> ImportedRows:
+    """Scores of all models, with the margin of each item as a feature.
+
+    That is the median, over judges that score, of |difference| / that judge's median. Each prompt
+    of RewardBench 1 is a group of its own beside those of RewardBench 2.
+    """
+    rows = common.outputs(found).rows
+    gaps = pd.Series([abs(row["score_a"] - row["score_b"]) for row in rows], dtype=float)
+    by_judge = gaps.groupby([row["judge"] for row in rows])
+    units = by_judge.transform("median").where(by_judge.transform("nunique") > 2)
+    margins = (gaps / units).where(units > 0).groupby([row["item_id"] for row in rows]).median()
+    about = {item: {"feat_margin": margin} for item, margin in margins.dropna().round(4).items()}
+    if any("group_id" in row for row in rows):
+        rows = [{"group_id": row["item_id"], **row} for row in rows]
+    return ImportedRows([row | about.get(row["item_id"], {}) for row in rows], found.left_out)
+
+
+@Importer(
+    "rewardbench",
+    "results of RewardBench on each prompt",
+    "a file of eval-set-scores (lists id, subset, results of one length), or a folder with them",
+    (".json",),
+    lambda d: all(isinstance(at(d.whole, key), list) for key in ("id", "subset", "results")),
+    _with_margins,
+)
+def _rewardbench(_records: Iterator[Row], document: Document) -> Iterator[Row | str]:
+    content = document.whole
+    model = content.get("model")
+    model = (model or [None])[0] if isinstance(model, list) else model
+    judge = str(model) if model else document.path.removesuffix(".json")
+    blank: list[Any] = [None] * len(content["id"])
+    columns = [content[key] for key in ("id", "subset", "results")]
+    scored = ("scores_chosen", "scores_rejected", "scores", "num_correct")
+    columns += [content.get(key) or blank for key in scored]
+    for number, subset, result, won, lost, scores, n_right in zip(*columns, strict=True):
+        prompt = f"{subset}-{number}"
+        if "num_correct" not in content:
+            pair = _score(won), _score(lost)
+            if None in pair and (share := _score(result)) is not None:
+                # A generative judge has no scores, only whether it was right; .5 is a tie.
+                pair = share, 1 - share
+            yield _scored(prompt, judge, subset, pair, {})
+        elif isinstance(scores, list):
+            right = scores[: int(n_right)]
+            for place, wrong in enumerate(scores[int(n_right) :]):
+                pair = _score(right[place % len(right)]), _score(wrong)
+                about = {"group_id": prompt}
+                yield _scored(f"{prompt}/{place + 1}", judge, subset, pair, about)
+        else:
+            yield "prompts whose responses have no scores"
+
+
+def _scored(
+    item: str, judge: str, subset: Any, scores: Sequence[float | None], about: Row
+) -> Row | str:
+    """A judge's scores of the right and of the wrong response, in the item's own order."""
+    if None in scores:
+        return "results that are no numbers"
+    swapped = common.turned(item)
+    first, second = scores[::-1] if swapped else scores
+    row = {"item_id": item, "judge": judge, "label": int(not swapped)}
+    row |= {"feat_subset": str(subset), "order": AB, "score_a": first, "score_b": second}
+    return row | about
+
+
+def _score(value: Any) -> float | None:
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return None if isinstance(value, bool) else common.share_of(value)
+
+
+# --- MT-bench and Chatbot Arena (lm-sys/FastChat, arXiv 2306.05685) --------------------------
+# Votes: question_id, model_a, model_b, winner and judge. Model judgments: question_id, model_1,
+# model_2, g1_judgment and g2_judgment, the second with the responses exchanged; or model, judgment
+# and score, a grade of one response.
+
+_VOTE = {"question_id", "model_a", "model_b", "winner", "judge"}
+_PAIR = {"question_id", "model_1", "model_2", "judge", "g1_winner", "g2_winner"}
+_SINGLE = {"question_id", "model", "judge", "judgment", "score"}
+_OWN_LABELS = re.compile(
+    r"(?:.*[_ ])?(?:labels?|gold|truth)|.+[_ ](?:winner|preference)", re.IGNORECASE
+)
+_PEOPLE = re.compile(r"(?:author|expert|arena_user|human)(?:[_ -]\w+)*\Z", re.IGNORECASE)
+_PROMPT = re.compile(r"(pair|single)(?:-math)?-v\d+(?:-multi-turn)?\Z")
+_QUOTED = re.compile(r"['\"]([^'\"]+)['\"]")
+_FIRST, _SECOND = (1.0, 0.0), (0.0, 1.0)
+_WINS = {"a": _FIRST, "1": _FIRST, "b": _SECOND, "2": _SECOND}
+
+
+def _all_judgments(found: Found) -> ImportedRows:
+    """Judgments of all files; grades of two responses are a judgment of their pair."""
+    judgments: list[Grade] = [grade for grade in found.records if len(grade.shown) == 2]
+    pairs: dict[str, set[tuple[str, ...]]] = {}
+    for grade in judgments:
+        pairs.setdefault(grade.item, set()).add(tuple(sorted(grade.shown)))
+    for file, own in found.files:
+        scores: dict[tuple[str, str, str], dict[str, float]] = {}
+        for grade in own:
+            if len(grade.shown) == 1:
+                key = grade.item, grade.group, grade.judge
+                scores.setdefault(key, {})[grade.shown[0]] = grade.value
+        compared = [
+            Grade(item, judge, tuple(by_model[m] for m in shown), group=group, shown=shown)
+            for (item, group, judge), by_model in scores.items()
+            for shown in sorted(pairs.get(item, ()))
+            if by_model.keys() >= set(shown)
+        ]
+        if scores and not compared:
+            found.left_out.file(file, "grades of single responses without pairs to compare")
+        judgments += compared
+    return common.labelled_pairs(judgments, found.left_out)
+
+
+def _is_arena(document: Document) -> bool:
+    """Votes with labels of their own are not of the benchmark, which has none."""
+    keys = document.first.keys()
+    votes = keys >= _VOTE and not any(map(_OWN_LABELS.fullmatch, keys))
+    return keys >= _PAIR or keys >= _SINGLE or votes
+
+
+@Importer(
+    "arena",
+    "judgments of MT-bench and Chatbot Arena",
+    "judgments of people or models (question_id, judge, and two models with winners, or a score)",
+    (".json", ".jsonl", ".parquet", ".csv"),
+    _is_arena,
+    _all_judgments,
+)
+def _arena(records: Iterator[Row], _document: Document) -> Iterator[Grade | str]:
+    for record in records:
+        if record.keys() >= _PAIR:
+            names = str(record["model_1"]), str(record["model_2"])
+            for game, way in (("g1", 1), ("g2", -1)):
+                scores, text = _wins(record[f"{game}_winner"]), record.get(f"{game}_judgment")
+                said = str(text) if text else scores and scores[::way]
+                yield _judgment(record, names[::way], said)
+        elif record.keys() >= _SINGLE:
+            score = common.share_of(record["score"])
+            if score is None or score < 0:  # -1 says that none was read.
+                yield "grades that are not numbers"
+            else:
+                yield _judgment(record, (str(record["model"]),), score)
+        else:
+            names = str(record["model_a"]), str(record["model_b"])
+            yield _judgment(record, names, _wins(record["winner"], names))
+
+
+def _judgment(record: Row, shown: tuple[str, ...], value: Any) -> Grade | str:
+    """What a judge said, with a question as the group and each of its turns as an item."""
+    judge, person = _judge(record["judge"])
+    person = person and "model_a" in record  # In the others a model judges, whatever its name.
+    if value is None:
+        return common.NO_VERDICT
+    group, turn = str(record["question_id"]), record.get("turn")
+    item = group if turn in (None, "") else f"{group}/turn {turn}"
+    return Grade(item, judge, value, person=person, group=group, shown=shown)
+
+
+def _wins(winner: Any, names: Sequence[str] = ()) -> tuple[float, ...] | None:
+    """Scores of two models: who is called a or 1 wins, or b or 2; None where there is no verdict.
+
+    ``names`` are those of the two, either of which may be the winner.
+    """
+    if winner in names:
+        return (_FIRST, _SECOND)[names.index(winner)]
+    word = str(winner).strip().lower()
+    if word.startswith("tie") or word in ("bothbad", "both_bad", "inconsistent"):
+        return HALF, HALF
+    return _WINS.get(word.removeprefix("model_"))
+
+
+def _judge(judge: Any) -> tuple[str, bool]:
+    """A judge's name, and whether it is a person.
+
+    Models are lists of a name and a prompt; prompts of the benchmark are pair or single.
+    """
+    if isinstance(judge, str):
+        parts = _QUOTED.findall(judge) if judge.startswith(("[", "(")) else [judge]
+    else:
+        parts = [str(part) for part in judge]
+    name, *prompts = parts
+    kinds = [kind[1] if (kind := _PROMPT.match(prompt)) else prompt for prompt in prompts]
+    return "/".join((name, *kinds)), not kinds and _PEOPLE.match(name) is not None
+
+
+# --- Arena-Hard (lmarena/arena-hard-auto) ----------------------------------------------------
+# model_judgment/JUDGE/MODEL.jsonl: a line per question with games, the first with the baseline as
+# A, the second with it as B; each has a judgment and a score such as A>>B. The baseline is an
+# item's first output: labels in another file can name it, which a coin would not allow.
+
+
+@Importer(
+    "arena-hard",
+    "judgments of Arena-Hard",
+    "model_judgment/JUDGE/MODEL.jsonl (uid or question_id, judge, model, games)",
+    (".jsonl", ".json"),
+    lambda d: isinstance(d.first.get("games"), list) and bool({"question_id", "uid"} & {*d.first}),
+)
+def _arena_hard(records: Iterator[Row], document: Document) -> Iterator[Row]:
+    path = PurePosixPath(document.path)
+    for record in records:
+        judge = str(record.get("judge") or path.parent.name or "judge")
+        model = str(record.get("model") or path.stem)
+        question = str(record.get("question_id") or record["uid"])
+        label = common.label_in(record)
+        about: Row = {} if label is None else {"label": common.item_label(label, AB)}
+        about |= {"item_id": f"{question}/{model}", "group_id": question, "feat_model": model}
+        for game, order in zip(record["games"], common.ORDERS, strict=False):
+            score = at(game, "score")
+            text = f"[[{score}]]" if score else at(game, "judgment") or ""
+            yield {**about, "judge": judge, "order": order, "text": str(text)}
+
+
+# --- AlpacaEval (tatsu-lab/alpaca_eval) ------------------------------------------------------
+# MODEL/ANNOTATOR/annotations.json: instruction, output_1, output_2, annotator and preference, 1 for
+# the first, 2 for the second, anything between for a share, 1.5 and 0 for a tie. Annotations of
+# people have an annotator_index; those that do not name their annotator are called by their folder.
+# A pair is known by its texts, as there is no id.
+
+_DIGITS = 10
+
+
+@Importer(
+    "alpacaeval",
+    "annotations of AlpacaEval",
+    "a file of annotations (instruction, output_1, output_2, preference), or a folder of them",
+    (".json", ".jsonl"),
+    lambda d: d.first.keys() >= {"instruction", "output_1", "output_2", "preference"},
+)
+def _alpacaeval(records: Iterator[Row], document: Document) -> Iterator[Grade | str]:
+    path = PurePosixPath(document.path)
+    for record in records:
+        number = common.share_of(record["preference"])
+        if number is None or not (number == 0 or 1 <= number <= 2):
+            yield "annotations without a preference"
+            continue
+        share = 2 - number if number else HALF
+        person = record.get("annotator_index") is not None and not record.get("annotator")
+        judge = record.get("annotator") or path.parent.name or path.stem
+        name = f"person {record['annotator_index']}" if person else str(judge)
+        question = _short(f"{record['instruction']}\n{record.get('input') or ''}")
+        shown = _short(str(record["output_1"])), _short(str(record["output_2"]))
+        about = {"feat_dataset": str(record["dataset"])} if record.get("dataset") else {}
+        said = share, 1 - share
+        yield Grade(question, name, said, person=person, group=question, about=about, shown=shown)
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]
+
+
+# --- LLM Comparator (PAIR-code/llm-comparator) -----------------------------------------------
+# examples with individual_rater_scores from -1.5 to 1.5, above 0 where A is better. Scores are
+# turned back already where is_flipped says that B was shown first.
+
+
+@Importer(
+    "llm-comparator",
+    "a file of LLM Comparator",
+    "a .json with models and examples (individual_rater_scores)",
+    (".json",),
+    lambda d: common.some_have(at(d.whole, "examples"), "individual_rater_scores"),
+)
+def _llm_comparator(_records: Iterator[Row], document: Document) -> Iterator[Row | str]:
+    rows: list[Row] = []
+    about: dict[str, Row] = {}
+    for number, example in enumerate(document.whole["examples"], start=1):
+        fields = example.get("custom_fields") or {}
+        item = str(example.get("id") or fields.get("id") or number)
+        tags = example.get("tags") or []
+        about[item] = {**fields, **({"tag": tags[0]} if tags else {})}
+        for rater, score in enumerate(example["individual_rater_scores"], start=1):
+            value = common.share_of(score.get("score"))
+            if value is None:
+                yield common.NO_VERDICT
+                continue
+            judge = str(score.get("rater_id") or score.get("rater") or f"rater {rater}")
+            row = {"item_id": item, "judge": judge, "order": AB, "score_a": value, "score_b": 0.0}
+            rows.append({**row, "label": common.item_label(common.label_in(fields), AB)})
+    yield from common.with_features(rows, about)

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from judgepanel.scoring.calibration_error import recalibrate
+from judgepanel.scoring.metrics import recalibrate
 from judgepanel.studies.codec import from_plain, result_content, to_plain
 from judgepanel.studies.contract import Settings, split_chunks
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.kernels.pipeline import STEPS, evaluate_pipeline
+from judgepanel.kernels.evaluation import STEPS, evaluate_pipeline
 from judgepanel.scoring.conformal import BOTH, covers, set_sizes
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import item_scores

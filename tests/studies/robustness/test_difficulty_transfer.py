@@ -29,7 +29,7 @@ from judgepanel.studies.robustness.difficulty_transfer import (
     run_chunk,
     source_rows,
 )
-from judgepanel.studies.robustness.slices import difficulty_strata
+from judgepanel.studies.robustness.slice_transfer import difficulty_strata
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from judgepanel.votes.simulate import SimulationSpec, simulate

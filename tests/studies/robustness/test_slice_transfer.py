@@ -17,14 +17,15 @@ from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.panel.recommended import average_on
 from judgepanel.studies.results import combine
 from judgepanel.studies.robustness.slice_transfer import (
+    NO_FEATURES,
     SLICE_TRANSFER,
     SliceTransfer,
     SliceTransferSpec,
     merge,
     panels,
     run_chunk,
+    slices_of,
 )
-from judgepanel.studies.robustness.slices import NO_FEATURES, slices_of
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
