@@ -11,7 +11,7 @@ VOTES = ROOT / "sample_data" / "llmbar_votes.csv"
 HEAVY = {
     *("scipy.special", "scipy.stats", "scipy.optimize", "scipy.sparse"),
     *("sklearn", "joblib", "numba"),
-    *("plotly", "sqlalchemy", "streamlit", "httpx", "alembic"),
+    *("plotly", "sqlalchemy", "streamlit", "httpx"),
 }
 FRAMES = {"numpy", "pandas", "pyarrow", "scipy"}
 LIBRARIES = """
@@ -67,9 +67,9 @@ import sys
 import judgepanel.ui.frame, judgepanel.ui.pages.start, judgepanel.ui.pages.home
 import judgepanel.votes.simulate, judgepanel.service.sql
 from judgepanel.service.database import connect
-from judgepanel.service.migrations import migrate
+from judgepanel.service.tables import prepare
 for _ in range(2):
-    migrate(connect("sqlite:///" + sys.argv[1]))
+    prepare(connect("sqlite:///" + sys.argv[1]))
 print(*sys.modules, sep="\\n", file=sys.stderr)
 """
 
@@ -121,6 +121,6 @@ def test_the_start_page_imports_neither_studies_nor_what_they_compute_with(tmp_p
     modules = modules_of(START_PAGE, str(tmp_path / "new.db"))
     assert "sqlalchemy" in modules
     assert not modules & ({"sklearn", "scipy.stats", "scipy.optimize"} & needless())
-    assert not modules & {"alembic", "numba", "judgepanel.models", "judgepanel.ui.render"}
+    assert not modules & {"numba", "judgepanel.models", "judgepanel.ui.render"}
     assert not modules & {"judgepanel.present.registry", "judgepanel.decision.recommend"}
     assert not any(name.startswith("judgepanel.kernels.evaluation") for name in modules)
