@@ -15,7 +15,6 @@ from judgepanel.studies.runner import run as compute
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
 
-SPLITS = 20
 LEAST = 0.93
 
 
@@ -40,9 +39,10 @@ def run(seeds: int = 10) -> Report:
     met = "met" if share >= LEAST else "missed"
     return Report(
         "The expected NLL against the NLL on new items",
-        f"The panel recommended from {SPLITS} splits of the labelled items is fitted to all of "
-        f"them, as it is exported, and scores {NEW_ITEMS:,} new items of the same simulated world. "
-        "The expected NLL is that of panels that learn from half of the labels.",
+        "The panel recommended from as many splits of the labelled items as `auto` takes is fitted "
+        f"to all of them, as it is exported, and scores {NEW_ITEMS:,} new items of the "
+        "same simulated world. The expected NLL is that of panels that learn from half of "
+        "the labels.",
         [
             Table(
                 f"{seeds} data sets per world",
@@ -74,7 +74,7 @@ def _cases(name: str, spec: SimulationSpec, n_labels: int, seeds: int) -> list[C
 def _case(votes: VoteMatrix, n_labels: int, seed: int) -> Case:
     items = np.arange(votes.n_items)
     known, new = votes.with_items(items[:n_labels]), votes.with_items(items[WORLD_ITEMS:])
-    spec = RecommendSpec(Settings(splits=SPLITS, seed=seed))
+    spec = RecommendSpec(Settings(seed=seed))
     result = compute(RECOMMEND, known, spec, jobs=1)
     column = {judge: place for place, judge in enumerate(new.judges)}
     codes = new.votes[:, [column[judge] for judge in result.model.judges]]

@@ -42,6 +42,9 @@ _ARE_SHOWN = """([selector, text, count]) => [...document.querySelectorAll(selec
 _IS_AT_REST = """() => !document.querySelector("[data-testid=stProgress]")
   && document.querySelector("[data-testid=stApp]").dataset.testScriptState === "notRunning"
 """
+_CAN_ANALYSE = """() => [...document.querySelectorAll("button:not([disabled])")]
+  .some(each => each.textContent.includes("Analyse"))
+"""
 _BARE = """import streamlit as st
 
 st.file_uploader("Votes")
@@ -183,8 +186,12 @@ def _recommendations(folder: Path) -> tuple[list[Wait], str]:
     waits = [
         Wait(f"{work}, LLMBar", both, 12.0),
         Wait(f"{work}, LLMBar: 1 worker over {cores()}", alone / both, 1.8, "times", at_least=True),
-        Wait(f"{work}, rewardbench", command("recommend", rewardbench).seconds, 55.0),
-        Wait(f"{work}, 4,157 x 176, 4 votes per item", command("recommend", crowd).seconds, 90.0),
+        Wait("`recommend`, LLMBar", command("recommend", llmbar).seconds, 7.0),
+        Wait("`recommend`, rewardbench", command("recommend", rewardbench).seconds, 22.0),
+        Wait(
+            "`recommend`, 4,157 x 176, 4 votes per item", command("recommend", crowd).seconds, 25.0
+        ),
+        Wait("`study method_grid`, LLMBar", command("study", "method_grid", llmbar).seconds, 6.0),
     ]
     return waits, (
         f"{cores()} such commands at once on LLMBar, each with 1 worker, did "
@@ -310,7 +317,9 @@ def _in_the_browser(folder: Path, servers: int) -> list[Wait]:
     return [Wait(work, statistics.median(seconds[work]), targets[work]) for work in targets]
 
 
-def _visit(page: Page, url: str) -> list[tuple[str, float, float]]:
+def _visit(  # noqa: PLR0915 - the steps of one visit
+    page: Page, url: str
+) -> list[tuple[str, float, float]]:
     """Open, upload, analyse, and read the first pages: what was waited for, target, seconds."""
     steps: list[tuple[str, float, float]] = []
 
@@ -336,7 +345,8 @@ def _visit(page: Page, url: str) -> list[tuple[str, float, float]]:
 
     def uploaded() -> None:
         upload(page, real_path("llmbar"))
-        until("button", "Analyse")
+        page.get_by_text("Pairwise: which of two").click()  # The file does not say.
+        page.wait_for_function(_CAN_ANALYSE, polling=POLL_MILLISECONDS)
 
     def first_plot() -> None:
         page.get_by_role("button", name="Analyse").click()
@@ -355,6 +365,14 @@ def _visit(page: Page, url: str) -> list[tuple[str, float, float]]:
     def final_panel() -> None:
         until("button", "Download panel.json")
 
+    def all_of(name: str, answers: int) -> Callable[[], None]:
+        def wait() -> None:
+            go(name)
+            until('[data-stale="false"] .jp-answer', "", answers)
+            rest()
+
+        return wait
+
     def judges() -> None:
         go("Judges")
         until("button", "Download CSV", 2)
@@ -366,11 +384,15 @@ def _visit(page: Page, url: str) -> list[tuple[str, float, float]]:
     clicked = timed("Analyse, until the first figure", 0.6, first_plot)
     timed("Analyse, until the final curve", 2.0, final_curve, clicked)
     opened = timed("Recommended panel, first words", 3.0, first_words("Recommended panel"))
-    timed("Recommended panel, final", 12.0, final_panel, opened)
+    timed("Recommended panel, final", 7.0, final_panel, opened)
     rest()
     timed("Judges", 2.0, judges)
     rest()
-    timed("Methods, first answer", 1.0, first_words("Methods"))
+    opened = timed("Methods, first answer", 1.0, first_words("Methods"))
+    timed("Methods, final", 8.0, rest, opened)
+    timed("Label budget, final", 8.0, all_of("Label budget", 1))
+    opened = timed("Confidence, first answer", 1.0, first_words("Confidence"))
+    timed("Confidence, all sections", 15.0, rest, opened)
     return steps
 
 
