@@ -19,7 +19,7 @@ Cost with n labels, N items and J judges: O(K n J min(n, J)) for K folds, and O(
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,7 +70,7 @@ def designs_of(votes: Votes) -> tuple[Floats, Floats]:
 def fit_paths(designs: Sequence[Floats], labels: Floats) -> Paths:
     """Fit all regressions to labels (n,), and weigh them by their errors on rows left out."""
     n, slopes, levels, errors = len(labels), [], [], []
-    inverse = n / np.asarray(RIDGES)[:, None]
+    inverse = 1.0 / np.asarray(RIDGES)[:, None]
     for design in designs:
         middle, level = design.mean(axis=0), labels.mean()
         left, size, right = np.linalg.svd(design - middle, full_matrices=False)
@@ -91,7 +91,7 @@ def fit_paths(designs: Sequence[Floats], labels: Floats) -> Paths:
 
 
 def cross_proxies(votes: Votes, labels: Floats, units: Ints, *, seed: int) -> Floats:
-    """Return proxies (n,) of all items, about in [0, 1]; no label shapes the proxy of its own unit.
+    """Return proxies (n,) of all items, about in [0, 1]; no label shapes that of its own unit.
 
     Parameters
     ----------
@@ -101,31 +101,48 @@ def cross_proxies(votes: Votes, labels: Floats, units: Ints, *, seed: int) -> Fl
     seed : seed of the folds.
     """
     designs = designs_of(votes)
-    return cross_fitted(designs, labels, units, seed=seed)
+
+    def predict(rows: Ints) -> Floats:
+        return fit_paths([design[rows] for design in designs], labels[rows]).predict(designs)
+
+    return cross_fitted(predict, labels, units, seed=seed)
 
 
-def cross_fitted(designs: Sequence[Floats], labels: Floats, units: Ints, *, seed: int) -> Floats:
-    """Return the same from features (n, p); with labels in fewer than 2 units, their mean.
+def best_judge(votes: Votes, labels: Floats, units: Ints, *, seed: int) -> Floats:
+    """Return the verdicts (n,) of the judge who is right most often on the labels of other folds.
 
-    An unlabelled item of a labelled unit is predicted without the fold of its unit.
+    Parameters are those of :func:`cross_proxies`; a missing vote is one half.
+    """
+    signs = np.sign(2.0 * labels - 1.0)
+
+    def predict(rows: Ints) -> Floats:
+        known = votes[rows]
+        right = (known * signs[rows, None] > 0).sum(axis=0) + 1.0
+        best = np.argmax(right / ((known != 0).sum(axis=0) + 2.0))
+        return np.asarray((votes[:, best] + 1.0) / 2.0, dtype=np.float64)
+
+    return cross_fitted(predict, labels, units, seed=seed)
+
+
+def cross_fitted(
+    predict: Callable[[Ints], Floats], labels: Floats, units: Ints, *, seed: int
+) -> Floats:
+    """Return predictions (n,), those of a labelled unit by what was fitted to the other folds.
+
+    ``predict`` returns predictions of all items after a fit to some labelled rows. Unlabelled units
+    get the mean of all fits. With labels in fewer than two units, all get the mean label.
     """
     rows = np.flatnonzero(np.isfinite(labels))
     if len(np.unique(units[rows])) < 2:
         return np.full(len(labels), labels[rows].mean() if len(rows) else 0.5)
     blank = np.isnan(labels)
     total, own = np.zeros(len(labels)), np.full(len(labels), np.nan)
-    shifts = np.zeros(len(labels))
     parts = folds(units, rows, N_FOLDS, seed=seed, key=FOLDS_STREAM)
     for part in parts:
-        fitted = fit_paths(
-            [design[part.calibration] for design in designs], labels[part.calibration]
-        )
-        predicted = fitted.predict(designs)
+        predicted = predict(part.calibration)
         held = np.isin(units, units[part.evaluation])
-        own[held] = predicted[held]
         # Fits differ in level, which says nothing about the items of a fold.
-        shifts[held] = predicted[blank].mean() if blank.any() else 0.0
+        own[held] = predicted[held] - (predicted[blank].mean() if blank.any() else 0.0)
         total += predicted / len(parts)
-    held = np.isfinite(own)
     level = total[blank].mean() if blank.any() else 0.0
-    return np.where(held, own + level - shifts, total)
+    return np.where(np.isfinite(own), own + level, total)

@@ -29,7 +29,7 @@ def test_each_ridge_is_an_ordinary_ridge_regression():
     paths = fit_paths(designs, truth)
     for design, slopes, levels in zip(designs, paths.slopes, paths.levels, strict=True):
         for ridge, slope, level in zip(RIDGES, slopes, levels, strict=True):
-            fitted = Ridge(alpha=len(truth) / ridge).fit(design, truth)
+            fitted = Ridge(alpha=1.0 / ridge).fit(design, truth)
             np.testing.assert_allclose(slope, fitted.coef_, atol=1e-10)
             np.testing.assert_allclose(level, fitted.intercept_, atol=1e-10)
 
@@ -44,8 +44,7 @@ def test_weights_rest_on_errors_of_rows_left_out():
             wrong = []
             for i in range(40):
                 rest = np.arange(40) != i
-                # The penalty is that of all rows.
-                fitted = Ridge(alpha=40 / ridge).fit(design[rest], truth[rest])
+                fitted = Ridge(alpha=1.0 / ridge).fit(design[rest], truth[rest])
                 wrong.append(np.clip(fitted.predict(design[[i]])[0], 0, 1) - truth[i])
             errors.append(np.mean(np.square(wrong)))
     expected = np.exp(-40 * (np.array(errors) - min(errors)) / (2 * min(errors)))
