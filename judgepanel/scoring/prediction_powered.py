@@ -83,6 +83,7 @@ class Sample:
         groups: Ints | None = None,
         units: Ints | None = None,
         weights: Floats | None = None,
+        n_groups: int | None = None,
     ) -> Sample:
         """Return the sample; labels below 0 and NaN are missing, without groups there is one."""
         values = np.asarray(labels, dtype=np.float64)
@@ -91,7 +92,7 @@ class Sample:
         return cls(
             labels=np.where(values >= 0.0, values, np.nan),
             groups=groups,
-            n_groups=int(groups.max(initial=-1)) + 1,
+            n_groups=int(groups.max(initial=-1)) + 1 if n_groups is None else n_groups,
             units=np.arange(n) if units is None else unit_codes(units)[0],
             weights=weights,
         )
@@ -230,10 +231,10 @@ def differences(rates: Rates, pairs: Ints) -> tuple[Interval, Floats]:
     below, above = reach(down[first], up[second]), reach(up[first], down[second])
     interval = Interval(gap, gap - below, gap + above, unit="share")
     spread = [((down + up) / _quantile(rates.df))[side] ** 2 for side in (first, second)]
+    own = [rates.df[side] for side in (first, second)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = sum(spread) ** 2 / (
-            spread[0] ** 2 / rates.df[first] + spread[1] ** 2 / rates.df[second]
-        )
+        df = sum(spread) ** 2 / (spread[0] ** 2 / own[0] + spread[1] ** 2 / own[1])
+        df = np.where(np.isfinite(df), df, np.minimum(*own))
         # The arms hold the quantiles of their own groups, as a p-value must.
         t = np.abs(gap) / np.where(gap > 0.0, below, above) * _quantile(df)
     p = np.where(gap == 0.0, 1.0, 2.0 * distributions.t_sf(t, df))

@@ -461,7 +461,7 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-_DESCRIBED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_DESCRIBED = tomllib.loads(Path(__file__).with_name("samples.toml").read_text("utf-8"))
 SAMPLES = tuple(_sample(name, about) for name, about in _DESCRIBED.items())
 SIMULATED = tuple(sample for sample in SAMPLES if sample.spec is not None)
 
