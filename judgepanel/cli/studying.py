@@ -1,4 +1,4 @@
-"""`study`, `curve` and `recommend`: the commands that compute one study."""
+"""`study`, `curve`, `recommend` and `estimate`: the commands that compute one study."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.registry import STUDIES, study_named
 from judgepanel.render.text import terminal_text
 from judgepanel.studies.contract import AUTO_SPLITS, Settings, Study, WorkersEnded
+from judgepanel.studies.decide.estimate import ESTIMATE
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 from judgepanel.studies.options import similar_option, spec_options_of, unknown_option
 from judgepanel.studies.runner import AUTO, BACKENDS, DASK, SCHEDULER, backend_of
@@ -55,6 +56,11 @@ def _add_curve(parser: argparse.ArgumentParser) -> None:
     _studying_one(_dictionary(parser), PANEL_CURVE)
 
 
+def _add_estimate(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=run_study_command)
+    _studying_one(_dictionary(parser), ESTIMATE)
+
+
 def _add_recommend(parser: argparse.ArgumentParser) -> None:
     _studying_one(parser, RECOMMEND, "the panel, a .json file for `score`")
     parser.add_argument(
@@ -67,6 +73,7 @@ _ADDERS = {
     "study": _add_study,
     "curve": _add_curve,
     "recommend": _add_recommend,
+    "estimate": _add_estimate,
 }
 
 

@@ -189,21 +189,21 @@ def run_chunk(votes: VoteMatrix, spec: EstimateSpec, chunk: Chunk) -> Proxies:
 
 
 def judges_of(votes: VoteMatrix, spec: EstimateSpec) -> tuple[str, ...]:
-    """Return the judges whose votes are used; those that know every label only if named."""
+    """Return the judges whose votes are used, in order of name.
+
+    A judge that knows every label may be the label itself; it is used only if it is named, or if
+    all judges do.
+    """
     if spec.settings.judges is not None:
-        return spec.settings.judges
+        return tuple(sorted(spec.settings.judges))
     knows = perfect_judges(votes)
-    return tuple(name for name, know in zip(votes.judges, knows, strict=True) if not know)
+    others = [name for name, know in zip(votes.judges, knows, strict=True) if not know]
+    return tuple(sorted(others or votes.judges))
 
 
 def _arrays(votes: VoteMatrix, spec: EstimateSpec) -> tuple[Votes, Floats, Ints]:
     """Signed votes in the order of judges' names, labels with NaN, and units."""
-    names = sorted(judges_of(votes, spec))
-    if not names:
-        raise InputError(
-            "every judge knows every label, so none can be used", "one judge or more that does not"
-        )
-    given = votes.with_judges(names).votes
+    given = votes.with_judges(judges_of(votes, spec)).votes
     signs = np.where(given < 0, 0, 2 * given - 1).astype(np.int8)
     labels = np.where(votes.labels < 0, np.nan, votes.labels.astype(np.float64))
     return signs, labels, votes.units
