@@ -109,7 +109,7 @@ def gap_of(rates: Rates) -> list[float]:
 def replay_tables(replays: int) -> tuple[Table, Table, list[str]]:
     """What methods are worth, how often intervals hold, and what that says of the targets."""
     worth, coverage, missed, covered, wider = [], [], [], [], []
-    behind = 1.0
+    behind = np.inf
     for name, target in TARGETS.items():
         matrix = Matrix.real(name)
         gap = np.diff([matrix.truth[matrix.halves == half].mean() for half in (0, 1)])[0]

@@ -14,7 +14,8 @@ as those of models with one more parameter do with AIC (Burnham and Anderson 200
 doi:10.1177/0049124104268644), so that the choice is made within the fold, too. The error is squared
 as the variance is that a proxy leaves (:mod:`judgepanel.scoring.prediction_powered`).
 
-Cost with n labels, N items and J judges: O(K n J min(n, J)) for K folds, and O(K N J) to predict.
+Cost with n labels, N items and J judges: O(K n J min(n, J)) for K folds, and O(K N J) to predict,
+in blocks of rows.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ N_FOLDS = 10
 FOLDS_STREAM = (7, 51)
 _LEAST = 1e-4
 """Mean squared errors below this are not told apart."""
+_UNSEEN = 1e-6
+"""Fits of a smaller weight are left out."""
+_CELLS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,42 +56,79 @@ class Paths:
         for design, slopes, levels, weights in zip(
             designs, self.slopes, self.levels, self.weights, strict=True
         ):
-            some = weights > 1e-6 * weights.max()
+            some = weights > _UNSEEN
             total += np.clip(design @ slopes[some].T + levels[some], 0.0, 1.0) @ weights[some]
-        return np.clip(total, 0.0, 1.0)
+        return total
 
 
-def designs_of(votes: Votes) -> tuple[Floats, Floats]:
-    """Return the features of signed votes (n, J), 0 where missing: their share; votes and share."""
-    cast = (votes != 0).sum(axis=1)
-    share = votes.sum(axis=1) / (cast + 1.0)
-    spread = share.std()
-    share = (share - share.mean())[:, None] / (spread if spread > 0.0 else 1.0)
-    scale = np.sqrt(max(float(cast.mean()), 1e-12))
-    return share, np.concatenate([votes / scale, share], axis=1)
+@dataclass(frozen=True, slots=True, eq=False)
+class Features:
+    """Features of signed votes (n, J), 0 where missing, made for some rows at a time.
+
+    ``share`` (n,) is the standardised share of votes for 1; ``scale`` is the root of the mean
+    number of votes.
+    """
+
+    votes: Votes
+    share: Floats
+    scale: float
+
+    @classmethod
+    def of(cls, votes: Votes) -> Features:
+        """Return the features of signed votes (n, J)."""
+        cast = np.count_nonzero(votes, axis=1)
+        share = votes.sum(axis=1, dtype=np.int64) / (cast + 1.0)
+        spread = share.std()
+        share = (share - share.mean()) / (spread if spread > 0.0 else 1.0)
+        return cls(votes, share, float(np.sqrt(max(cast.mean(), 1e-12))))
+
+    def designs(self, rows: Ints | slice) -> tuple[Floats, Floats]:
+        """Return both sets of features of some rows: the share; all votes and the share."""
+        share = self.share[rows][:, None]
+        return share, np.concatenate([self.votes[rows] / self.scale, share], axis=1)
+
+    def predict(self, paths: Paths) -> Floats:
+        """Return proxies (n,) of all items."""
+        step = max(1, _CELLS // max(1, self.votes.shape[1]))
+        starts = range(0, len(self.votes), step)
+        blocks = [paths.predict(self.designs(slice(start, start + step))) for start in starts]
+        return np.concatenate(blocks)
 
 
 def fit_paths(designs: Sequence[Floats], labels: Floats) -> Paths:
     """Fit all regressions to labels (n,), and weigh them by their errors on rows left out."""
-    n, slopes, levels, errors = len(labels), [], [], []
-    inverse = 1.0 / np.asarray(RIDGES)[:, None]
-    for design in designs:
-        middle, level = design.mean(axis=0), labels.mean()
-        left, size, right = np.linalg.svd(design - middle, full_matrices=False)
-        along = left.T @ (labels - level)
-        shrunk = size**2 / (size**2 + inverse)
-        fit = level + (shrunk * along) @ left.T
-        own = np.minimum(shrunk @ (left**2).T + 1.0 / n, 1.0 - 1e-3)
-        without = labels - (labels - fit) / (1.0 - own)
-        errors.append(((np.clip(without, 0.0, 1.0) - labels) ** 2).mean(axis=1))
-        slope = (size / (size**2 + inverse) * along) @ right
-        slopes.append(slope)
-        levels.append(level - slope @ middle)
-    every = np.concatenate(errors)
+    fits = [_fit_path(design, labels) for design in designs]
+    every = np.concatenate([errors for _, _, errors in fits])
     least = max(float(every.min()), _LEAST)
-    weights = np.exp(-n * (every - every.min()) / (2.0 * least))
+    weights = np.exp(-len(labels) * (every - every.min()) / (2.0 * least))
     parts = np.split(weights / weights.sum(), len(designs))
-    return Paths(tuple(slopes), tuple(levels), tuple(parts))
+    return Paths(*(tuple(fit[k] for fit in fits) for k in (0, 1)), tuple(parts))
+
+
+def _fit_path(design: Floats, labels: Floats) -> tuple[Floats, Floats, Floats]:
+    """Slopes (n_ridges, p), levels and errors on rows left out (n_ridges,) of one set.
+
+    The smaller of the two Gram matrices gives all ridges at once.
+    """
+    n, p = design.shape
+    middle, level = design.mean(axis=0), float(labels.mean())
+    away, gap = design - middle, labels - level
+    penalty = 1.0 / np.asarray(RIDGES)[:, None]
+    if p <= n:
+        square, axes = np.linalg.eigh(away.T @ away)
+        along = away @ axes
+        inverse = 1.0 / (np.maximum(square, 0.0) + penalty)
+        slopes = (inverse * (along.T @ gap)) @ axes.T
+        own = inverse @ (along**2).T
+    else:
+        square, axes = np.linalg.eigh(away @ away.T)
+        inverse = 1.0 / (np.maximum(square, 0.0) + penalty)
+        slopes = ((inverse * (axes.T @ gap)) @ axes.T) @ away
+        own = (np.maximum(square, 0.0) * inverse) @ (axes**2).T
+    fit = level + slopes @ away.T
+    without = labels - (labels - fit) / (1.0 - np.minimum(own + 1.0 / n, 1.0 - 1e-3))
+    errors = ((np.clip(without, 0.0, 1.0) - labels) ** 2).mean(axis=1)
+    return slopes, level - slopes @ middle, errors
 
 
 def cross_proxies(votes: Votes, labels: Floats, units: Ints, *, seed: int) -> Floats:
@@ -100,10 +141,10 @@ def cross_proxies(votes: Votes, labels: Floats, units: Ints, *, seed: int) -> Fl
     units : int (n,), codes of items that stay in one fold.
     seed : seed of the folds.
     """
-    designs = designs_of(votes)
+    features = Features.of(votes)
 
     def predict(rows: Ints) -> Floats:
-        return fit_paths([design[rows] for design in designs], labels[rows]).predict(designs)
+        return features.predict(fit_paths(features.designs(rows), labels[rows]))
 
     return cross_fitted(predict, labels, units, seed=seed)
 

@@ -20,7 +20,6 @@ QUICK: dict[str, dict[str, Any]] = {
     "recommend": {"folds": 3},
     "curators": {"curators": ("accuracy",)},
     "group_change": {"by": "judges", "group": JUDGES},
-    "estimate": {"by": "kind"},
     "permutation": {"permutations": 9},
     "narrow_band": {"replicates": 2, "widths": (0.1, 0.3), "rhos": (0.0,)},
     "method_grid": {"aggregators": ("one_coin", "majority"), "calibrators": ("none", "beta")},

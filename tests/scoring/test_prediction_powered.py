@@ -9,6 +9,7 @@ from scipy import stats
 from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.prediction_powered import (
     PRIOR_CASES,
+    PSEUDO_LABELS,
     Sample,
     all_pairs,
     differences,
@@ -90,7 +91,7 @@ def test_what_a_proxy_leaves_is_the_share_of_residual_variance_beside_what_it_im
     rates = estimate_rates(proxy, Sample.of(labels))
     known, tuning = np.isfinite(labels), rates.tuning[0]
     residual = labels[known] - tuning * proxy[known]
-    p = (100 * float(rates.rate.value[0]) + PRIOR_CASES / 2) / (100 + PRIOR_CASES)
+    p = (100 * float(rates.rate.value[0]) + PSEUDO_LABELS / 2) / (100 + PSEUDO_LABELS)
     implied = np.clip(p + tuning * (proxy - proxy.mean()), 0.0, 1.0)
     after = ((residual - residual.mean()) ** 2).sum() + PRIOR_CASES * np.mean(
         implied * (1.0 - implied)

@@ -24,6 +24,7 @@ from judgepanel.scoring.fair_sample import ALPHA, FairSample, fair_sample
 from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.prediction_powered import (
+    PSEUDO_LABELS,
     Rates,
     Sample,
     Target,
@@ -433,7 +434,7 @@ def _labels_for(rates: Rates, sample: Sample) -> int:
     if not np.isfinite(p):
         return -1
     n = float(sample.n_labels[0])
-    p = (n * p + 2.0) / (n + 4.0)
+    p = (n * p + PSEUDO_LABELS / 2.0) / (n + PSEUDO_LABELS)
     quantile = float(t_ppf(0.975, max(n - 1.0, 1.0)))
     spread = quantile**2 * p * (1.0 - p) * float(rates.left[0])
     return int(np.ceil(1.0 / (REACH**2 / spread + 1.0 / n_items)))

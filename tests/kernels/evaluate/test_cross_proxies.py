@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from sklearn.linear_model import Ridge
 
 from judgepanel.arrays import Floats, Votes
-from judgepanel.kernels.cross_proxies import RIDGES, cross_proxies, designs_of, fit_paths
+from judgepanel.kernels.cross_proxies import RIDGES, Features, cross_proxies, fit_paths
 
 
 def panel(n: int = 120, n_judges: int = 8, seed: int = 0) -> tuple[Votes, Floats]:
@@ -23,9 +24,10 @@ def hidden(truth: Floats, every: int = 2) -> Floats:
     return np.where(np.arange(len(truth)) % every == 0, truth, np.nan)
 
 
-def test_each_ridge_is_an_ordinary_ridge_regression():
-    votes, truth = panel()
-    designs = designs_of(votes)
+@pytest.mark.parametrize("n", [6, 120], ids=["fewer labels than judges", "more"])
+def test_each_ridge_is_an_ordinary_ridge_regression(n):
+    votes, truth = panel(n)
+    designs = Features.of(votes).designs(slice(None))
     paths = fit_paths(designs, truth)
     for design, slopes, levels in zip(designs, paths.slopes, paths.levels, strict=True):
         for ridge, slope, level in zip(RIDGES, slopes, levels, strict=True):
@@ -36,7 +38,7 @@ def test_each_ridge_is_an_ordinary_ridge_regression():
 
 def test_weights_rest_on_errors_of_rows_left_out():
     votes, truth = panel(40)
-    designs = designs_of(votes)
+    designs = Features.of(votes).designs(slice(None))
     paths = fit_paths(designs, truth)
     errors = []
     for design in designs:
