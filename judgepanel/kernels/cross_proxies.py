@@ -102,7 +102,8 @@ def fit_paths(designs: Sequence[Floats], labels: Floats) -> Paths:
     least = max(float(every.min()), _LEAST)
     weights = np.exp(-len(labels) * (every - every.min()) / (2.0 * least))
     parts = np.split(weights / weights.sum(), len(designs))
-    return Paths(*(tuple(fit[k] for fit in fits) for k in (0, 1)), tuple(parts))
+    slopes, levels = (tuple(fit[k] for fit in fits) for k in (0, 1))
+    return Paths(slopes, levels, tuple(parts))
 
 
 def _fit_path(design: Floats, labels: Floats) -> tuple[Floats, Floats, Floats]:
