@@ -4,11 +4,13 @@ The labelled items are cut into folds. Each fold is predicted by what was fitted
 unlabelled items by the mean of all fits, so that no item's label shapes its own proxy. A fit is an
 average of ridge regressions of the label on
 
-- the share of votes for 1, and
-- the votes of all judges together with that share,
+- the share of votes for 1,
+- the verdict of the majority, and
+- the votes of all judges together with the share,
 
 each with a path of ridges: with few labels, or many judges with few votes each, the share of votes
-is hard to beat, and with more labels the votes are. Every regression is scored on the rows that it
+is hard to beat, with more labels the votes are, and where the majority is nearly always right its
+verdict is. Every regression is scored on the rows that it
 was fitted to, each left out once, which has a closed form; weights fall with the mean squared error
 as those of models with one more parameter do with AIC (Burnham and Anderson 2004,
 doi:10.1177/0049124104268644), so that the choice is made within the fold, too. The error is squared
@@ -65,27 +67,30 @@ class Paths:
 class Features:
     """Features of signed votes (n, J), 0 where missing, made for some rows at a time.
 
-    ``share`` (n,) is the standardised share of votes for 1; ``scale`` is the root of the mean
-    number of votes.
+    ``share`` (n,) is the standardised share of votes for 1, ``verdict`` (n,) that of the majority,
+    1, -1, or 0 for a tie; ``scale`` is the root of the mean number of votes.
     """
 
     votes: Votes
     share: Floats
+    verdict: Floats
     scale: float
 
     @classmethod
     def of(cls, votes: Votes) -> Features:
         """Return the features of signed votes (n, J)."""
         cast = np.count_nonzero(votes, axis=1)
-        share = votes.sum(axis=1, dtype=np.int64) / (cast + 1.0)
+        total = votes.sum(axis=1, dtype=np.int64)
+        share = total / (cast + 1.0)
         spread = share.std()
         share = (share - share.mean()) / (spread if spread > 0.0 else 1.0)
-        return cls(votes, share, float(np.sqrt(max(cast.mean(), 1e-12))))
+        verdict = np.sign(total).astype(np.float64)
+        return cls(votes, share, verdict, float(np.sqrt(max(cast.mean(), 1e-12))))
 
-    def designs(self, rows: Ints | slice) -> tuple[Floats, Floats]:
-        """Return both sets of features of some rows: the share; all votes and the share."""
-        share = self.share[rows][:, None]
-        return share, np.concatenate([self.votes[rows] / self.scale, share], axis=1)
+    def designs(self, rows: Ints | slice) -> tuple[Floats, Floats, Floats]:
+        """Return the sets of features of some rows: share; verdict; all votes and the share."""
+        share, verdict = self.share[rows][:, None], self.verdict[rows][:, None]
+        return share, verdict, np.concatenate([self.votes[rows] / self.scale, share], axis=1)
 
     def predict(self, paths: Paths) -> Floats:
         """Return proxies (n,) of all items."""

@@ -25,7 +25,7 @@ from judgepanel.studies.decide.estimate import (
     EstimateSpec,
     usual_feature,
 )
-from judgepanel.votes import VoteMatrix
+from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, differences, numbers, result_table, text
 from judgepanel.words.text import counted, fixed, listed, one_line, percent, share_level, sig
@@ -199,9 +199,10 @@ def present(result: Estimates, spec: EstimateSpec) -> list[Block]:
         Paragraph(_fair(result), quiet=True),
         Method(
             "Every item has a proxy of its label: an average of ridge regressions on the share of "
-            "votes for 1 and on the votes of all judges, fitted to the labels of other items. The "
-            "rate is the mean proxy of all items, corrected by the mean error of the proxies on "
-            "labelled items (prediction-powered, the proxy counting as much as makes the variance "
+            "votes for 1, on the verdict of the majority and on the votes of all judges, fitted to "
+            "the labels of other items. The rate is the mean proxy of all items, corrected by the "
+            "mean error of the proxies on labelled items (prediction-powered, the proxy counting "
+            "as much as makes the variance "
             "smallest). Intervals are Wilson's at the effective number of labels, for "
             f"{ABOUT[result.about]}; items of one group of items count once. p-values of "
             "differences are adjusted by Holm over all pairs. Items to label are best drawn at "
@@ -228,6 +229,43 @@ def default_specs(
 ) -> tuple[EstimateSpec, ...]:
     """Return groups by system, or by the first feature of few categories; all items without any."""
     return (EstimateSpec(settings=settings, by=usual_feature(votes)),)
+
+
+def failures(result: Estimates, under: float | None, pair: tuple[str, str] | None) -> list[str]:
+    """Return a sentence for each condition that the intervals decide against.
+
+    ``under`` is a rate that all items must not be shown to stay below, ``pair`` the old and the new
+    group, of which the new one must be shown to be better.
+
+    Raises
+    ------
+    InputError
+        A group that does not exist.
+    """
+    sentences = []
+    if under is not None and result.rate[0].below(under):
+        sentences.append(f"the rate is {share_level(*result.rate[0])}, below {percent(under, 3)}.")
+    if pair is not None and not _better(result, *pair):
+        old, new = (one_line(name, _NAME) for name in pair)
+        sentences.append(f"{new} is not shown to be better than {old}.")
+    return sentences
+
+
+def _better(result: Estimates, old: str, new: str) -> bool:
+    for name in (old, new):
+        if name not in result.group[1:]:
+            raise InputError(
+                "there is no such group",
+                value=name,
+                allowed=", ".join(result.group[1:]) or "none: name a feature by --by",
+            )
+    places = [result.group.index(name) for name in (old, new)]
+    for first, second, gap, decided in zip(
+        result.first, result.second, result.difference.value, result.decided, strict=True
+    ):
+        if sorted(places) == [first, second]:
+            return bool(decided and (gap < 0.0 if places[0] == first else gap > 0.0))
+    return False
 
 
 ENTRY = Entry(ESTIMATE, present, default_specs)

@@ -87,3 +87,13 @@ def test_one_labelled_unit_gives_its_mean():
     units = np.where(np.arange(20) < 3, 0, np.arange(20))
     assert cross_proxies(votes, labels, units, seed=0).tolist() == [1.0] * 20
     assert cross_proxies(votes, np.full(20, np.nan), units, seed=0).tolist() == [0.5] * 20
+
+
+def test_the_verdict_of_a_majority_that_is_nearly_always_right_is_taken():
+    rng = np.random.default_rng(5)
+    truth = (rng.random(1000) < 0.6).astype(float)
+    right = rng.random((1000, 25)) < 0.68
+    votes = np.where(right, 2 * truth[:, None] - 1, 1 - 2 * truth[:, None]).astype(np.int8)
+    proxies = cross_proxies(votes, hidden(truth, 5), np.arange(1000), seed=0)
+    majority = (votes.sum(axis=1) > 0).astype(float)
+    assert np.mean((proxies - truth) ** 2) < 1.2 * np.mean((majority - truth) ** 2)
