@@ -95,6 +95,11 @@ def test_a_panel_that_does_not_help_is_said_so():
     assert worth_sentence(idle).startswith("The panel does not help")
 
 
+def test_votes_add_nothing_once_all_items_are_labelled():
+    result = result_of((0.5, 0.8))
+    assert worth_sentence(replace(result, labelled=result.items)).startswith("Every item has a")
+
+
 def test_what_judges_alone_say_is_called_too_high():
     assert "too high by " in judges_sentence(result_of((0.5, 0.8)))
 

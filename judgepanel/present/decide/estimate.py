@@ -104,6 +104,8 @@ def worth_sentence(result: Estimates) -> str:
     n, times = int(result.labelled[0]), float(result.worth[0])
     if not np.isfinite(times):
         return ""
+    if n == int(result.items[0]):
+        return "Every item has a label, so the votes add nothing to the labels."
     labels = counted(n, "label")
     worth = f"{labels} and the panel are worth {n * times:,.0f} labels."
     if times < LITTLE:
@@ -121,7 +123,7 @@ def judges_sentence(result: Estimates) -> str:
     if not np.isfinite(bias):
         return ""
     if result.rate.lo[0] <= value <= result.rate.hi[0]:
-        return f"The majority of votes alone says {percent(value, 3)}, which agrees."
+        return f"The majority of votes alone says {percent(value, 3)}, inside the interval."
     word = "high" if bias > 0.0 else "low"
     return (
         f"The majority of votes alone says {percent(value, 3)}, too {word} by "
