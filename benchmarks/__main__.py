@@ -40,6 +40,8 @@ BENCHES = {
     "collect": "asking judges: calls a second against a loopback endpoint, memory over many",
     "verdicts": "outputs of judges: speed of reading, and LLMBar's own reading beside ours",
     "position": "rare permuted labels used with their swaps: claims made without a condition",
+    "estimate": "rates from few labels on real votes: coverage, what panels are worth in labels; "
+    "--replays 1000 --worlds 500",
     "scope": "scope checks: clean panels that pass, false alarms and power",
 }
 

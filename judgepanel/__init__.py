@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from judgepanel.api.reports import report as report
     from judgepanel.api.studies import StudyResult as StudyResult
     from judgepanel.api.studies import curve as curve
+    from judgepanel.api.studies import estimate as estimate
     from judgepanel.api.studies import study as study
     from judgepanel.api.votes import DataWarning as DataWarning
     from judgepanel.api.votes import Inspection as Inspection
@@ -55,6 +56,7 @@ __all__ = [
     "Votes",
     "__version__",
     "curve",
+    "estimate",
     "from_frame",
     "inspect",
     "load",
@@ -71,7 +73,7 @@ __getattr__, __dir__ = lazy_names(
         "": ("models",),
         "api.panels": ("Panel", "RecommendedPanel", "load_panel", "recommend"),
         "api.reports": ("report",),
-        "api.studies": ("StudyResult", "curve", "study"),
+        "api.studies": ("StudyResult", "curve", "estimate", "study"),
         "api.votes": ("DataWarning", "Inspection", "Votes", "from_frame", "inspect", "load"),
         "votes.errors": ("InputError",),
         "votes.choices": ("Thresholds",),

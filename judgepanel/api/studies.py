@@ -26,6 +26,7 @@ from judgepanel.present.study import caveats, study_blocks
 from judgepanel.render.text import terminal_text
 from judgepanel.studies.codec import result_content, result_json
 from judgepanel.studies.contract import Result, Settings, Spec, Study
+from judgepanel.studies.decide.estimate import ESTIMATE
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 from judgepanel.studies.options import read_spec, spec_options_of, unknown_option
 from judgepanel.studies.results import SplitResult, described
@@ -455,6 +456,46 @@ def curve(
     return StudyResult(
         *_run(PANEL_CURVE, f"the study {PANEL_CURVE.name}", votes, Workers(jobs, backend), options)
     )
+
+
+def estimate(votes: AnyVotes, by: str | None = None, **options: Any) -> StudyResult:
+    """How good are the systems? Rates of all items and of groups, from all votes and few labels.
+
+    Parameters
+    ----------
+    votes : Votes or VoteMatrix
+        What :func:`load` or :func:`from_frame` returned; most items may lack a label.
+    by : str, optional
+        A feature whose values are the groups, such as ``"model"`` or ``"language"``.
+    **options
+        ``about`` (``"auto"``, ``"file"`` for the items of the file, ``"population"`` for items like
+        these), ``weights``, a feature with sampling weights of labelled items, and ``seed`` and
+        ``judges``.
+
+    Returns
+    -------
+    StudyResult
+        The result of the study ``estimate``: one row per group, all items first.
+
+    Raises
+    ------
+    InputError
+        An unknown feature or option, or a feature of too many values.
+
+    References
+    ----------
+    docs/estimate.md: the estimate, its interval, and what was measured.
+
+    Examples
+    --------
+    >>> import judgepanel as jp
+    >>> votes = jp.load("sample_data/llmbar_votes.csv")
+    >>> rates = jp.estimate(votes, by="subset").frame()
+    >>> rates[["group", "n_labels"]].head(2).to_dict("records")
+    [{'group': 'all items', 'n_labels': 419}, {'group': 'GPTInst', 'n_labels': 92}]
+    """
+    given = options if by is None else {"by": by, **options}
+    return StudyResult(*_run(ESTIMATE, f"the study {ESTIMATE.name}", votes, Workers(1), given))
 
 
 def _run(

@@ -1,11 +1,11 @@
 """The command line.
 
-Commands: inspect, study, curve, recommend, report, score, simulate, collect, import, app, health,
-backup, restore.
+Commands: inspect, study, curve, recommend, estimate, report, score, simulate, collect, import, app,
+health, backup, restore.
 
 Exit status 0, or 2 with one line on stderr that names file, row, column, value and what is allowed;
-1 if `health` finds a problem or `collect` has calls left; 130 if interrupted. Progress and notes go
-to stderr, a readable table to stdout.
+1 if `health` finds a problem, `collect` has calls left or `estimate` fails a condition; 130 if
+interrupted. Progress and notes go to stderr, a readable table to stdout.
 """
 
 from __future__ import annotations

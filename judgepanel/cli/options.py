@@ -43,6 +43,7 @@ _COMMANDS = {
     "study": ("studying", "run one study by name; `study NAME --help` lists its own options"),
     "curve": ("studying", "the panel curve: keep all, or the top k?"),
     "recommend": ("studying", "choose and export a panel"),
+    "estimate": ("studying", "rates of all items and of groups, from all votes and few labels"),
     "report": ("reporting", "compute studies, and write one report"),
     "score": ("scoring", "probabilities of new votes"),
     "simulate": ("simulating", "write a simulated panel"),

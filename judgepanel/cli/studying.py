@@ -1,9 +1,10 @@
-"""`study`, `curve` and `recommend`: the commands that compute one study."""
+"""`study`, `curve`, `recommend` and `estimate`: the commands that compute one study."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,17 +16,21 @@ from judgepanel.api.votes import Votes
 from judgepanel.cli.options import refuse
 from judgepanel.cli.reading import check_out, grouping_option, load, reading_options
 from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.present.decide.estimate import failures
 from judgepanel.present.registry import STUDIES, study_named
 from judgepanel.render.text import terminal_text
 from judgepanel.studies.contract import AUTO_SPLITS, Settings, Study, WorkersEnded
+from judgepanel.studies.decide.estimate import ESTIMATE
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 from judgepanel.studies.options import similar_option, spec_options_of, unknown_option
 from judgepanel.studies.runner import AUTO, BACKENDS, DASK, SCHEDULER, backend_of
 from judgepanel.votes import InputError
+from judgepanel.votes.errors import in_terminal
 from judgepanel.votes.formats import text_of
 from judgepanel.votes.matrix import POLICIES, PROTOCOLS
 from judgepanel.words.outputs import write_whole
 from judgepanel.words.tables import csv_text
+from judgepanel.words.text import printable
 
 __all__ = ["add_options", "similar_option", "spec_of", "study_named", "unknown_option"]
 
@@ -55,6 +60,20 @@ def _add_curve(parser: argparse.ArgumentParser) -> None:
     _studying_one(_dictionary(parser), PANEL_CURVE)
 
 
+def _add_estimate(parser: argparse.ArgumentParser) -> None:
+    _studying_one(_dictionary(parser), ESTIMATE)
+    parser.add_argument(
+        "--fail-under", type=float, metavar="RATE", help="exit 1 if the rate is shown to be below"
+    )
+    parser.add_argument(
+        "--fail-unless-better",
+        nargs=2,
+        metavar=("OLD", "NEW"),
+        help="exit 1 unless the group NEW is shown to be better than OLD",
+    )
+    parser.set_defaults(command=run_estimate)
+
+
 def _add_recommend(parser: argparse.ArgumentParser) -> None:
     _studying_one(parser, RECOMMEND, "the panel, a .json file for `score`")
     parser.add_argument(
@@ -67,6 +86,7 @@ _ADDERS = {
     "study": _add_study,
     "curve": _add_curve,
     "recommend": _add_recommend,
+    "estimate": _add_estimate,
 }
 
 
@@ -135,6 +155,20 @@ def _studying_one(
 
 def run_study_command(options: argparse.Namespace) -> None:
     """Run one study."""
+    _run_and_print(options)
+
+
+def run_estimate(options: argparse.Namespace) -> int:
+    """Estimate rates; exit status 1 if they fail a condition."""
+    result = _run_and_print(options)
+    pair = options.fail_unless_better
+    reasons = failures(result.result, options.fail_under, None if pair is None else tuple(pair))
+    for sentence in reasons:
+        print(f"failed: {printable(in_terminal(sentence))}", file=sys.stderr)
+    return 1 if reasons else 0
+
+
+def _run_and_print(options: argparse.Namespace) -> StudyResult:
     check_out(options, *TABLES)
     check_out(options, ".csv", option="dictionary")
     spec = spec_of(options)
@@ -144,6 +178,7 @@ def run_study_command(options: argparse.Namespace) -> None:
     if options.dictionary is not None:
         write_whole(options.dictionary, csv_text(result.columns()).encode())
     print(terminal_text(result.blocks()))
+    return result
 
 
 def run_recommend(options: argparse.Namespace) -> None:

@@ -22,6 +22,7 @@ RECOMMENDED_PAGE = Page(
     "Which judges, and which pipeline?",
     "Decide",
 )
+ESTIMATE_PAGE = Page("pages/estimate.py", "Estimate", "How good are the systems?", "Decide")
 CONFIDENCE_PAGE = Page(
     "pages/confidence.py", "Confidence", "Can the probabilities be believed?", "Trust"
 )
@@ -39,6 +40,7 @@ PAPER_PAGE = Page("pages/claim.py", "The paper", "Do the paper's results hold he
 PAGES = (
     CURVE_PAGE,
     RECOMMENDED_PAGE,
+    ESTIMATE_PAGE,
     CONFIDENCE_PAGE,
     BUDGET_PAGE,
     SCOPE_PAGE,

@@ -24,6 +24,7 @@ from judgepanel.present.pages import (
     BUDGET_PAGE,
     CONFIDENCE_PAGE,
     CURVE_PAGE,
+    ESTIMATE_PAGE,
     JUDGES_PAGE,
     METHODS_PAGE,
     PAGES,
@@ -52,6 +53,7 @@ _PRESENTED: Mapping[Page, tuple[str, ...]] = MappingProxyType(
             "decide.curators",
             "decide.what_if",
         ),
+        ESTIMATE_PAGE: ("decide.estimate",),
         CONFIDENCE_PAGE: (
             "trust.reliability",
             "trust.selective",

@@ -68,6 +68,8 @@ TERMS: dict[str, str] = {
     "threshold.",
     "Expected NLL": "The NLL to expect on new items from a panel chosen and fitted in this way. It "
     "includes the cost of selection bias.",
+    "Fair sample": "Labelled items that differ from the others in nothing but chance, as items "
+    "drawn at random do.",
     "Fallback": "A simpler score that is used for an item when judges with much of the panel's "
     "weight did not vote on it.",
     "Family": "Judges that belong together in the judge table, such as models of one vendor.",

@@ -15,7 +15,10 @@ import pytest
 import judgepanel as jp
 
 ROOT = Path(__file__).resolve().parents[2]
-FUNCTIONS = ("curve", "from_frame", "inspect", "load", "load_panel", "recommend", "study", "report")
+FUNCTIONS = (
+    *("curve", "estimate", "from_frame", "inspect", "load", "load_panel", "recommend", "study"),
+    "report",
+)
 CLASSES = ("Inspection", "Panel", "RecommendedPanel", "StudyResult", "Thresholds", "Votes")
 MODULES = ("panels", "reports", "studies", "votes")
 

@@ -1,0 +1,273 @@
+"""Presentation of rates from many votes and few labels: groups, differences, worth of the panel."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from judgepanel.figures.dots import groups_figure
+from judgepanel.present.blocks import (
+    Answer,
+    Block,
+    Heading,
+    Method,
+    Paragraph,
+    Table,
+    drawing,
+    paragraphs,
+)
+from judgepanel.present.study import Entry, Pipeline
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.estimate import (
+    ESTIMATE,
+    REACH,
+    Estimates,
+    EstimateSpec,
+    usual_feature,
+)
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.words.sentences import CODING
+from judgepanel.words.tables import Column, differences, numbers, result_table, text
+from judgepanel.words.text import counted, fixed, listed, one_line, percent, share_level, sig
+
+ABOUT: dict[str, str] = {"file": "the items of this file", "population": "items like these"}
+RATE = {"pointwise": "The pass rate", "pairwise": "The win rate of the first response"}
+MOST_DRAWN = 25
+LITTLE = 1.05
+"""A panel that is worth less than this many times as many labels does not help."""
+_NAME = 40
+
+
+def estimate_sentence(result: Estimates) -> str:
+    """Return the rate of all items, and which groups are better than which."""
+    sentence = f"{_rate(result)} {_groups(result)}".strip()
+    return f"{sentence} {CODING}" if result.measures_coding else sentence
+
+
+def _rate(result: Estimates) -> str:
+    if not np.isfinite(result.rate.value[0]):
+        return "No item has a label, so there is no rate."
+    name = RATE[result.task]
+    return (
+        f"{name} is {share_level(*result.rate[0])} for {ABOUT[result.about]}; labels alone: "
+        f"{share_level(*result.labels_alone[0])}."
+    )
+
+
+def _groups(result: Estimates) -> str:
+    """Return the best group, or the difference of two."""
+    names = [one_line(name, _NAME) for name in result.group]
+    if len(names) < 3:
+        return ""
+    best = [name for name, may in zip(names, result.may_be_best, strict=True) if may]
+    if len(names) == 3 and np.isfinite(result.p[0]):
+        return _pair(result, 0)
+    if not result.decided.any():
+        return f"No {_noun(result)} is shown to be better than another."
+    if len(best) == 1:
+        return f"{best[0]} is the best {_noun(result)}."
+    shown = best if len(best) <= 4 else [*best[:3], f"{len(best) - 3} more"]
+    return f"Any of {listed(shown, 'or')} may be the best {_noun(result)}."
+
+
+def _pair(result: Estimates, place: int) -> str:
+    """Return the difference of a pair, the better group first, beside that of labels alone."""
+    gap, alone = result.difference[place], result.difference_alone[place]
+    first, second = (
+        one_line(result.group[int(side[place])], _NAME) for side in (result.first, result.second)
+    )
+    if gap.value < 0.0:
+        first, second, gap, alone = second, first, -gap, -alone
+    points, by_labels = (_points(part) for part in (gap, alone))
+    if result.decided[place]:
+        return f"{first} beats {second} by {points} points; labels alone: {by_labels}."
+    more = int(result.more_labels[place])
+    settle = f" About {counted(more, 'more label')} would settle it." if more > 0 else ""
+    return (
+        f"Undecided between {first} and {second}: they differ by {points} points; labels alone: "
+        f"{by_labels}.{settle}"
+    )
+
+
+def _points(difference: Interval) -> str:
+    """Return a difference of shares in points with its interval."""
+    value, lo, hi = (fixed(100.0 * float(end), 1) for end in difference)
+    return f"{value} [{lo}, {hi}]"
+
+
+def _noun(result: Estimates) -> str:
+    return one_line(result.by, _NAME) if result.by else "group"
+
+
+def worth_sentence(result: Estimates) -> str:
+    """Say how many labels the labels and the panel are worth, and how many are needed."""
+    n, times = int(result.labelled[0]), float(result.worth[0])
+    if not np.isfinite(times):
+        return ""
+    if n == int(result.items[0]):
+        return "Every item has a label, so the votes add nothing to the labels."
+    labels = counted(n, "label")
+    worth = f"{labels} and the panel are worth {n * times:,.0f} labels."
+    if times < LITTLE:
+        worth = f"The panel does not help: the estimate rests on the {labels} alone."
+    needed = result.labels_for_reach
+    reach = percent(REACH, 1).removesuffix(" %")
+    if needed <= n:
+        return worth
+    return f"{worth} For ± {reach} points, label {needed - n:,} more items drawn at random."
+
+
+def judges_sentence(result: Estimates) -> str:
+    """Say what the judges alone would say, and by how much that differs."""
+    value, bias = float(result.judges_alone[0]), float(result.judges_bias[0])
+    if not np.isfinite(bias):
+        return ""
+    if result.rate.lo[0] <= value <= result.rate.hi[0]:
+        return f"The majority of votes alone says {percent(value, 3)}, inside the interval."
+    word = "high" if bias > 0.0 else "low"
+    return (
+        f"The majority of votes alone says {percent(value, 3)}, too {word} by "
+        f"{fixed(100.0 * abs(bias), 1)} points: judges do not err equally in both directions."
+    )
+
+
+def rates_table(result: Estimates) -> dict[str, Column]:
+    """Return rates by group, and what one gets elsewhere."""
+    table = result_table(result)
+    table["group"] = text([one_line(name, _NAME) for name in result.group])
+    table["their bias"] = numbers(100.0 * result.judges_bias, "signed", of="judges_bias")
+    return table
+
+
+def elsewhere_table(result: Estimates) -> dict[str, Column]:
+    """Return the same rates by a single proxy, and for items like these."""
+    return {
+        "group": text([one_line(name, _NAME) for name in result.group]),
+        "majority, corrected": _shares(result.majority, "majority"),
+        "best judge, corrected": _shares(result.best, "best_judge"),
+        "items like these": _shares(result.population, "population"),
+        "may be best": text(["yes" if may else "" for may in result.may_be_best], of="may_be_best"),
+    }
+
+
+def _shares(rates: Interval, of: str) -> Column:
+    return Column(rates, "share level", of=of)
+
+
+def pairs_table(result: Estimates) -> dict[str, Column]:
+    """Return all pairs of groups, the clearest difference first."""
+    order = np.argsort(result.p, kind="stable")
+    names = [one_line(name, _NAME) for name in result.group]
+    more = [
+        "decided" if decided else f"about {n:,} more labels" if n > 0 else "undecided"
+        for decided, n in zip(result.decided[order], result.more_labels[order], strict=True)
+    ]
+    return {
+        "group": text([names[i] for i in result.first[order]]),
+        "minus": text([names[i] for i in result.second[order]]),
+        "points": differences(result.difference[order].scaled(100.0, "points")),
+        "labels alone": differences(result.difference_alone[order].scaled(100.0, "points")),
+        "p (Holm)": numbers(result.p[order], "p", of="p_holm"),
+        "stands": text(more),
+    }
+
+
+def present(result: Estimates, spec: EstimateSpec) -> list[Block]:
+    """Present the rates, the differences between groups, and what the panel is worth."""
+    blocks: list[Block] = [
+        Answer(estimate_sentence(result)),
+        *paragraphs(worth_sentence(result), judges_sentence(result)),
+        drawing(
+            "rates of the groups with their intervals, labels alone and with the panel",
+            groups_figure,
+            [one_line(name, _NAME) for name in result.group[:MOST_DRAWN]],
+            {
+                "labels alone": result.labels_alone[:MOST_DRAWN],
+                "labels and panel": result.rate[:MOST_DRAWN],
+            },
+            "share of label 1",
+        ),
+        Table(rates_table(result), "Bias in points."),
+    ]
+    if len(result.p):
+        blocks += [
+            Heading("Differences", 3),
+            Table(pairs_table(result), "All pairs, the clearest first."),
+        ]
+    return [
+        *blocks,
+        Heading("By other estimates", 3),
+        Table(elsewhere_table(result)),
+        Paragraph(_fair(result), quiet=True),
+        Method(
+            "Every item has a proxy of its label: an average of ridge regressions on the share of "
+            "votes for 1, on the verdict of the majority and on the votes of all judges, fitted to "
+            "the labels of other items. The rate is the mean proxy of all items, corrected by the "
+            "mean error of the proxies on labelled items (prediction-powered, the proxy counting "
+            "as much as makes the variance "
+            "smallest). Intervals are Wilson's at the effective number of labels, for "
+            f"{ABOUT[result.about]}; items of one group of items count once. p-values of "
+            "differences are adjusted by Holm over all pairs. Items to label are best drawn at "
+            "random."
+        ),
+    ]
+
+
+def _fair(result: Estimates) -> str:
+    tested = sum(np.isfinite(result.fair.p))
+    if not tested:
+        return "Whether the labelled items are a fair sample cannot be tested."
+    if result.fair.differing:
+        return "The labelled items differ from the others, as the first caveat says."
+    smallest = sig(float(np.nanmin(result.fair.p)), 2)
+    return (
+        f"Labelled items are like the others in all {counted(tested, 'trait')} that "
+        f"{'was' if tested == 1 else 'were'} compared (smallest p {smallest} after Holm)."
+    )
+
+
+def default_specs(
+    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
+) -> tuple[EstimateSpec, ...]:
+    """Return groups by system, or by the first feature of few categories; all items without any."""
+    return (EstimateSpec(settings=settings, by=usual_feature(votes)),)
+
+
+def failures(result: Estimates, under: float | None, pair: tuple[str, str] | None) -> list[str]:
+    """Return a sentence for each condition that the intervals decide against.
+
+    ``under`` is a rate that all items must not be shown to stay below, ``pair`` the old and the new
+    group, of which the new one must be shown to be better.
+
+    Raises
+    ------
+    InputError
+        A group that does not exist.
+    """
+    sentences = []
+    if under is not None and result.rate[0].below(under):
+        sentences.append(f"the rate is {share_level(*result.rate[0])}, below {percent(under, 3)}.")
+    if pair is not None and not _better(result, *pair):
+        old, new = (one_line(name, _NAME) for name in pair)
+        sentences.append(f"{new} is not shown to be better than {old}.")
+    return sentences
+
+
+def _better(result: Estimates, old: str, new: str) -> bool:
+    for name in (old, new):
+        if name not in result.group[1:]:
+            raise InputError(
+                "there is no such group",
+                value=name,
+                allowed=", ".join(result.group[1:]) or "none: name a feature by --by",
+            )
+    places = [result.group.index(name) for name in (old, new)]
+    for first, second, gap, decided in zip(
+        result.first, result.second, result.difference.value, result.decided, strict=True
+    ):
+        if sorted(places) == [first, second]:
+            return bool(decided and (gap < 0.0 if places[0] == first else gap > 0.0))
+    return False
+
+
+ENTRY = Entry(ESTIMATE, present, default_specs)

@@ -1,0 +1,330 @@
+"""Rates of labels from many predictions and few labels: prediction-powered estimates.
+
+Every item has a proxy f of its label, few have the label y itself. Predictions alone are biased,
+labels alone are few. With weights w of the labelled items, which sum to 1, the estimate is
+
+    theta = mean over all items of lambda f  +  sum over labelled items of w (y - lambda f),
+
+unbiased for every lambda if the labelled items are a random sample and no proxy was fitted to its
+own label (cross-prediction, Zrnic and Candes 2024, doi:10.1073/pnas.2322083121). lambda is the
+slope of y on f over labelled items, clipped to [0, 1]: it makes the variance small, and a proxy
+that does not help is not used (power tuning, Angelopoulos, Duchi and Zrnic 2023,
+arXiv:2311.01453). A group has its own slope, shrunk to the one within all groups as if
+``PRIOR_LABELS`` more labels had that one.
+
+There are two targets. ``file`` is the mean label of the items at hand: only the choice of labelled
+items is random, and nothing is uncertain once all are labelled. ``population`` is that of items
+like these, of which the items at hand are a sample, too. With n of N items labelled, and rho the
+share of the labels' variance that the proxy leaves, the variance is p (1 - p) times
+
+    kappa = rho (1 - n/N) / n,  plus 1/N for the population,
+
+times the design effect of units and weights: the sum of squared influences over units (prompts,
+documents), with weights, divided by that of single items without weights.
+
+Intervals are Wilson's (1927, doi:10.1080/01621459.1927.10502953) at 1 / kappa labels with Student's
+quantile. rho is estimated as if ``PRIOR_CASES`` more labels had the variance that the proxies
+themselves imply. In simulations (10 to 100 labels of 1,000 items, rates .5, .9 and .97, proxies
+that explain nothing, half and 5/6 of the variance, calibrated, too sure and too unsure) this
+covers in 92 to 100 %, Student's t on the estimated variance in 11 to 97 %, and t on the logit scale
+with such a prior in 89 to 100 %, with wider intervals near 0 and 1; at a rate of one half they
+agree from 50 labels on. A bootstrap has no errors to draw where none was seen, which is where t
+fails.
+
+Intervals of differences combine the arms of both intervals (Zou and Donner 2008,
+doi:10.1002/sim.3095), with the correlation due to units in both groups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+
+from judgepanel import distributions
+from judgepanel.arrays import Floats, Ints
+from judgepanel.scoring.inference import LEVEL, holm
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.splits import unit_codes
+
+Target = Literal["file", "population"]
+PRIOR_LABELS = 20.0
+"""Labels that have the slope within all groups, beside a group's own."""
+PRIOR_CASES = 2.0
+"""Labels that have the variance which the proxies imply, beside those there are."""
+PSEUDO_LABELS = 4.0
+"""Labels, half of them 1, that are added to a rate before it implies a variance."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Labels of some items, the group of every item, and which items belong together.
+
+    Attributes
+    ----------
+    labels : float (n,), 0 or 1, NaN where an item has none.
+    groups : int (n,), 0 .. ``n_groups`` - 1, or -1 for an item of no group.
+    units : int (n,), codes of what is independent; items of one unit share one.
+    weights : float (n,), inverse probabilities with which labelled items were drawn, up to a
+        factor; None if all are equal.
+    """
+
+    labels: Floats
+    groups: Ints
+    n_groups: int
+    units: Ints
+    weights: Floats | None
+
+    @classmethod
+    def of(
+        cls,
+        labels: ArrayLike,
+        groups: Ints | None = None,
+        units: Ints | None = None,
+        weights: Floats | None = None,
+        n_groups: int | None = None,
+    ) -> Sample:
+        """Return the sample; labels below 0 and NaN are missing, without groups there is one."""
+        values = np.asarray(labels, dtype=np.float64)
+        n = len(values)
+        groups = np.zeros(n, dtype=np.int64) if groups is None else groups
+        return cls(
+            labels=np.where(values >= 0.0, values, np.nan),
+            groups=groups,
+            n_groups=int(groups.max(initial=-1)) + 1 if n_groups is None else n_groups,
+            units=np.arange(n) if units is None else unit_codes(units)[0],
+            weights=weights,
+        )
+
+    @cached_property
+    def rows(self) -> Ints:
+        """Positions of the items with a label and a group."""
+        return np.flatnonzero(np.isfinite(self.labels) & (self.groups >= 0))
+
+    @cached_property
+    def n_items(self) -> Floats:
+        """Number of items (n_groups,)."""
+        return self.sums(np.ones(len(self.labels)))
+
+    @cached_property
+    def n_labels(self) -> Floats:
+        """Number of labelled items (n_groups,)."""
+        return self.sums_labelled(np.ones(len(self.rows)))
+
+    @cached_property
+    def n_units(self) -> Floats:
+        """Number of units with a labelled item (n_groups,)."""
+        cells = np.unique(np.stack([self.groups[self.rows], self.units[self.rows]]), axis=1)
+        return np.bincount(cells[0], minlength=self.n_groups).astype(np.float64)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Weights of the labelled items, of sum 1 in every group."""
+        weights = np.ones(len(self.rows)) if self.weights is None else self.weights[self.rows]
+        return np.asarray(weights / self.sums_labelled(weights)[self.groups[self.rows]])
+
+    def sums(self, values: Floats) -> Floats:
+        """Sums (n_groups,) of values (n,) over the items of each group."""
+        inside = self.groups >= 0
+        return np.asarray(
+            np.bincount(self.groups[inside], values[inside], self.n_groups), dtype=np.float64
+        )
+
+    def sums_labelled(self, values: Floats) -> Floats:
+        """Sums (n_groups,) of values (n_labels in all,) over the labelled items of each group."""
+        return np.asarray(
+            np.bincount(self.groups[self.rows], values, self.n_groups), dtype=np.float64
+        )
+
+    def means(self, values: Floats) -> Floats:
+        """Weighted means (n_groups,) of values (n_labels in all,); NaN without labels."""
+        mean = self.sums_labelled(self.shares * values)
+        return np.where(self.n_labels > 0, mean, np.nan)
+
+    def gaps(self, values: Floats) -> Floats:
+        """Values (n_labels in all,) minus the means of their groups."""
+        return np.asarray(values - self.means(values)[self.groups[self.rows]])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rates:
+    """Estimated rates; arrays are (n_groups,), NaN for a group without labels.
+
+    Attributes
+    ----------
+    rate : the estimates and their 95 % intervals.
+    tuning : lambda, what the proxy counts, 0 to 1.
+    left : rho, the share of the variance of the labels that the proxy leaves.
+    kappa : variance as a share of p (1 - p), which that many labels, inverted, would have.
+    df : degrees of freedom of the intervals.
+    influence : sparse (n_units, n_groups), what each unit adds to the error.
+    """
+
+    rate: Interval
+    tuning: Floats
+    left: Floats
+    kappa: Floats
+    df: Floats
+    influence: Any
+
+
+def estimate_rates(
+    proxy: Floats, sample: Sample, *, target: Target = "file", tuned: bool = True
+) -> Rates:
+    """Estimate the mean label of every group.
+
+    Parameters
+    ----------
+    proxy : float (n,), predictions of the labels, about in [0, 1]; that of a labelled item must not
+        have been fitted to its label.
+    sample : labels, groups, units and weights.
+    target : ``file`` for the items at hand, ``population`` for items like these.
+    tuned : False sets lambda to 0: labels alone.
+    """
+    tuning = tunings(proxy, sample) if tuned else np.zeros(sample.n_groups)
+    used = tuning[sample.groups] * proxy
+    residual = sample.labels[sample.rows] - used[sample.rows]
+    seen = sample.sums(used) / np.maximum(sample.n_items, 1.0)
+    value = np.clip(seen + sample.means(residual), 0.0, 1.0)
+    left = _left(proxy, tuning, residual, value, sample)
+    n, n_items = np.maximum(sample.n_labels, 1.0), np.maximum(sample.n_items, 1.0)
+    kappa = left * (1.0 - n / n_items) / n
+    if target == "population":
+        kappa = kappa + 1.0 / n_items
+    influence = _influence(used, residual, seen, sample, target)
+    kappa = kappa * _design_effect(influence, used, residual, seen, sample, target)
+    df = np.maximum(sample.n_units - 1.0, 1.0)
+    return Rates(_wilson(value, kappa, df), tuning, left, kappa, df, influence)
+
+
+def tunings(proxy: Floats, sample: Sample) -> Floats:
+    """Return lambda (n_groups,): slopes of labels on proxies, shrunk to that within all groups."""
+    weights = sample.shares * sample.n_labels[sample.groups[sample.rows]]
+    away = sample.gaps(proxy[sample.rows])
+    square = sample.sums_labelled(weights * away**2)
+    product = sample.sums_labelled(weights * away * sample.gaps(sample.labels[sample.rows]))
+    total, n = square.sum(), max(len(sample.rows), 1)
+    if total <= 1e-12 * n:
+        return np.zeros(sample.n_groups)
+    prior = PRIOR_LABELS * total / n
+    slopes = (product + prior * product.sum() / total) / (square + prior)
+    return np.asarray(np.clip(slopes, 0.0, 1.0))
+
+
+def differences(rates: Rates, pairs: Ints) -> tuple[Interval, Floats]:
+    """Return the differences (m,) rate[a] - rate[b] of ``pairs`` (m, 2), and two-sided p-values.
+
+    The p-value is below .05 if and only if the interval excludes 0.
+    """
+    first, second = pairs.T
+    cross = (rates.influence.T @ rates.influence).toarray()
+    size = np.sqrt(np.maximum(np.diagonal(cross), 1e-300))
+    alike = np.clip((cross / np.outer(size, size))[first, second], -1.0, 1.0)
+    value, lo, hi = rates.rate
+    down, up = value - lo, hi - value
+
+    def reach(one: Floats, other: Floats) -> Floats:
+        return np.asarray(np.sqrt(np.maximum(one**2 + other**2 - 2.0 * alike * one * other, 0.0)))
+
+    gap = value[first] - value[second]
+    below, above = reach(down[first], up[second]), reach(up[first], down[second])
+    interval = Interval(gap, gap - below, gap + above, unit="share")
+    spread = [((down + up) / _quantile(rates.df))[side] ** 2 for side in (first, second)]
+    own = [rates.df[side] for side in (first, second)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = sum(spread) ** 2 / (spread[0] ** 2 / own[0] + spread[1] ** 2 / own[1])
+        df = np.where(np.isfinite(df), df, np.minimum(*own))
+        # The arms hold the quantiles of their own groups, as a p-value must.
+        t = np.abs(gap) / np.where(gap > 0.0, below, above) * _quantile(df)
+    p = np.where(gap == 0.0, 1.0, 2.0 * distributions.t_sf(t, df))
+    return interval, np.asarray(np.where(np.isnan(gap), np.nan, p))
+
+
+def all_pairs(rates: Rates) -> tuple[Ints, Interval, Floats]:
+    """Return all pairs of groups (m, 2), their differences, and p-values adjusted by Holm."""
+    pairs = np.stack(np.triu_indices(len(rates.tuning), 1), axis=1).astype(np.int64)
+    interval, p = differences(rates, pairs)
+    return pairs, interval, holm(p)
+
+
+def _left(proxy: Floats, tuning: Floats, residual: Floats, value: Floats, sample: Sample) -> Floats:
+    """Return rho (n_groups,), 1 without a proxy, from residuals and what the proxies imply."""
+    n = sample.n_labels
+    rate = (n * np.nan_to_num(value) + PSEUDO_LABELS / 2.0) / (n + PSEUDO_LABELS)
+    middle = sample.sums(proxy) / np.maximum(sample.n_items, 1.0)
+    inside = np.maximum(sample.groups, 0)
+    # Proxies that are tuned and moved to the rate, as if they were probabilities.
+    implied = np.clip(rate[inside] + tuning[inside] * (proxy - middle[inside]), 0.0, 1.0)
+    prior = sample.sums(implied * (1.0 - implied)) / np.maximum(sample.n_items, 1.0)
+    after = sample.sums_labelled(sample.gaps(residual) ** 2) + PRIOR_CASES * prior
+    before = sample.gaps(sample.labels[sample.rows]) ** 2
+    known = sample.sums_labelled(before) + PRIOR_CASES * rate * (1.0 - rate)
+    return np.asarray(after / known)
+
+
+def _influence(used: Floats, residual: Floats, seen: Floats, sample: Sample, target: Target) -> Any:
+    """What every unit adds to the error of each group, sparse (n_units, n_groups)."""
+    return _by_unit(_added(used, residual, seen, sample, target, sample.shares), sample)
+
+
+def _added(
+    used: Floats,
+    residual: Floats,
+    seen: Floats,
+    sample: Sample,
+    target: Target,
+    shares: Floats,
+) -> Floats:
+    """What every item adds to the error of its group (n,)."""
+    added = np.zeros(len(used))
+    of_group = sample.groups[sample.rows]
+    own = shares * sample.gaps(residual)
+    if target == "file":
+        own = own * np.sqrt(1.0 - sample.n_labels / np.maximum(sample.n_items, 1.0))[of_group]
+    else:
+        inside = sample.groups >= 0
+        group = sample.groups[inside]
+        added[inside] = (used[inside] - seen[group]) / sample.n_items[group]
+    added[sample.rows] += own
+    return added
+
+
+def _by_unit(added: Floats, sample: Sample) -> Any:
+    inside = sample.groups >= 0
+    cells = (added[inside], (sample.units[inside], sample.groups[inside]))
+    shape = (int(sample.units.max(initial=-1)) + 1, sample.n_groups)
+    return scipy.sparse.coo_array(cells, shape=shape).tocsr()
+
+
+def _design_effect(
+    influence: Any, used: Floats, residual: Floats, seen: Floats, sample: Sample, target: Target
+) -> Floats:
+    """Variance over that of single items without weights, at least 1; NaN with a single unit."""
+    even = 1.0 / np.maximum(sample.n_labels, 1.0)[sample.groups[sample.rows]]
+    single = sample.sums(_added(used, residual, seen, sample, target, even) ** 2)
+    clustered = np.asarray(influence.multiply(influence).sum(axis=0)).ravel()
+    n_units = sample.n_units
+    lost = np.where(
+        sample.n_labels > 1, (sample.n_labels - 1.0) / np.maximum(sample.n_labels, 1), 1
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = clustered / single * lost * n_units / (n_units - 1.0)
+    effect = np.where(single > 0.0, np.maximum(effect, 1.0), 1.0)
+    return np.asarray(np.where((n_units == 1) & (sample.n_labels > 1), sample.n_labels, effect))
+
+
+def _wilson(value: Floats, kappa: Floats, df: Floats) -> Interval:
+    """Wilson's interval at 1 / kappa labels; one point where kappa is 0."""
+    square = _quantile(df) ** 2 * kappa
+    middle = (value + square / 2.0) / (1.0 + square)
+    reach = np.sqrt(value * (1.0 - value) * square + square**2 / 4.0) / (1.0 + square)
+    lo, hi = np.minimum(middle - reach, value), np.maximum(middle + reach, value)
+    return Interval(value, np.clip(lo, 0.0, 1.0), np.clip(hi, 0.0, 1.0), unit="share")
+
+
+def _quantile(df: Floats) -> Floats:
+    return np.asarray(distributions.t_ppf(0.5 + LEVEL / 2.0, df))

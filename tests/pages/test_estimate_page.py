@@ -1,0 +1,57 @@
+"""The Estimate page: rates, differences, and controls that are in the address."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from judgepanel.studies.contract import Settings
+from judgepanel.ui.session import workspace
+from judgepanel.votes import MISSING, load_votes
+from judgepanel.votes.simulate import sample_bytes
+from tests.pages.driver import answer_of, downloads_of, links, open_app, text_of, until
+
+ESTIMATE = "pages/estimate.py"
+
+
+@cache
+def analysis() -> str:
+    """LLMBar with 100 labels, grouped by its subsets."""
+    loaded = load_votes(sample_bytes("llmbar"), name="llmbar_votes.csv")
+    votes = loaded.votes
+    shown = np.random.default_rng(1).choice(votes.n_items, 100, replace=False)
+    labels = np.full(votes.n_items, MISSING, dtype=np.int8)
+    labels[shown] = votes.labels[shown]
+    few = replace(loaded, votes=replace(votes, labels=labels))
+    return workspace().create(few, Settings(splits=4), "llmbar").id
+
+
+def finished(**parameters: str) -> AppTest:
+    app = open_app(ESTIMATE, analysis=analysis(), **parameters)
+    return until(app, lambda: len(downloads_of(app)) == 2)
+
+
+def test_without_votes_the_page_says_what_it_holds_and_leads_to_start() -> None:
+    app = open_app(ESTIMATE)
+    assert app.info[0].value.startswith("No votes yet. This page estimates rates")
+    assert links(app) == ["Go to Start"]
+
+
+def test_rates_come_by_the_first_feature_with_differences_and_a_command() -> None:
+    app = finished()
+    assert answer_of(app).startswith("The win rate of the first response is 4")
+    assert app.selectbox(key="by").value == "subset"
+    text = text_of(app)
+    assert "100 labels and the panel are worth " in text
+    assert "GPTInst" in text
+    assert any(" study estimate " in c.value and "--by=subset" in c.value for c in app.code)
+    assert downloads_of(app) == ["Download CSV", "Download JSON"]
+
+
+def test_groups_and_target_are_in_the_address() -> None:
+    app = finished(by="no groups", about="items like these")
+    assert "for items like these" in answer_of(app)
+    assert "GPTInst" not in text_of(app)

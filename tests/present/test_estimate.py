@@ -1,0 +1,119 @@
+"""What is said about rates: of all items, of two and of several systems."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgepanel.present.blocks import Table, flat
+from judgepanel.present.decide.estimate import (
+    ENTRY,
+    default_specs,
+    estimate_sentence,
+    judges_sentence,
+    present,
+    worth_sentence,
+)
+from judgepanel.present.study import Pipeline
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.estimate import ESTIMATE, Estimates, EstimateSpec
+from judgepanel.studies.runner import run
+from judgepanel.votes import MISSING, VoteMatrix
+
+
+@cache
+def votes_of(rates: tuple[float, ...], seed: int = 0) -> VoteMatrix:
+    """Systems whose rates in the file are these, judges who favour label 1, and 120 labels."""
+    rng = np.random.default_rng(seed)
+    n, system = 900, np.arange(900) % len(rates)
+    truth = np.zeros(n, dtype=np.int8)
+    for code, rate in enumerate(rates):
+        items = np.flatnonzero(system == code)
+        truth[rng.choice(items, round(rate * len(items)), replace=False)] = 1
+    right = rng.random((n, 9)) < np.where(truth[:, None] == 1, 0.9, 0.6)
+    labels = np.full(n, MISSING, dtype=np.int8)
+    shown = rng.choice(n, 120, replace=False)
+    labels[shown] = truth[shown]
+    return VoteMatrix(
+        votes=np.where(right, truth[:, None], 1 - truth[:, None]).astype(np.int8),
+        labels=labels,
+        item_ids=tuple(f"i{k}" for k in range(n)),
+        judges=tuple("abcdefghi"),
+        task="pointwise",
+        features=pd.DataFrame({"system": [f"S{code}" for code in system]}),
+    )
+
+
+@cache
+def result_of(rates: tuple[float, ...], by: str | None = "system") -> Estimates:
+    return run(ESTIMATE, votes_of(rates), EstimateSpec(by=by), jobs=1)
+
+
+def test_the_rate_stands_beside_that_of_labels_alone():
+    sentence = estimate_sentence(result_of((0.5, 0.8), None))
+    assert sentence.startswith("The pass rate is 6")
+    assert "for the items of this file; labels alone: " in sentence
+
+
+def test_of_two_systems_the_better_is_named_first_with_its_lead():
+    sentence = estimate_sentence(result_of((0.5, 0.8)))
+    assert "S1 beats S0 by " in sentence
+    assert " points; labels alone: " in sentence
+
+
+def test_two_equal_systems_are_undecided_with_what_would_settle_it():
+    sentence = estimate_sentence(result_of((0.6, 0.6)))
+    assert "Undecided between " in sentence
+    assert sentence.endswith("more labels would settle it.")
+
+
+@pytest.mark.parametrize(
+    ("rates", "words"),
+    [
+        ((0.3, 0.5, 0.9), "S2 is the best system."),
+        ((0.3, 0.8, 0.8), "Any of S1 or S2 may be the best system."),
+        ((0.6, 0.6, 0.6), "No system is shown to be better than another."),
+    ],
+)
+def test_of_several_systems_those_are_named_that_may_be_best(rates, words):
+    assert estimate_sentence(result_of(rates)).endswith(words)
+
+
+def test_labels_and_panel_are_said_in_labels():
+    result = result_of((0.5, 0.8))
+    worth = 120 * float(result.worth[0])
+    assert worth_sentence(result).startswith(f"120 labels and the panel are worth {worth:,.0f}")
+    assert "For ± 3 points, label " in worth_sentence(result)
+
+
+def test_a_panel_that_does_not_help_is_said_so():
+    idle = replace(result_of((0.5, 0.8)), worth=np.ones(3))
+    assert worth_sentence(idle).startswith("The panel does not help")
+
+
+def test_votes_add_nothing_once_all_items_are_labelled():
+    result = result_of((0.5, 0.8))
+    assert worth_sentence(replace(result, labelled=result.items)).startswith("Every item has a")
+
+
+def test_what_judges_alone_say_is_called_too_high():
+    assert "too high by " in judges_sentence(result_of((0.5, 0.8)))
+
+
+def test_every_pair_has_a_row_the_clearest_first():
+    result = result_of((0.3, 0.5, 0.9))
+    tables = [b for b in flat(present(result, EstimateSpec(by="system"))) if isinstance(b, Table)]
+    pairs = tables[1].texts()
+    assert list(pairs["stands"][:1]) == ["decided"]
+    assert pairs.iloc[0][["group", "minus"]].tolist() == ["S0", "S2"]
+
+
+def test_pages_group_by_system_at_first():
+    votes = votes_of((0.5, 0.8))
+    (spec,) = default_specs(votes, Settings(), Pipeline())
+    assert spec.by == "system"
+    assert ENTRY.specs(votes, Settings()) == (spec,)

@@ -1,0 +1,255 @@
+"""Rates of groups from few labels: against the estimator itself, and on files that are odd."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgepanel.scoring.prediction_powered import Sample, estimate_rates
+from judgepanel.studies.contract import Chunk, Settings
+from judgepanel.studies.decide.estimate import (
+    ALL,
+    ESTIMATE,
+    Estimates,
+    EstimateSpec,
+    groups_of,
+    offered_features,
+    usual_feature,
+)
+from judgepanel.studies.runner import run
+from judgepanel.votes import MISSING, InputError, VoteMatrix
+
+REQUIRED = (
+    *("group", "n_items", "n_labels", "rate", "rate_lo", "rate_hi", "labels_alone"),
+    *("labels_alone_lo", "labels_alone_hi", "judges_alone", "worth"),
+)
+
+
+def panel(
+    n: int = 600,
+    n_labels: int = 90,
+    seed: int = 0,
+    rates: tuple[float, ...] = (0.5, 0.75),
+    features: dict[str, Any] | None = None,
+) -> tuple[VoteMatrix, np.ndarray]:
+    """A file of systems with pass rates, eight judges who favour label 1, and all its labels."""
+    rng = np.random.default_rng(seed)
+    system = np.arange(n) % len(rates)
+    truth = (rng.random(n) < np.array(rates)[system]).astype(np.int8)
+    skill = np.where(truth[:, None] == 1, 0.9, 0.65)
+    right = rng.random((n, 8)) < skill
+    labels = np.full(n, MISSING, dtype=np.int8)
+    shown = rng.choice(n, n_labels, replace=False)
+    labels[shown] = truth[shown]
+    named = {"system": [f"S{code}" for code in system], **(features or {})}
+    votes = VoteMatrix(
+        votes=np.where(right, truth[:, None], 1 - truth[:, None]).astype(np.int8),
+        labels=labels,
+        item_ids=tuple(f"i{k}" for k in range(n)),
+        judges=tuple("abcdefgh"),
+        task="pointwise",
+        features=pd.DataFrame(named),
+    )
+    return votes, truth
+
+
+def estimated(votes: VoteMatrix, **options: Any) -> Estimates:
+    return run(ESTIMATE, votes, EstimateSpec(**options), jobs=1)
+
+
+@pytest.fixture(scope="module")
+def file() -> tuple[VoteMatrix, np.ndarray]:
+    return panel()
+
+
+@pytest.fixture(scope="module")
+def result(file) -> Estimates:
+    return estimated(file[0], by="system")
+
+
+def test_the_table_has_the_whole_file_first_then_its_groups(result):
+    frame = result.frame()
+    assert set(REQUIRED) <= set(frame.columns)
+    assert frame["group"].tolist() == [ALL, "S0", "S1"]
+    assert frame["n_items"].tolist() == [600, 300, 300]
+    assert frame["n_labels"].iloc[0] == 90 == frame["n_labels"].iloc[1:].sum()
+
+
+def test_rates_are_those_of_the_estimator_on_the_studys_proxies(file, result):
+    votes, _ = file
+    spec = EstimateSpec(by="system")
+    proxies = ESTIMATE.run_chunk(votes, spec, Chunk(0, 0, 1))
+    groups = groups_of(votes, "system").codes
+    rates = estimate_rates(proxies.panel, Sample.of(votes.labels, groups)).rate
+    for ours, theirs in zip(result.rate[1:], rates, strict=True):
+        assert ours.tolist() == theirs.tolist()
+
+
+def test_intervals_hold_the_truth_and_are_narrower_than_those_of_labels_alone(file, result):
+    _, truth = file
+    every = [truth.mean(), truth[::2].mean(), truth[1::2].mean()]
+    assert all(lo <= rate <= hi for rate, lo, hi in zip(every, *list(result.rate)[1:], strict=True))
+    ours, alone = (part.hi - part.lo for part in (result.rate, result.labels_alone))
+    assert (ours < 0.8 * alone).all()
+    assert (result.worth > 1.5).all()
+
+
+def test_judges_alone_are_biased_by_what_separates_them_from_the_rate(result):
+    bias = result.judges_alone - result.rate.value
+    assert result.judges_bias.tolist() == bias.tolist()
+
+
+def test_a_clear_difference_is_decided_and_the_better_system_may_be_best(result):
+    assert result.decided.tolist() == [True]
+    assert result.difference.above().tolist() == [False]
+    assert result.may_be_best.tolist() == [False, False, True]
+    row = result.differences().iloc[0]
+    assert (row["group"], row["other"]) == ("S0", "S1")
+
+
+def test_equal_systems_stay_undecided_and_more_labels_are_counted():
+    votes, _ = panel(rates=(0.6, 0.6), n_labels=60, seed=3)
+    result = estimated(votes, by="system")
+    assert not result.decided.any()
+    assert result.may_be_best.tolist() == [False, True, True]
+    assert 0 < result.more_labels[0] <= 540
+
+
+def test_labels_for_a_reach_give_that_reach(result):
+    votes, _ = panel(n_labels=result.labels_for_reach)
+    rate = estimated(votes).rate
+    assert float(rate.hi[0] - rate.lo[0]) / 2 == pytest.approx(0.03, rel=0.25)
+
+
+def test_a_fully_labelled_file_is_about_items_like_these():
+    votes, truth = panel(n_labels=600)
+    result = estimated(votes, by="system")
+    assert result.about == "population"
+    assert float(result.rate.value[0]) == pytest.approx(truth.mean())
+    assert result.worth.tolist() == pytest.approx([1.0] * 3)
+    exact = estimated(votes, by="system", about="file")
+    assert [float(end[0]) for end in exact.rate] == pytest.approx([truth.mean()] * 3)
+    assert exact.decided.all()
+
+
+def test_permuted_judges_and_items_change_no_rate(file):
+    votes, _ = file
+    judges = estimated(votes.with_judges(tuple(reversed(votes.judges))), by="system")
+    assert judges.rate.value.tolist() == pytest.approx(
+        estimated(votes, by="system").rate.value.tolist(), abs=1e-9
+    )
+
+
+def test_another_seed_moves_rates_by_less_than_their_intervals(file):
+    votes, _ = file
+    first, other = (
+        estimated(votes, by="system", settings=Settings(seed=seed)).rate for seed in (0, 1)
+    )
+    assert (np.abs(first.value - other.value) < (first.hi - first.lo) / 4).all()
+
+
+def test_a_judge_who_knows_every_label_is_left_out(file):
+    votes = file[0]
+    known = np.where(votes.labels >= 0, votes.labels, MISSING)
+    with_labels = replace(
+        votes, votes=np.column_stack([votes.votes, known]), judges=(*votes.judges, "labels")
+    )
+    assert estimated(with_labels).rate.value.tolist() == estimated(votes).rate.value.tolist()
+
+
+def test_labels_of_easy_items_are_no_fair_sample():
+    votes, truth = panel()
+    agreed = np.abs(votes.votes.mean(axis=1) - 0.5) > 0.4
+    labels = np.where(agreed, truth, MISSING).astype(np.int8)
+    result = estimated(replace(votes, labels=labels))
+    assert "agreement of judges" in result.fair.differing
+    assert "not a fair sample" in result.warnings[0]
+
+
+def test_a_random_sample_is_fair(result):
+    assert not result.fair.differing
+    assert not result.warnings
+
+
+def test_sampling_weights_undo_unequal_shares():
+    votes, truth = panel(n=900, rates=(0.2, 0.9), n_labels=10)
+    rng = np.random.default_rng(1)
+    labels = np.full(900, MISSING, dtype=np.int8)
+    few, many = (rng.choice(np.arange(s, 900, 2), n, False) for s, n in ((0, 30), (1, 150)))
+    labels[few], labels[many] = truth[few], truth[many]
+    weights = np.where(np.arange(900) % 2 == 0, 15.0, 3.0)
+    assert votes.features is not None
+    votes = replace(votes, labels=labels, features=votes.features.assign(weight=weights))
+    result = estimated(votes, weights="weight")
+    assert result.labels_alone.lo[0] <= truth.mean() <= result.labels_alone.hi[0]
+    assert estimated(votes).labels_alone.lo[0] > truth.mean()
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, np.nan])
+def test_a_labelled_item_without_a_usable_weight_is_named(weight):
+    votes, _ = panel(features={"weight": [weight] * 600})
+    with pytest.raises(InputError, match=r"item 'i\d+' has no usable sampling weight"):
+        estimated(votes, weights="weight")
+
+
+def test_a_group_without_labels_is_named_and_blank():
+    votes, _ = panel()
+    labels = np.where(np.arange(600) % 2 == 0, votes.labels, MISSING).astype(np.int8)
+    result = estimated(replace(votes, labels=labels), by="system")
+    assert np.isnan(result.rate.value[2])
+    assert np.isnan(result.p[0])
+    assert any("No item of 'S1' has a label" in sentence for sentence in result.warnings)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_labels_of_one_class_leave_an_interval(label):
+    votes, _ = panel()
+    labels = np.where(votes.labels >= 0, label, MISSING).astype(np.int8)
+    rate = estimated(replace(votes, labels=labels), by="system").rate
+    assert rate.value.tolist() == pytest.approx([label] * 3)
+    assert (rate.hi - rate.lo > 0.01).all()
+
+
+def test_two_labels_give_a_wide_interval():
+    votes, _ = panel(n_labels=2)
+    rate = estimated(votes).rate
+    assert float(rate.hi[0] - rate.lo[0]) > 0.5
+
+
+def test_a_system_that_is_also_a_judge_is_named():
+    votes, _ = panel(features={"model": ["a", "z"] * 300})
+    assert any("'a' both gave votes" in s for s in estimated(votes, by="model").warnings)
+
+
+def test_a_feature_of_too_many_values_is_refused():
+    votes, _ = panel(features={"name": [f"n{k}" for k in range(600)]})
+    with pytest.raises(InputError, match=r"too many values to compare.*at most 50 groups"):
+        estimated(votes, by="name")
+
+
+def test_an_unknown_feature_is_refused_with_the_known_ones(file):
+    with pytest.raises(InputError, match=r"found 'topic'\); allowed: system"):
+        estimated(file[0], by="topic")
+
+
+def test_numbers_are_cut_into_quarters_and_missing_ones_left_out():
+    length = np.arange(600, dtype=float)
+    length[:40] = np.nan
+    votes, _ = panel(features={"length": length})
+    groups = groups_of(votes, "length")
+    assert len(groups.names) == 4
+    assert np.bincount(groups.codes + 1).tolist() == [40, 140, 140, 140, 140]
+
+
+def test_systems_are_offered_before_other_features():
+    votes, _ = panel(features={"a topic": ["x", "y", "z"] * 200, "length": range(600)})
+    assert offered_features(votes) == ("system", "a topic", "length")
+    assert usual_feature(votes) == "system"
+    assert votes.features is not None
+    numbers = replace(votes, features=votes.features[["length"]])
+    assert usual_feature(numbers) is None
+    assert usual_feature(replace(votes, features=None)) is None
