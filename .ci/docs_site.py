@@ -19,7 +19,7 @@ from mkdocs.structure.pages import Page
 
 import judgepanel
 from judgepanel import models
-from judgepanel.api.panels import write_report
+from judgepanel.api.reports import write_report
 from judgepanel.api.studies import Workers
 from judgepanel.studies.contract import Settings
 from judgepanel.ui.glossary import TERMS

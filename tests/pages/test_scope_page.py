@@ -82,7 +82,7 @@ def test_the_recommended_panel_says_beside_its_download_whether_checks_fail() ->
     checks = open_app(SCOPE, analysis=analysis("hard_panel"))
     until(checks, lambda: len(downloads_of(checks)) >= 2)
     sentence = answer_of(checks).partition(" The recommended panel")[0]
-    assert sentence.startswith("Not yet: ")
+    assert sentence.startswith("Safe to use, with 2 reservations: ")
     app = until_done(open_app(panel, analysis=analysis("hard_panel")))
     assert f"Is the recommendation safe here? {sentence}" in htmls(app, "jp-result")
     assert "Scope: all checks" in links(app)

@@ -10,8 +10,6 @@ import pandas as pd
 import pytest
 
 import judgepanel as jp
-from judgepanel.service.archive import _migrated_votes, votes_of
-from judgepanel.studies.codec import pack
 from judgepanel.votes import InputError, VoteMatrix, load_votes, write_votes
 from judgepanel.votes.choices import Choices, Thresholds, roles_text, with_roles
 from judgepanel.votes.delimited import read_frame
@@ -273,15 +271,6 @@ def test_grades_follow_items_and_judges_and_enter_the_hash() -> None:
     assert len({votes.sha256, plain.sha256, farther.sha256}) == 3
     nothing = np.full(votes.votes.shape, np.nan)
     assert replace(plain, grades=nothing, thresholds=nothing[0]).sha256 == plain.sha256
-
-
-def test_votes_stored_before_grades_were_read_are_read() -> None:
-    votes = graded()
-    again = votes_of(pack(votes))
-    assert again.sha256 == votes.sha256
-    assert np.array_equal(again.grades, votes.grades, equal_nan=True)
-    before = _migrated_votes({"votes": {}, "ties": None}, ())
-    assert before == {"votes": {}, "ties": None, "grades": None, "thresholds": None}
 
 
 def test_a_swapped_pair_has_its_grade_on_the_other_side() -> None:

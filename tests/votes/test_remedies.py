@@ -17,10 +17,10 @@ PACKAGE = Path(judgepanel.__file__).parent
 PARTS = ("problem", "allowed", "remedy")
 """What a refusal is given without names, in this order."""
 IN_A_COLUMN = ("in_record", "in_cell")
-KEYS_OF_A_PANEL_FILE = ("panel_file.py", "panel_blocks.py")
+KEYS_OF_A_PANEL_FILE = ("panel_file.py", "panel_parts.py")
 READERS = (
-    *("columnar.py", "delimited.py", "excel.py", "formats.py", "records.py"),
-    *("load.py", "sources.py", "table.py", "imports/*.py"),
+    *("delimited.py", "formats.py", "load.py", "records.py", "sources.py", "table.py"),
+    "imports/*.py",
 )
 """Modules that read a file of unknown content."""
 OPTION = re.compile(r"(?<![\w-])--[a-z-]+\b(?!:)")
@@ -170,7 +170,7 @@ def test_no_sentence_names_an_option_but_by_a_control() -> None:
         f"{path.relative_to(PACKAGE)}:{line}: {text}"
         for room in ROOMS_OF_SENTENCES
         for path in sorted((PACKAGE / room).rglob("*.py"))
-        if path.name not in ("choices.py", "errors.py", "reference.py", "samples.py")
+        if path.name not in ("choices.py", "errors.py", "registry.py", "simulate.py")
         for line, text in texts(path)
         if OPTION.search(text) and not NO_SENTENCE.fullmatch(text)
     ]

@@ -79,12 +79,16 @@ def scope_answer(
     ``filtered`` is the panel with and without the judges that the filter drops, if known. Where
     leaving them out is not shown to save NLL, that they fail P1 is a reservation only.
     """
-    harmless = filtered is not None and "curate" not in filtered.verdicts[:1]
     parts = (
-        scope_sentence(result, harmless=harmless),
+        scope_sentence(result, harmless=does_no_harm(filtered)),
         kept_sentence(result, recommendation, filtered),
     )
     return " ".join(part for part in parts if part)
+
+
+def does_no_harm(filtered: GroupChange | None) -> bool:
+    """Whether it is known that leaving out what the filter drops is not shown to save NLL."""
+    return filtered is not None and "curate" not in filtered.verdicts[:1]
 
 
 def scope_sentence(result: Scope, *, harmless: bool = False) -> str:

@@ -8,6 +8,7 @@ Sections below the panel: what judges are worth, what panels cost, whether choos
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import streamlit as st
 
@@ -32,7 +33,8 @@ from judgepanel.present.pages import SCOPE_PAGE
 from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import Entry, pipeline_of
-from judgepanel.present.trust.scope import scope_sentence
+from judgepanel.present.trust.group_change import group_spec
+from judgepanel.present.trust.scope import does_no_harm, scope_sentence
 from judgepanel.render.html import html_text
 from judgepanel.studies.contract import Spec, prepare
 from judgepanel.studies.decide.cost import COST
@@ -42,7 +44,8 @@ from judgepanel.studies.decide.value import VALUE, Value
 from judgepanel.studies.panel.candidates import LISTS
 from judgepanel.studies.panel.curator import Known, known_judges
 from judgepanel.studies.panel.recommended import AVERAGE
-from judgepanel.studies.trust.scope import SCOPE, Scope
+from judgepanel.studies.trust.group_change import GROUP_CHANGE
+from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
 from judgepanel.ui.frame import PageContext, caption, notes, problem
 from judgepanel.ui.pipeline import folded, known_recommendation, note_other
 from judgepanel.ui.render import Caveats, draw_study, section_answer, show_study, table
@@ -329,10 +332,13 @@ def exports(context: PageContext, spec: RecommendSpec, result: Recommendation) -
 def _scope(context: PageContext) -> None:
     """Say what the scope checks of the recommended panel say, if they have been computed."""
     recommendation = known_recommendation(context)
-    spec = ENTRIES[SCOPE.name].specs(context.votes, context.analysis.settings, recommendation)[0]
+    specs = ENTRIES[SCOPE.name].specs(context.votes, context.analysis.settings, recommendation)
+    spec = cast(ScopeSpec, specs[0])
     result: Scope | None = stored_result(SCOPE, context, spec)
+    filtered = stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))
     if result is not None:
-        section_answer(f"{SCOPE_PAGE.question} {so_far(result)}{scope_sentence(result)}")
+        safety = scope_sentence(result, harmless=does_no_harm(filtered))
+        section_answer(f"{SCOPE_PAGE.question} {so_far(result)}{safety}")
     st.page_link(
         SCOPE_PAGE.file,
         label=f"{SCOPE_PAGE.title}: {'not looked at yet' if result is None else 'all checks'}",
