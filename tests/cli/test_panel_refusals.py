@@ -15,6 +15,18 @@ def inside(part, **keys):
     return lambda content: json.dumps({**content, part: {**content[part], **keys}})
 
 
+def with_a_third_judge(content):
+    """One more judge, counted like the second, whom no member uses."""
+
+    def longer(value):
+        if isinstance(value, dict):
+            return {key: longer(entry) for key, entry in value.items()}
+        return [*value, value[-1]] if isinstance(value, list) and len(value) == 2 else value
+
+    judges, profile = [*content["judges"], "j3"], longer(content["profile"])
+    return json.dumps({**content, "judges": judges, "profile": profile, "absence": None})
+
+
 def member(**parts):
     """The only member with other parts, or with some keys of the aggregator changed."""
 
@@ -101,7 +113,7 @@ BROKEN = {
     "a member of strangers": (member(columns=[0, 2]), ["members[0].columns", "'2'", "0 to 1"]),
     "a judge counted twice": (member(columns=[0, 0]), ["$.members[0].columns", "non-unique"]),
     "a judge that nobody uses": (
-        changed(judges=["j1", "j2", "j3"], profile=None, training=None, absence=None),
+        with_a_third_judge,
         ["no member of the panel uses a judge", "'j3'"],
     ),
     "half an average": (member(weight=0.5), ["do not add up to 1", "'0.5'"]),

@@ -259,7 +259,7 @@ def _better(result: Estimates, old: str, new: str) -> bool:
             raise InputError(
                 "there is no such group",
                 value=name,
-                allowed=", ".join(result.group[1:]) or "none: name a feature by --by",
+                allowed=", ".join(result.group[1:]) or "none: say by which feature to group",
             )
     places = [result.group.index(name) for name in (old, new)]
     for first, second, gap, decided in zip(
