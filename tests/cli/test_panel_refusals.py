@@ -21,9 +21,10 @@ def with_a_third_judge(content):
     def longer(value):
         if isinstance(value, dict):
             return {key: longer(entry) for key, entry in value.items()}
-        return [*value, value[-1]] if isinstance(value, list) and len(value) == 2 else value
+        return [*value, value[-1]] if isinstance(value, list) else value
 
     judges, profile = [*content["judges"], "j3"], longer(content["profile"])
+    profile["n_votes"][-1] = 0  # Nobody has more votes than there were judges.
     return json.dumps({**content, "judges": judges, "profile": profile, "absence": None})
 
 
