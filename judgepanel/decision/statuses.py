@@ -197,11 +197,11 @@ def reasons_of(
 
     def turned(column: int) -> str:
         if right[column] < -2.0 * math.sqrt(np.count_nonzero(signed_votes[:, column])):
-            return "wrong more often than right: counts the other way"
+            return "reversed: wrong more often than right"
         if shared is None or not len(in_panel):
-            return "counts the other way"
+            return "reversed"
         partner = in_panel[np.argmax(shared[column, in_panel])]
-        return f"corrects errors of {votes.judges[partner]}: counts the other way"
+        return f"reversed: corrects {votes.judges[partner]}"
 
     def with_gaps(name: str) -> str:
         share = float(missing[place[name]])

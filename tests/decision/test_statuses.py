@@ -232,11 +232,11 @@ def test_what_a_judge_does_is_said_in_a_few_words():
     rows = [JudgeStatus(name, "could go", "", None) for name in names[3:4]]
     words = reasons_of(changed, weights, rows)
     assert words[names[0]] == f"nearly a copy of {names[1]}"
-    assert words[names[2]] == "wrong more often than right: counts the other way"
+    assert words[names[2]] == "reversed: wrong more often than right"
     share = round(100 * (codes[:, 3] == MISSING).mean())
     spare = "adds little: could go at no loss that is shown"
     assert words[names[3]] == f"{spare}; misses {share} % of the items"
     assert words[names[5]] == "not needed beside the panel"
     above = dict.fromkeys(names[:5], 1.0) | {names[4]: -1.0}
     assert words[names[4]] == "weighs most"
-    assert "counts the other way" in reasons_of(changed, above, rows)[names[4]]
+    assert reasons_of(changed, above, rows)[names[4]].startswith("reversed: corrects ")
