@@ -202,10 +202,21 @@ def tokens_of(name: str) -> tuple[str, ...]:
     return tuple(token.lower() for token in _TOKENS.findall(name))
 
 
+RECORD = "record"
+"""The column with the number of the record, where a list in it makes several rows."""
+INDEX_PREFIXES = ("unnamed:", "__index_level_")
+"""How columns begin that hold the index of a data frame, in lower case."""
+
+
 def names_order(name: str) -> bool:
     """Whether a name is wholly of words for the order in which two responses were shown."""
     words = set() if name.startswith("'") else set(tokens_of(name))
     return bool(words & _ORDER_WORDS) and words <= _ORDER_WORDS | _AROUND_ORDERS
+
+
+def names_state(name: str) -> bool:
+    """Whether a name says in what state a row is, as ``run status`` does."""
+    return not name.startswith("'") and tokens_of(name)[-1:] in (("status",), ("state",))
 
 
 def plain_name(name: str) -> str:
@@ -218,10 +229,11 @@ _ROLE_NAMES = frozenset(map(plain_name, (*ID_NAMES, *LABEL_NAMES, *GROUP_NAMES, 
 
 
 def is_role_name(name: str) -> bool:
-    """Whether a column of this name would be read as an id, label, group, feature or score."""
+    """Whether a column of this name might be read as something else than the votes of a judge."""
     text = name.strip()
     described = text.startswith(FEATURE_PREFIX) or text.lower() in _DESCRIPTIONS
-    return described or plain_name(text) in _ROLE_NAMES or names_order(text)
+    ignored = text == RECORD or text.lower().startswith(INDEX_PREFIXES) or names_state(text)
+    return described or ignored or plain_name(text) in _ROLE_NAMES or names_order(text)
 
 
 def find_column(

@@ -33,6 +33,7 @@ from judgepanel.votes.cells import (
     LABEL_WORDS,
     LONG_JUDGE_NAMES,
     LONG_VERDICT_NAMES,
+    RECORD,
     VERDICT_WORDS,
     find_column,
     is_missing,
@@ -50,9 +51,7 @@ _ALL_BUT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
 _ALLOWED = 'a list of objects, such as [{"item_id": "q1", "label": 1, "judge-a": 1}]'
 NESTED = "a nested value"
 _ERRORS = frozenset(("error", "errors", "exception", "failure", "parse_error"))
-RECORD = "record"
 _OF_A_VOTE = (*LONG_JUDGE_NAMES, *LONG_VERDICT_NAMES)
-"""The column with the number of the record, where a list in it makes several rows."""
 KEY = "key"
 """The column with the keys of an object of records."""
 EACH = "[]"

@@ -23,6 +23,7 @@ from judgepanel.votes.cells import (
     FEATURE_PREFIX,
     GROUP_NAMES,
     ID_NAMES,
+    INDEX_PREFIXES,
     JUDGE_WORDS,
     LABEL_NAMES,
     LABEL_WORDS,
@@ -31,6 +32,7 @@ from judgepanel.votes.cells import (
     LONG_VERDICT_NAMES,
     MEASURE_WORDS,
     PERSON_WORDS,
+    RECORD,
     TEXT_NAMES,
     UNKNOWN,
     VERDICT_WORDS,
@@ -39,6 +41,7 @@ from judgepanel.votes.cells import (
     is_good_or_bad,
     is_role_name,
     names_order,
+    names_state,
     plain,
     plain_name,
     side_of,
@@ -49,7 +52,6 @@ from judgepanel.votes.cells import (
 from judgepanel.votes.choices import SINGLE, Choices
 from judgepanel.votes.columns import Column, Columns, computed, evaluators, facet_of, says_orders
 from judgepanel.votes.errors import CHOICE_CONTROLS, ONE_ROLE_EACH, InputError, quote_value
-from judgepanel.votes.records import RECORD
 from judgepanel.votes.table import FILE_COLUMN, RawTable, no_column
 
 Layout = Literal["wide", "long"]
@@ -83,7 +85,6 @@ _TEXTS = words_in(
     "output"
 )
 _DATES = words_in("timestamp|date|datetime|time|created|created_at")
-_INDEX = ("unnamed:", "__index_level_")
 _ITEM_WORDS = words_in(
     "item|example|question|sample|instance|task|pair|prompt|case|query|conversation|trace|span|"
     "record|hit|unit|document|call|ticket|answer|source|request|doc|row|rec|entry|dialog"
@@ -386,7 +387,11 @@ class _Guess:
     def _may_be_id(self, name: str) -> bool:
         """Whether a column of different values may number or name the items."""
         column, lower = self.columns[name], name.strip().lower()
-        if name.startswith(FEATURE_PREFIX) or lower.startswith(_INDEX) or lower in _TEXTS | _DATES:
+        if (
+            name.startswith(FEATURE_PREFIX)
+            or lower.startswith(INDEX_PREFIXES)
+            or lower in _TEXTS | _DATES
+        ):
             return False
         if _says(name, _ID_WORDS):
             return column.kind in ("numbers", "words")
@@ -697,7 +702,7 @@ class _Guess:
             (name in self.choices.thresholds.by_judge, "judge", "has a threshold"),
             (is_known, "judge", "a judge of the panel"),
             (is_writer, "text", "the name of the model that wrote a response"),
-            (lower.startswith(_INDEX), "ignore", "an index column"),
+            (lower.startswith(INDEX_PREFIXES), "ignore", "an index column"),
             (name == RECORD, "ignore", "the number of its record"),
             (lower in AGGREGATE_NAMES, "ignore", _COMPUTED),
             (lower in FEATURE_NAMES, "feature", DESCRIBES),
@@ -711,7 +716,7 @@ class _Guess:
         n_verdicts = sum(map(self.vocabulary.knows, words))
         numeric = int((~np.isnan(column.numbers)).sum())
         is_text = lower in _TEXTS and 2 * n_verdicts < len(words)
-        is_state = tokens_of(name)[-1:] in (("status",), ("state",)) and len(words) < _FEW_STATES
+        is_state = names_state(name) and len(words) < _FEW_STATES
         is_constant = len(words) == 1 and self.table.n_rows > 1
         self.give_first(
             name,

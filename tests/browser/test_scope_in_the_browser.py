@@ -35,7 +35,8 @@ def test_the_checks_are_read_compared_and_found_again_by_their_link(
     finished(page, 2)  # What the filter drops is compared unasked: the recommendation keeps it.
     expect(answer(page)).to_contain_text("of 4 checks pass")
     expect(answer(page)).to_contain_text(
-        "Not yet: judge 'fam4-judge14' gives a verdict on 51 % of the items;"
+        "Safe to use, with 2 reservations: judge 'fam4-judge14' gives a verdict on 51 % of the "
+        "items;"
     )
     expect(answer(page)).to_contain_text("without them NLL changes by ")
     expect(page.get_by_text("what the filter drops (2 judges)").first).to_be_visible()

@@ -46,10 +46,10 @@ CURVE = PanelCurveSpec(OPEN, calibrators=("temperature",), compare=(3,))
 
 ALL_SPLITS = {
     *("label_budget", "permutation", "judges", "value"),
-    *("narrow_band", "variance_decomposition"),
+    *("narrow_band", "variance_decomposition", "estimate"),
 }
-"""Studies that are not looked at: their splits, halves or replicates are what is measured, or the
-last one does work that none other does."""
+"""Studies that are not looked at: their splits, halves or replicates are what is measured, the last
+one does work that none other does, or they have no splits."""
 
 
 def settled_after(n_splits: int) -> object:

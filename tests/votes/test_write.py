@@ -58,6 +58,16 @@ def matrices(draw: st.DrawFn) -> VoteMatrix:
     )
 
 
+@pytest.mark.parametrize("judge", ["State", "run status", "Unnamed: 0", "record"])
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_judge_named_like_what_is_ignored_is_read_back(
+    name: str, judge: str, tmp_path: Path
+) -> None:
+    votes = small(judges=(judge, "other"))
+    write_votes(votes, tmp_path / name)
+    assert load_votes(tmp_path / name, need_labels=False).votes.sha256 == votes.sha256
+
+
 @pytest.mark.parametrize("name", FORMATS)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @example(votes=SCORED)

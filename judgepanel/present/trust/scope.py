@@ -111,7 +111,7 @@ def scope_sentence(result: Scope, *, harmless: bool = False) -> str:
         raised = [check for check in result.checks if check.outcome in _WORST]
         failed = [check for check in raised if check.outcome == "fail"]
         blocking = [check for check in failed if not (harmless and check.code == "P1")]
-        worst = (blocking or raised)[0]
+        worst = (blocking or failed or raised)[0]
         with_some = f"Safe to use, with {counted(len(raised), 'reservation')}"
         start = "Not yet" if blocking else with_some
         passes = "passes" if passed == 1 else "pass"
