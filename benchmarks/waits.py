@@ -375,7 +375,7 @@ def _visit(  # noqa: PLR0915 - the steps of one visit
 
     def judges() -> None:
         go("Judges")
-        until("button", "Download CSV", 2)
+        until("button", "Download CSV")
 
     timed("first page of a cold server", 2.0, first_page)
     page.wait_for_timeout(1_000.0 * CHOOSING_SECONDS)
