@@ -14,8 +14,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from judgepanel.arrays import Bools, Floats, Votes
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
+from judgepanel.kernels.ballots import signs_of
 from judgepanel.kernels.joint_features import MOST_JUDGES, copies
 from judgepanel.kernels.redundancy import error_correlation, error_counts
 from judgepanel.scoring.inference import labels_to_settle
@@ -23,7 +24,8 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Prepared, prepare
 from judgepanel.studies.decide.value import JudgeValue, Value, ValueSpec
 from judgepanel.studies.trust.parse import drop_reason, legible, to_drop
-from judgepanel.votes import MISSING, VoteMatrix
+from judgepanel.votes import VoteMatrix
+from judgepanel.votes.matrix import cached
 
 Status = Literal["helps", "could go", "fails a check", "unsettled"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -169,8 +171,7 @@ def reasons_of(
     and ``worth`` (nats) are known once the study ``value`` has run. Near-copies and shared errors
     are those of all labelled items; they are not looked for among more than ``MOST_JUDGES`` judges.
     """
-    signed_votes, alike, shared, right = _errors(votes)
-    missing = 1.0 - np.count_nonzero(signed_votes, axis=0) / max(len(signed_votes), 1)
+    errors = _errors(votes)
     status = {row.judge: row for row in rows}
     most = max((worth.get(name, 0.0) for name in weights), default=0.0)
     heaviest = max((abs(weight) for weight in weights.values()), default=0.0)
@@ -181,11 +182,12 @@ def reasons_of(
         column, row, weight = place[name], status.get(name), weights.get(name, 0.0)
         stands = "" if row is None else row.status
         failure = "" if row is None else row.reason.removeprefix("It fails the checks: ")
-        copied = () if alike is None else in_panel[alike[column, in_panel]]
+        copied = () if errors.alike is None else in_panel[errors.alike[column, in_panel]]
+        original = next((votes.judges[other] for other in copied), "")
         carries = worth.get(name, 0.0) >= CARRIES * most
         first = (
             (stands == "fails a check", failure.rstrip(".")),
-            (len(copied) > 0, f"nearly a copy of {', '.join(votes.judges[j] for j in copied[:1])}"),
+            (len(copied) > 0, f"nearly a copy of {original}"),
             (name not in weights, "not needed beside the panel"),
             (weight < 0.0, turned(column)),
             (stands == "could go", "adds little: could go at no loss that is shown"),
@@ -196,30 +198,46 @@ def reasons_of(
         return next((words for holds, words in first if holds), "weighs less")
 
     def turned(column: int) -> str:
-        if right[column] < -2.0 * math.sqrt(np.count_nonzero(signed_votes[:, column])):
+        if errors.right[column] < -2.0 * math.sqrt(errors.voted[column]):
             return "reversed: wrong more often than right"
-        if shared is None or not len(in_panel):
+        if errors.shared is None or not len(in_panel):
             return "reversed"
-        partner = in_panel[np.argmax(shared[column, in_panel])]
+        partner = in_panel[np.argmax(errors.shared[column, in_panel])]
         return f"reversed: corrects {votes.judges[partner]}"
 
     def with_gaps(name: str) -> str:
-        share = float(missing[place[name]])
+        share = float(errors.missing[place[name]])
         if name in status and status[name].status == "fails a check":
             return reason(name)  # Which names them, if it fails by them.
-        gaps = f"; misses {share:.0%} of the items".replace("%", " %") if share >= MISSES else ""
+        gaps = f"; misses {100 * share:.0f} % of the items" if share >= MISSES else ""
         return reason(name) + gaps
 
     return {name: with_gaps(name) for name in votes.judges}
 
 
-def _errors(votes: VoteMatrix) -> tuple[Votes, Bools | None, Floats | None, Floats]:
-    """Signed votes on labelled items, near-copies, correlations of errors, right less wrong."""
-    rows = votes.votes[votes.labelled]
-    signed_votes = np.where(rows == MISSING, 0, 2 * rows - 1).astype(np.int8)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Errors:
+    """Of each judge (k,) on labelled items: share missing, number of votes, right less wrong votes.
+
+    ``alike`` (k, k) marks near-copies and ``shared`` (k, k) holds correlations of errors; None
+    where they were not looked for.
+    """
+
+    missing: Floats
+    voted: Ints
+    right: Floats
+    alike: Bools | None
+    shared: Floats | None
+
+
+@cached(4)
+def _errors(votes: VoteMatrix) -> _Errors:
+    given = signs_of(votes.votes[votes.labelled])
     signs = (2 * votes.labels[votes.labelled] - 1).astype(np.int8)
-    right = (signed_votes * signs[:, None]).sum(axis=0, dtype=np.float64)
-    if votes.n_judges > MOST_JUDGES or not len(signs):
-        return signed_votes, None, None, right
-    shared = error_correlation(error_counts(signed_votes, signs)).value
-    return signed_votes, copies(signed_votes, signs), shared, right
+    voted = np.count_nonzero(given, axis=0)
+    right = (given * signs[:, None]).sum(axis=0, dtype=np.float64)
+    alike = shared = None
+    if votes.n_judges <= MOST_JUDGES and len(signs):
+        alike = copies(given, signs)
+        shared = error_correlation(error_counts(given, signs)).value
+    return _Errors(1.0 - voted / max(len(given), 1), voted, right, alike, shared)

@@ -88,6 +88,11 @@ def dense_of(cells: Cells) -> NDArray[np.int8]:
     return cells if isinstance(cells, np.ndarray) else cells.astype(np.int8).toarray()
 
 
+def signs_of(votes: Votes) -> Votes:
+    """Return votes in {0, 1, -1 missing} as signs in {-1, 1, 0 missing}."""
+    return np.where(votes < 0, 0, 2 * votes - 1).astype(np.int8)
+
+
 def signed(cells: Cells, signs: NDArray[Any]) -> Cells:
     """Return each row times its sign (n,)."""
     if isinstance(cells, np.ndarray):

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from judgepanel.arrays import Floats, Votes
 from judgepanel.kernels.aggregation import RIDGES, Aggregator, panel_scores
-from judgepanel.kernels.ballots import Ballots, fraction_logits, weighted_logits
+from judgepanel.kernels.ballots import Ballots, fraction_logits, signs_of, weighted_logits
 from judgepanel.kernels.calibration import sigmoid
 from judgepanel.kernels.dawid_skene import (
     MAX_ITER,
@@ -143,8 +143,8 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             others = validate_data(
                 self, X_unlabelled, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
             )
-            unlabelled = signed(self._verdicts(others))
-        votes = signed(self._verdicts(checked))
+            unlabelled = signs_of(self._verdicts(others))
+        votes = signs_of(self._verdicts(checked))
         return Ballots(
             votes,
             (2 * codes - 1).astype(np.int8),
@@ -187,11 +187,6 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def verdicts(X: Floats) -> Votes:
     """Return int8 verdicts: NaN is missing, .5 and above is 1."""
     return np.where(np.isnan(X), MISSING, X >= 0.5).astype(np.int8)
-
-
-def signed(votes: Votes) -> Votes:
-    """Return V = 2y - 1, 0 if missing."""
-    return np.where(votes == MISSING, 0, 2 * votes - 1).astype(np.int8)
 
 
 def _units(groups: ArrayLike | None, n_items: int) -> NDArray[np.int64]:
@@ -382,7 +377,7 @@ class DawidSkene(VoteAggregator):
         checked = validate_data(
             self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
         )
-        return signed(verdicts(checked))
+        return signs_of(verdicts(checked))
 
     def _rules(self) -> Rules:
         return Rules(self.smoothing, bool(self.symmetric), self.max_iter, self.tol)
@@ -495,7 +490,7 @@ class Stacking(VoteAggregator):
         self.cv_nll_ = self.panel_.cv_nll
 
     def _logits(self, votes: Votes) -> Floats:
-        return self.panel_.logits(signed(votes))
+        return self.panel_.logits(signs_of(votes))
 
     def _left_out(self, ballots: Ballots) -> Floats:
         fits = self._fits(ballots)
@@ -648,7 +643,7 @@ class GradedOneCoin(_Graded):
 
     def _logits_of(self, X: Floats, votes: Votes) -> Floats:
         bands = self.levels_.bands(self._margins(X), len(X))
-        evidence = signed(votes) * self.weights_[bands, np.arange(votes.shape[1])]
+        evidence = signs_of(votes) * self.weights_[bands, np.arange(votes.shape[1])]
         return np.asarray(evidence.sum(axis=1))
 
     def _left_out(self, ballots: Ballots) -> Floats:
@@ -700,7 +695,7 @@ class GradedJoint(_Graded, Stacking):
         self.intercept_, self.tau_ = self.panel_.intercept, self.panel_.tau
 
     def _logits_of(self, X: Floats, votes: Votes) -> Floats:
-        return self.panel_.logits(signed(votes), self._margins(X))
+        return self.panel_.logits(signs_of(votes), self._margins(X))
 
     def _left_out(self, ballots: Ballots) -> Floats:
         fits = self._fits(ballots)

@@ -16,7 +16,7 @@ from sqlalchemy import URL, func, inspect, select
 
 from judgepanel.service.basics import DatabaseProblem
 from judgepanel.service.database import connect, note_identity, transaction
-from judgepanel.service.tables import ANALYSES, RESULTS, check_schema
+from judgepanel.service.tables import ANALYSES, RESULTS, VERSION, check_schema
 
 IN_USE = "The database is in use: stop every server first, then restore."
 _WRONG = "This is not a judgepanel backup: it is not an SQLite database, or has other tables."
@@ -122,7 +122,7 @@ def _counted(file: Path) -> Copied:
     engine = connect(url.render_as_string())
     try:
         with transaction(engine, write=False) as connection:
-            if not inspect(connection).has_table("alembic_version"):
+            if not inspect(connection).has_table(VERSION.name):
                 raise DatabaseProblem(_WRONG)
             check_schema(connection)
             rows = [select(func.count()).select_from(table) for table in (ANALYSES, RESULTS)]

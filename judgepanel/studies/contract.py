@@ -28,7 +28,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.distributions import norm_ppf
-from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.ballots import Ballots, signs_of
 from judgepanel.scoring.inference import MARGIN, Estimate, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.votes import InputError, VoteMatrix
@@ -132,19 +132,15 @@ def prepare(votes: VoteMatrix, settings: Settings) -> Prepared:
     )
     votes = oriented.votes
     ballots = Ballots(
-        votes=_signed(votes.votes),
+        votes=signs_of(votes.votes),
         signs=(2 * votes.labels - 1).astype(np.int8),
         units=votes.units,
         symmetric=oriented.symmetric,
-        unlabelled=_signed(oriented.unlabelled) if len(oriented.unlabelled) else None,
+        unlabelled=signs_of(oriented.unlabelled) if len(oriented.unlabelled) else None,
         ties=votes.ties,
         margins=votes.margins,
     )
     return Prepared(oriented, ballots)
-
-
-def _signed(votes: NDArray[np.int8]) -> NDArray[np.int8]:
-    return np.where(votes < 0, 0, 2 * votes - 1).astype(np.int8)
 
 
 LOOKS = (4, 10, 20, 30, 50, 70, 100)

@@ -97,9 +97,9 @@ def scope_sentence(result: Scope, *, harmless: bool = False) -> str:
     ``harmless``: judges that fail P1 are shown to do no harm to the panel.
     """
     passed, total = result.counted("pass"), len(result.checks)
-    none, worst = result.counted("not applicable"), _worst(result)
+    none, raised = result.counted("not applicable"), _raised(result)
     apart = f", {none} {'does' if none == 1 else 'do'} not apply" if none else ""
-    if worst is None:
+    if not raised:
         checks = f"all {total}" if passed == total else f"{passed} of {total}"
         text = f"Safe to use: {checks} checks pass{apart}."
         course = result.saturation
@@ -108,10 +108,9 @@ def scope_sentence(result: Scope, *, harmless: bool = False) -> str:
             verb = "matters" if last == 1 else "matter"
             text += f" Whether the last {counted(last, 'judge')} {verb} is undecided."
     else:
-        raised = [check for check in result.checks if check.outcome in _WORST]
         failed = [check for check in raised if check.outcome == "fail"]
         blocking = [check for check in failed if not (harmless and check.code == "P1")]
-        worst = (blocking or failed or raised)[0]
+        worst = (blocking or raised)[0]
         with_some = f"Safe to use, with {counted(len(raised), 'reservation')}"
         start = "Not yet" if blocking else with_some
         passes = "passes" if passed == 1 else "pass"
@@ -161,15 +160,12 @@ def scope_decision(result: Scope, recommendation: Recommendation | None) -> str:
 
 def safe(result: Scope) -> bool:
     """Whether all checks pass."""
-    return _worst(result) is None
+    return not _raised(result)
 
 
-def _worst(result: Scope) -> Check | None:
-    for outcome in _WORST:
-        for check in result.checks:
-            if check.outcome == outcome:
-                return check
-    return None
+def _raised(result: Scope) -> list[Check]:
+    """Return the checks that fail, then those that need review."""
+    return [check for outcome in _WORST for check in result.checks if check.outcome == outcome]
 
 
 def headline(result: Scope, check: Check) -> str:

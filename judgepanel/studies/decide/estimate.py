@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints, Votes
 from judgepanel.distributions import norm_ppf, t_ppf
+from judgepanel.kernels.ballots import signs_of
 from judgepanel.kernels.cross_proxies import best_judge, cross_proxies
 from judgepanel.kernels.residual import FeatureColumns, feature_columns
 from judgepanel.scoring.fair_sample import ALPHA, FairSample, fair_sample
@@ -204,8 +205,7 @@ def judges_of(votes: VoteMatrix, spec: EstimateSpec) -> tuple[str, ...]:
 
 def _arrays(votes: VoteMatrix, spec: EstimateSpec) -> tuple[Votes, Floats, Ints]:
     """Signed votes in the order of judges' names, labels with NaN, and units."""
-    given = votes.with_judges(judges_of(votes, spec)).votes
-    signs = np.where(given < 0, 0, 2 * given - 1).astype(np.int8)
+    signs = signs_of(votes.with_judges(judges_of(votes, spec)).votes)
     labels = np.where(votes.labels < 0, np.nan, votes.labels.astype(np.float64))
     return signs, labels, votes.units
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
-from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.ballots import Ballots, signs_of
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.kernels.prefixes import counts
@@ -305,9 +305,8 @@ def _simulated(shape: Shape, offsets: Floats, rho: float, seed: int) -> Ballots:
             costs=False,
         )
     )
-    signed = np.where(votes.votes < 0, 0, 2 * votes.votes - 1).astype(np.int8)
     signs = (2 * votes.labels - 1).astype(np.int8)
-    return Ballots(signed, signs, np.arange(votes.n_items), symmetric=True)
+    return Ballots(signs_of(votes.votes), signs, np.arange(votes.n_items), symmetric=True)
 
 
 def _scores(ballots: Ballots, size: int, n_calibration: int, spec: NarrowBandSpec) -> Floats:
