@@ -113,21 +113,23 @@ METHODS: dict[str, Callable[[DataSet, int], Interval]] = {
 POWER = ("ours", _AUTO, "roles unknown", _SPREAD)
 
 
-def run() -> Report:
+def run(data_sets: int = N_DATA_SETS) -> Report:
     started = time.monotonic()
     cells = []
     with Parallel(n_jobs=cores()) as parallel:
         for scenario in SCENARIOS:
             for n_calibration in N_CALIBRATION:
-                cells.append(simulate_cell(scenario, n_calibration, parallel))
+                cells.append(simulate_cell(scenario, n_calibration, parallel, data_sets))
                 say(f"{scenario.name}, {n_calibration} labels: {time.monotonic() - started:.0f} s")
     return report(cells, time.monotonic() - started)
 
 
-def simulate_cell(scenario: Scenario, n_calibration: int, parallel: Parallel) -> Cell:
-    """1,000 data sets and the truth; seeds depend only on the cell."""
+def simulate_cell(
+    scenario: Scenario, n_calibration: int, parallel: Parallel, data_sets: int
+) -> Cell:
+    """The first of 1,000 data sets and the truth; seeds depend only on the cell."""
     seed = 1_000_000 * (1 + SCENARIOS.index(scenario)) + 1_000 * n_calibration
-    firsts = range(0, N_DATA_SETS, _CHUNK)
+    firsts = range(0, data_sets, _CHUNK)
     repeats = TRUTH_REPEATS // len(firsts)
     pieces = parallel(
         delayed(_chunk)(scenario, n_calibration, seed + number, repeats)
@@ -137,8 +139,8 @@ def simulate_cell(scenario: Scenario, n_calibration: int, parallel: Parallel) ->
     truths = np.array([truth for _, truth, _ in pieces])
     errors = np.array([error for _, _, error in pieces])
     error = float(np.sqrt((errors**2).sum())) / len(errors)
-    data_sets, settled = zip(*pairs, strict=True)
-    return Cell(scenario, n_calibration, float(truths.mean()), error, data_sets, settled)
+    fixed, settled = zip(*pairs, strict=True)
+    return Cell(scenario, n_calibration, float(truths.mean()), error, fixed, settled)
 
 
 def _chunk(
@@ -201,7 +203,7 @@ def report(cells: Sequence[Cell], seconds: float) -> Report:
         "is the expected delta of panels fitted on as many fresh labels, judged on fresh items.",
         [
             Table(
-                f"Coverage of 95 % intervals, {N_DATA_SETS:,} data sets a row",
+                f"Coverage of 95 % intervals, {len(cells[0].data_sets):,} data sets a row",
                 (
                     *("scenario", "labels", "interval", "covers", "95 % limits", "width / ideal"),
                     *("truth", "its error"),
