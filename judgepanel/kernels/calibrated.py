@@ -14,14 +14,8 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import (
-    CROSS_VALIDATED,
-    CalibrationFit,
-    Calibrator,
-    column_blocks,
-    fit,
-    item_blocks,
-)
+from judgepanel.kernels.calibration import CROSS_VALIDATED, CalibrationFit, Calibrator, fit
+from judgepanel.kernels.maps import column_blocks, item_blocks
 from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores
 from judgepanel.scoring.metrics import (
     ECE_BINS,

@@ -43,7 +43,8 @@ from judgepanel.kernels.calibrated import (
     nll_by_fold,
     summed_nll,
 )
-from judgepanel.kernels.calibration import CROSS_VALIDATED, Calibrator, fit, sigmoid
+from judgepanel.kernels.calibration import CROSS_VALIDATED, Calibrator, fit
+from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.prefixes import N_FOLDS, OwnLabel, PrefixScores, Ranking
 from judgepanel.kernels.residual import (
     FeatureColumns,
@@ -228,7 +229,7 @@ def _scores(
 
 
 Form = Literal["cross_fitted", "nested"]
-FORMS: tuple[Form, ...] = ("cross_fitted", "nested")
+FORMS: tuple[Form, ...] = get_args(Form)
 LEARNS = 0.7
 
 

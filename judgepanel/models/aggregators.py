@@ -29,7 +29,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from judgepanel.arrays import Floats, Votes
 from judgepanel.kernels.aggregation import RIDGES, Aggregator, panel_scores
 from judgepanel.kernels.ballots import Ballots, fraction_logits, signs_of, weighted_logits
-from judgepanel.kernels.calibration import sigmoid
 from judgepanel.kernels.dawid_skene import (
     MAX_ITER,
     SMOOTHING,
@@ -43,6 +42,7 @@ from judgepanel.kernels.dawid_skene import (
 from judgepanel.kernels.graded import band_counts, level_weights, levels_on
 from judgepanel.kernels.joint import CS, Form, JointPanel
 from judgepanel.kernels.joint_graded import GradedPanel, graded_panels
+from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.prefixes import (
     N_FOLDS,
     ClosedForm,

@@ -25,8 +25,8 @@ from judgepanel.kernels.calibration import (
     MapShape,
     Shape,
     fit,
-    sigmoid,
 )
+from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.residual import (
     FeatureEncoder,
     Features,

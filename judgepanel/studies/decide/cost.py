@@ -11,7 +11,7 @@ Panels under fixed budgets as curators, which are chosen and scored like all oth
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -21,18 +21,26 @@ import pandas as pd
 import scipy
 
 from judgepanel.arrays import Bools, Floats
-from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import CLOSED_FORMS, ClosedForm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import check_known, few_labels, run_fields, splits_of, stand_ins
+from judgepanel.studies.common import (
+    check_honest,
+    few_labels,
+    only_if,
+    run_fields,
+    splits_of,
+    stand_ins,
+)
 from judgepanel.studies.compare import Estimator
-from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
+from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
 from judgepanel.studies.decide.curators import CuratorFigures, curator_arms, curator_figures
+from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.panel.curated import (
     Curated,
     UnderBudgets,
@@ -51,14 +59,16 @@ from judgepanel.studies.panel.curator import (
     Rules,
     affordable,
     check_budget,
+    check_folds,
     check_price,
+    check_steps,
     costs_of,
     evidence_of,
     known_judges,
     no_costs_note,
 )
 from judgepanel.studies.results import SplitResult, by_split, flat_row, frozen
-from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes import VoteMatrix
 from judgepanel.votes.matrix import cached
 
 _NEXT = ("gain", "lo", "hi", "extra", "price", "price_lo", "price_hi")
@@ -292,20 +302,8 @@ SPARSE = 0.9
 _SAME = 1e-12
 
 
-def check_choosing(settings: Settings, aggregator: str, calibrator: str) -> None:
-    """Refuse unknown names, and the paper's protocol."""
-    check_known("aggregator", AGGREGATORS, (aggregator,))
-    check_known("calibrator", CALIBRATORS, (calibrator,))
-    if settings.protocol != "honest":
-        raise InputError(
-            "panels are chosen by NLL, which the paper's protocol takes from in-sample scores",
-            value=settings.protocol,
-            allowed="honest",
-        )
-
-
 @dataclass(frozen=True, slots=True)
-class CostSpec:
+class CostSpec(StudySpec):
     """Budgets, and the pipeline that compares and scores their panels.
 
     Raises
@@ -315,34 +313,28 @@ class CostSpec:
         the paper's protocol.
     """
 
-    settings: Settings = Settings()
-    aggregator: Aggregator = field(default="joint", metadata={"help": "how votes are summed"})
-    calibrator: Calibrator = field(default="none", metadata={"help": "calibrator of every panel"})
-    budget: float | None = field(
-        default=None, metadata={"help": "a budget per item: the best panel whose cost is within it"}
+    aggregator: Aggregator = option("joint")
+    calibrator: Calibrator = option("none", "calibrator of every panel")
+    budget: float | None = option(
+        None, "a budget per item: the best panel whose cost is within it", check=check_price
     )
-    points: int = field(
-        default=7,
-        metadata={"help": "number of budgets on the curve, from the cheapest judge to all judges"},
+    points: int = option(
+        7,
+        "number of budgets on the curve, from the cheapest judge to all judges",
+        check=only_if(
+            lambda n: 2 <= n <= MOST_POINTS, "number of budgets out of range", f"2..{MOST_POINTS}"
+        ),
     )
-    folds: int = field(
-        default=5, metadata={"help": "number of inner folds on calibration rows, for closed forms"}
+    folds: int = option(
+        5, "number of inner folds on calibration rows, for closed forms", check=check_folds
     )
-    steps: int = field(
-        default=20, metadata={"help": "number of judges that the greedy order adds; 0 turns it off"}
+    steps: int = option(
+        20, "number of judges that the greedy order adds; 0 turns it off", check=check_steps
     )
 
     def __post_init__(self) -> None:
-        check_choosing(self.settings, self.aggregator, self.calibrator)
-        check_price(self.budget)
-        if not 2 <= self.points <= MOST_POINTS:
-            raise InputError(
-                "number of budgets out of range", value=self.points, allowed=f"2..{MOST_POINTS}"
-            )
-        if self.folds < 2:
-            raise InputError("too few inner folds", value=self.folds, allowed="2 or more")
-        if self.steps < 0:
-            raise InputError("steps is too small", value=self.steps, allowed="0 or more")
+        StudySpec.__post_init__(self)
+        check_honest(self.settings, "panels are chosen")
 
     @property
     def rules(self) -> Rules:

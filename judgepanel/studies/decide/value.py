@@ -15,7 +15,7 @@ Figures of judges, groups, removals and copies from the values of items and spli
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.panels import VALUED, Valued
+from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.panels import Valued
 from judgepanel.scoring.inference import (
     MARGIN,
     Estimate,
@@ -40,9 +40,16 @@ from judgepanel.scoring.inference import (
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import ValueTally, tally_values
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import check_known, few_labels, run_fields, splits_of, stand_ins
+from judgepanel.studies.common import (
+    check_honest,
+    few_labels,
+    only_if,
+    run_fields,
+    splits_of,
+    stand_ins,
+)
 from judgepanel.studies.compare import RANGES
-from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare
+from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.decide.one_split import (
     COPIES,
     Layout,
@@ -54,6 +61,7 @@ from judgepanel.studies.decide.one_split import (
     plan_of,
     values_of,
 )
+from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.results import SplitResult, by_split, flat_row, frozen
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -543,7 +551,7 @@ MOST_ORDERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class ValueSpec:
+class ValueSpec(StudySpec):
     """The pipeline and options for valuing judges.
 
     ``permutations`` orders of joining give Shapley values in each split: half of them are drawn for
@@ -557,40 +565,27 @@ class ValueSpec:
         8..1000; the paper's protocol, under which judges would be ranked by in-sample scores.
     """
 
-    settings: Settings = Settings()
-    aggregator: Valued = field(default="joint", metadata={"help": "how votes are summed"})
-    calibrator: Calibrator = field(
-        default="none", metadata={"help": "the calibrator of all panels"}
+    aggregator: Valued = option("joint")
+    calibrator: Calibrator = option("none", "the calibrator of all panels")
+    permutations: int = option(
+        40,
+        "orders per split for Shapley values, a multiple of 8",
+        check=only_if(
+            lambda n: 8 <= n <= MOST_ORDERS and n % 8 == 0,
+            "orders come in four designs of pairs",
+            f"a multiple of 8 from 8 to {MOST_ORDERS}",
+        ),
     )
-    permutations: int = field(
-        default=40, metadata={"help": "orders per split for Shapley values, a multiple of 8"}
+    feature: str | None = option(
+        None, "item feature that defines slices (default: the first usable one)"
     )
-    feature: str | None = field(
-        default=None,
-        metadata={"help": "item feature that defines slices (default: the first usable one)"},
-    )
-    copied: tuple[str, ...] | None = field(
-        default=None,
-        metadata={
-            "help": "judges to copy (default: the most accurate, median and most correlated)"
-        },
+    copied: tuple[str, ...] | None = option(
+        None, "judges to copy (default: the most accurate, median and most correlated)"
     )
 
     def __post_init__(self) -> None:
-        check_known("aggregator that judges are valued under", VALUED, (self.aggregator,))
-        check_known("calibrator", CALIBRATORS, (self.calibrator,))
-        if self.settings.protocol != "honest":
-            raise InputError(
-                "judges are ranked by NLL, which the paper's protocol takes from in-sample scores",
-                value=self.settings.protocol,
-                allowed="honest",
-            )
-        if not 8 <= self.permutations <= MOST_ORDERS or self.permutations % 8:
-            raise InputError(
-                "orders come in four designs of pairs",
-                value=self.permutations,
-                allowed=f"a multiple of 8 from 8 to {MOST_ORDERS}",
-            )
+        StudySpec.__post_init__(self)
+        check_honest(self.settings, "judges are ranked")
         if self.copied is not None and len(set(self.copied)) < len(self.copied):
             raise InputError("a judge to copy is given twice", value=", ".join(self.copied))
 

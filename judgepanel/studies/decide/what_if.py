@@ -22,7 +22,7 @@ measured item by item (:data:`judgepanel.studies.decide.what_if.WHAT_IF`). The f
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from judgepanel.arrays import Bools
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import SplitScores
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.scoring.descriptive import allow_difference, allow_level, between, one_more_error
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
@@ -41,7 +41,6 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import (
-    check_known,
     errs_rarely,
     few_labels,
     run_fields,
@@ -58,6 +57,7 @@ from judgepanel.studies.contract import (
     prepare,
     steady,
 )
+from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.panel.curator import known_judges
 from judgepanel.studies.panel.recommended import (
     AVERAGE,
@@ -147,8 +147,13 @@ class WhatIf(SplitResult):
         }
 
 
+def _check_any(judges: tuple[str, ...]) -> None:
+    if not judges:
+        raise InputError("a panel needs at least one judge", allowed="1 judge or more")
+
+
 @dataclass(frozen=True, slots=True)
-class WhatIfSpec:
+class WhatIfSpec(StudySpec):
     """The judges that are kept and those they are compared with; None means all judges.
 
     Under ``average``, ``calibrator`` is always none.
@@ -159,27 +164,20 @@ class WhatIfSpec:
         An empty panel on either side, or an unknown name; the average under the paper's protocol.
     """
 
-    settings: Settings = Settings()
-    keep: tuple[str, ...] | None = field(
-        default=None, metadata={"help": "judges to keep (default: all judges)"}
+    keep: tuple[str, ...] | None = option(
+        None, "judges to keep (default: all judges)", check=_check_any
     )
-    against: tuple[str, ...] | None = field(
-        default=None, metadata={"help": "judges of the panel to compare with (default: all judges)"}
+    against: tuple[str, ...] | None = option(
+        None, "judges of the panel to compare with (default: all judges)", check=_check_any
     )
-    aggregator: PanelAggregator = field(
-        default="joint",
-        metadata={"help": "how votes are summed; average: what is recommended from these judges"},
+    aggregator: PanelAggregator = option(
+        "joint", "how votes are summed; average: what is recommended from these judges"
     )
-    calibrator: Calibrator = field(
-        default="none", metadata={"help": "calibrator of both panels (none for average)"}
-    )
+    calibrator: Calibrator = option("none", "calibrator of both panels (none for average)")
 
     def __post_init__(self) -> None:
+        StudySpec.__post_init__(self)
         check_panel_aggregators((self.aggregator,), self.settings)
-        check_known("calibrator", CALIBRATORS, (self.calibrator,))
-        for judges in (self.keep, self.against):
-            if judges is not None and not judges:
-                raise InputError("a panel needs at least one judge", allowed="1 judge or more")
         if self.aggregator == AVERAGE:
             object.__setattr__(self, "calibrator", "none")
 

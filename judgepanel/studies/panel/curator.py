@@ -53,6 +53,7 @@ from judgepanel.kernels.subsets import (
     table_kernel,
 )
 from judgepanel.scoring.splits import Split
+from judgepanel.studies.common import only_if
 from judgepanel.studies.contract import Prepared
 from judgepanel.studies.trust.parse import legible, to_drop
 from judgepanel.studies.understand.judge_table import families_of
@@ -190,6 +191,10 @@ def check_price(budget: float | None) -> None:
     """Refuse an invalid budget; None is no budget."""
     if budget is not None and not 0.0 <= budget < np.inf:
         raise InputError("the budget is not a price", value=budget, allowed="a number, 0 or more")
+
+
+check_folds = only_if(lambda n: n >= 2, "too few inner folds", "2 or more")
+check_steps = only_if(lambda n: n >= 0, "steps is too small", "0 or more")
 
 
 def check_budget(cost: Floats, budget: float, judges: Sequence[str] = ()) -> None:

@@ -40,7 +40,8 @@ from judgepanel.kernels.redundancy import (
 from judgepanel.models.rules import judge_weights
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
-from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare
+from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
+from judgepanel.studies.options import StudySpec
 from judgepanel.studies.results import by_split, frozen, json_values, long_frame, scalars, summed
 from judgepanel.studies.understand.judge_table import families_of, judge_table
 from judgepanel.votes import MISSING, VoteMatrix
@@ -220,10 +221,8 @@ FEW_LABELS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class JudgesSpec:
+class JudgesSpec(StudySpec):
     """Options of the study; ``settings.most_splits`` is the number of random halves."""
-
-    settings: Settings = Settings()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ aggregators are calibrated together, with one batched fit per calibrator and fol
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -23,41 +23,30 @@ from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibrated import SplitScores
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.evaluation import FORMS, LEARNS, Form, Pipelines, evaluate_grid
+from judgepanel.kernels.evaluation import LEARNS, Form, Pipelines, evaluate_grid
 from judgepanel.scoring.inference import simultaneous_reach
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import (
-    check_each_once,
-    check_known,
     few_labels,
     run_fields,
     splits_of,
     stand_ins,
 )
 from judgepanel.studies.compare import Estimator, grid_estimates
-from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
+from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
+from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.results import SplitResult, json_values, long_frame
 from judgepanel.votes import VoteMatrix
 
-GRID_CALIBRATORS: tuple[Calibrator, ...] = (
-    "none",
-    "temperature",
-    "platt",
-    "beta",
-    "beta_l2",
-    "beta_free",
-    "beta_cv",
-    "isotonic",
-    "auto",
-)
+GRID_CALIBRATORS = tuple(name for name in CALIBRATORS if name != "beta_clipped")
 SAME_AS_TEMPERATURE: tuple[Calibrator, ...] = ("platt", "beta_free")
 """Calibrators that equal temperature scaling if each item is used with its swap."""
 
 
 @dataclass(frozen=True, slots=True)
-class MethodGridSpec:
+class MethodGridSpec(StudySpec):
     """The grid; ``form`` is ``cross_fitted`` or the paper's ``nested`` 70/30.
 
     Raises
@@ -66,26 +55,13 @@ class MethodGridSpec:
         An unknown, missing or duplicate aggregator or calibrator, or an unknown form.
     """
 
-    settings: Settings = Settings()
-    aggregators: tuple[Aggregator, ...] = field(
-        default=AGGREGATORS, metadata={"help": "aggregators: rows of the grid"}
+    aggregators: tuple[Aggregator, ...] = option(
+        AGGREGATORS, "aggregators: rows of the grid", once=True
     )
-    calibrators: tuple[Calibrator, ...] = field(
-        default=GRID_CALIBRATORS, metadata={"help": "calibrators: columns of the grid"}
+    calibrators: tuple[Calibrator, ...] = option(
+        GRID_CALIBRATORS, "calibrators: columns of the grid", once=True
     )
-    form: Form = field(
-        default="cross_fitted",
-        metadata={"help": "how labels are divided between aggregator and calibrator"},
-    )
-
-    def __post_init__(self) -> None:
-        for kind, known, given in (
-            ("aggregator", AGGREGATORS, self.aggregators),
-            ("calibrator", CALIBRATORS, self.calibrators),
-            ("form", FORMS, (self.form,)),
-        ):
-            check_known(kind, known, given)
-            check_each_once("the grid", kind, known, given)
+    form: Form = option("cross_fitted", "how labels are divided between aggregator and calibrator")
 
     def pipelines(self, *, symmetric: bool) -> Pipelines:
         """Return the grid for the kernels; methods that coincide under ``symmetric`` occur once."""
