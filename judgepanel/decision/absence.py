@@ -51,6 +51,7 @@ from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints, Votes
 from judgepanel.kernels.ballots import Ballots, uncoded
 from judgepanel.kernels.calibration import KnotShape, apply_map
+from judgepanel.kernels.evaluation import Recipe
 from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
 from judgepanel.models.panel import (
@@ -562,12 +563,12 @@ def _refitted(ballots: Ballots, model: Mixture, names: Sequence[str]) -> list[Pa
     fits = {}
     for key in dict.fromkeys(keys):
         aggregator, columns = key
+        own = tuple(c for c, one in zip(calibrators, keys, strict=True) if one == key)
         panels = fit_panels(
             ballots.of_judges(list(columns)),
             tuple(names[column] for column in columns),
             len(columns),
-            aggregator=aggregator,
-            calibrators=tuple(c for c, own in zip(calibrators, keys, strict=True) if own == key),
+            Recipe(aggregator, own),
         )
         fits.update({(key, panel.calibrator): panel for panel in panels})
     return [fits[pair] for pair in zip(keys, calibrators, strict=True)]

@@ -45,7 +45,7 @@ from judgepanel.kernels.calibrated import (
 )
 from judgepanel.kernels.calibration import CROSS_VALIDATED, Calibrator, fit
 from judgepanel.kernels.maps import sigmoid
-from judgepanel.kernels.prefixes import N_FOLDS, OwnLabel, PrefixScores, Ranking
+from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores, Ranking
 from judgepanel.kernels.residual import (
     FeatureColumns,
     cross_fitted_residual,
@@ -76,6 +76,32 @@ class Recipe:
     ranking: Ranking = "accuracy"
     in_sample: bool = False
     seed: int = 0
+
+    def scores(
+        self,
+        ballots: Ballots,
+        split: Split,
+        ks: Ints,
+        key: tuple[int, ...] = (0, 4),
+        *,
+        compared: bool = True,
+    ) -> PrefixScores:
+        """Return the raw scores of a split; ``key`` determines the folds of cross-fitting.
+
+        Own labels are removed only if a calibrator sees the calibration rows or panels are
+        ``compared``.
+        """
+        unseen = not compared and self.calibrators == ("none",)
+        return panel_scores(
+            ballots,
+            split,
+            ks,
+            aggregator=self.aggregator,
+            ranking=self.ranking,
+            own_label="seen" if self.in_sample or unseen else "removed",
+            seed=self.seed,
+            key=key,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +159,7 @@ def _own(
     ballots: Ballots, split: Split, ks: Ints, recipe: Recipe, *, compared: bool
 ) -> tuple[PrefixScores, Calibrated]:
     """The raw scores of a split, and calibrators fitted to them."""
-    scores = _scores(ballots, split, ks, recipe, (split.number, 4), compared=compared)
+    scores = recipe.scores(ballots, split, ks, (split.number, 4), compared=compared)
     return scores, calibrate(ballots, split, scores, recipe.calibrators, in_sample=recipe.in_sample)
 
 
@@ -144,7 +170,7 @@ def evaluate_each(
     # Splits of like size share a batch, which is padded to the largest.
     order = sorted(range(len(splits)), key=lambda i: len(splits[i].calibration))
     scores_by_split = [
-        (split, _scores(ballots, split, ks, recipe, (split.number, 4), compared=False))
+        (split, recipe.scores(ballots, split, ks, (split.number, 4), compared=False))
         for split in (splits[i] for i in order)
     ]
     nothing = np.zeros((0, len(ks)))
@@ -154,20 +180,6 @@ def evaluate_each(
         for i, (split, scores), fitted in zip(order, scores_by_split, fits, strict=True)
     }
     return [results[i] for i in range(len(splits))]
-
-
-def inner_nll(
-    ballots: Ballots,
-    rows: Ints,
-    ks: Ints,
-    recipe: Recipe,
-    *,
-    n_folds: int,
-    key: tuple[int, ...],
-) -> Floats:
-    """Return the mean over the rows of :func:`inner_losses`, (n_calibrators, n_k)."""
-    losses = inner_losses(ballots, rows, ks, recipe, n_folds=n_folds, key=key)
-    return np.asarray(losses.mean(axis=-1))
 
 
 def inner_losses(
@@ -187,45 +199,19 @@ def inner_losses(
     """
     if cross_fits(recipe.aggregator) and not recipe.in_sample:
         split = Split(0, rows, rows[:0])
-        scores = _scores(ballots, split, ks, recipe, key)
+        scores = recipe.scores(ballots, split, ks, key)
         return losses_by_fold(ballots, split, scores, recipe.calibrators)
     losses = np.empty((len(recipe.calibrators), len(ks), len(rows)))
     place = np.full(ballots.n_items, -1)
     place[rows] = np.arange(len(rows))
     splits = folds(ballots.units, rows, n_folds, seed=recipe.seed, key=key)
     scores_by_split = (
-        (split, _scores(ballots, split, ks, recipe, (*key, split.number))) for split in splits
+        (split, recipe.scores(ballots, split, ks, (*key, split.number))) for split in splits
     )
     fits = calibrate_each(ballots, scores_by_split, recipe.calibrators, in_sample=recipe.in_sample)
     for split, fitted in zip(splits, fits, strict=True):
         losses[..., place[split.evaluation]] = item_losses(fitted)
     return losses
-
-
-def _scores(
-    ballots: Ballots,
-    split: Split,
-    ks: Ints,
-    recipe: Recipe,
-    key: tuple[int, ...],
-    *,
-    compared: bool = True,
-) -> PrefixScores:
-    """Return the raw scores of a split.
-
-    Own labels are removed only if a calibrator sees the calibration rows or panels are compared.
-    """
-    unseen = not compared and recipe.calibrators == ("none",)
-    return panel_scores(
-        ballots,
-        split,
-        ks,
-        aggregator=recipe.aggregator,
-        ranking=recipe.ranking,
-        own_label="seen" if recipe.in_sample or unseen else "removed",
-        seed=recipe.seed,
-        key=key,
-    )
 
 
 Form = Literal["cross_fitted", "nested"]
@@ -262,8 +248,7 @@ def evaluate_grid(ballots: Ballots, split: Split, pipelines: Pipelines) -> Split
     if pipelines.form == "nested":
         split, scores = _nested(ballots, split, pipelines)
     else:
-        seen: OwnLabel = "seen" if pipelines.in_sample else "removed"
-        scores = _columns(ballots, split, pipelines, seen)
+        scores = _columns(ballots, split, pipelines)
     chosen_on = _chosen_on(ballots, split, scores, pipelines)
     fitted = calibrate(ballots, split, scores, names, in_sample=pipelines.in_sample)
     return evaluate(ballots, split, replace(fitted, null=null), scores.order, chosen_on)
@@ -294,33 +279,23 @@ def _chosen_on(
         fold = fold_of(pieces, ballots.n_items)[split.calibration]
         values[place] = nll_by_fold(ballots, split, scores, offered, fold)
     if again:
-        seen: OwnLabel = "seen" if pipelines.in_sample else "removed"
-        part = replace(
-            pipelines, aggregators=tuple(pipelines.aggregators[column] for column in again)
-        )
-        scores_by_piece = [(piece, _columns(ballots, piece, part, seen)) for piece in pieces]
+        names_again = tuple(pipelines.aggregators[column] for column in again)
+        part = replace(pipelines, aggregators=names_again)
+        scores_by_piece = [(piece, _columns(ballots, piece, part)) for piece in pieces]
         fitted = calibrate_each(ballots, scores_by_piece, offered, in_sample=pipelines.in_sample)
         total = np.sum([summed_nll(maps) for maps in fitted], axis=0)
         values[np.ix_(place, again)] = total / len(split.calibration)
     return values
 
 
-def _columns(
-    ballots: Ballots, split: Split, pipelines: Pipelines, own_label: OwnLabel
-) -> PrefixScores:
+def _columns(ballots: Ballots, split: Split, pipelines: Pipelines) -> PrefixScores:
     """One column of scores per aggregator, for all judges."""
-    prefix_scores = [
-        panel_scores(
-            ballots,
-            split,
-            np.array([ballots.n_judges]),
-            aggregator=aggregator,
-            own_label=own_label,
-            seed=pipelines.seed,
-            key=_key(split),
-        )
-        for aggregator in pipelines.aggregators
+    ks, in_sample = np.array([ballots.n_judges]), pipelines.in_sample
+    recipes = [
+        Recipe(name, pipelines.calibrators, in_sample=in_sample, seed=pipelines.seed)
+        for name in pipelines.aggregators
     ]
+    prefix_scores = [recipe.scores(ballots, split, ks, _key(split)) for recipe in recipes]
     first = prefix_scores[0]
     return PrefixScores(
         np.full(len(prefix_scores), ballots.n_judges),
@@ -342,7 +317,7 @@ def _nested(ballots: Ballots, split: Split, pipelines: Pipelines) -> tuple[Split
         key=(split.number, 6),
     )
     both = Split(split.number, learn, np.concatenate([hold, split.evaluation]))
-    scores = _columns(ballots, both, pipelines, "seen")
+    scores = _columns(ballots, both, replace(pipelines, in_sample=True))
     cut = len(hold)
     apart = replace(
         scores,
@@ -365,19 +340,16 @@ _ALL = slice(None)
 
 
 @dataclass(frozen=True, slots=True)
-class TransferRecipe:
-    """How panels are built and transferred; ``in_sample`` is the paper's protocol.
+class TransferRecipe(Recipe):
+    """How panels are built and transferred.
 
     ``strata`` is the number of strata of the source rows; ``most`` bounds an importance weight, as
     a multiple of the mean.
     """
 
-    aggregator: Aggregator = "one_coin"
     calibrators: tuple[Calibrator, ...] = ("beta",)
     strata: int = 2
     most: float = 10.0
-    in_sample: bool = False
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -429,15 +401,7 @@ def transferred(
     ``source.evaluation`` holds the rows of all targets together, in any order. Cross-fitting folds
     come from ``SeedSequence(recipe.seed, spawn_key=key)``.
     """
-    scores = panel_scores(
-        ballots,
-        source,
-        np.array([ballots.n_judges]),
-        aggregator=recipe.aggregator,
-        own_label="seen" if recipe.in_sample else "removed",
-        seed=recipe.seed,
-        key=key,
-    )
+    scores = recipe.scores(ballots, source, np.array([ballots.n_judges]), key)
     plain = _calibrated(ballots, source, scores, recipe)
     own = _by_stratum(ballots, source, scores, recipe, plain)
     place = np.full(ballots.n_items, -1)
@@ -569,6 +533,12 @@ class Pipeline:
     in_sample: bool = False
     seed: int = 0
 
+    @property
+    def recipe(self) -> Recipe:
+        """How the panels of step 1 are built."""
+        calibrators = (self.calibrator,)
+        return Recipe(self.aggregator, calibrators, self.ranking, self.in_sample, self.seed)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PipelineScores:
@@ -665,16 +635,7 @@ def _steps(
     pipeline: Pipeline,
     key: tuple[int, ...],
 ) -> _Steps:
-    scores = panel_scores(
-        ballots,
-        split,
-        ks,
-        aggregator=pipeline.aggregator,
-        ranking=pipeline.ranking,
-        own_label="seen" if pipeline.in_sample else "removed",
-        seed=pipeline.seed,
-        key=(*key, 4),
-    )
+    scores = pipeline.recipe.scores(ballots, split, ks, (*key, 4))
     calibration, evaluation = _with_constant(scores.calibration), _with_constant(scores.evaluation)
     signs = ballots.signs[split.calibration].astype(np.float64)
     weights = None if pipeline.in_sample else 1.0 - _with_constant(scores.calibration_empty)

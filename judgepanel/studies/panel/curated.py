@@ -151,15 +151,8 @@ def _scores(
         )
     if chosen.ranking is not None or not curator.uses_labels:
         seen = ballots if chosen.ranking else ballots.of_judges(chosen.judges)
-        return panel_scores(
-            seen,
-            split,
-            k,
-            aggregator=refit,
-            ranking=chosen.ranking or "accuracy",
-            seed=rules.seed,
-            key=(split.number, 4),
-        )
+        recipe = Recipe(refit, ranking=chosen.ranking or "accuracy", seed=rules.seed)
+        return recipe.scores(seen, split, k, (split.number, 4))
     return _chosen_anew(ballots, split, curator, chosen, evidence, refit)
 
 

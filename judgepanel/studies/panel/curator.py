@@ -25,7 +25,7 @@ from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import nll_by_fold
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import Recipe, inner_nll
+from judgepanel.kernels.evaluation import Recipe, inner_losses
 from judgepanel.kernels.prefixes import (
     RANKINGS,
     ClosedForm,
@@ -415,16 +415,11 @@ def prefix_nll(evidence: Evidence, sizes: Ints, ranking: Ranking) -> NDArray[np.
     """NLL (n_sizes,) of the best k by inner folds, ranked again in each."""
     rules = evidence.rules
     recipe = Recipe(rules.aggregator, (rules.calibrator,), ranking, seed=rules.seed)
-    return np.asarray(
-        inner_nll(
-            evidence.ballots,
-            evidence.rows,
-            sizes,
-            recipe,
-            n_folds=rules.folds,
-            key=(*evidence.key, 102),
-        )[0]
+    key = (*evidence.key, 102)
+    losses = inner_losses(
+        evidence.ballots, evidence.rows, sizes, recipe, n_folds=rules.folds, key=key
     )
+    return np.asarray(losses.mean(axis=-1)[0])
 
 
 def first_of(
