@@ -23,7 +23,7 @@ import pandas as pd
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import calibrate, evaluate
+from judgepanel.kernels.calibrated import calibrate, evaluate, left_out
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores
 from judgepanel.scoring.inference import MARGIN, Estimate, Verdict, simultaneous_reach, verdict
@@ -437,20 +437,10 @@ def _own_logits(
     ballots: Ballots, split: Split, scores: PrefixScores, name: Calibrator, fold: Ints
 ) -> Floats:
     """Calibrated logits (n_cal,) of calibration rows, each fold by a map fitted to the others."""
-    rows = split.calibration
-    logits = np.empty(len(rows))
-    for number in np.unique(fold):
-        own = fold == number
-        part = replace(
-            scores,
-            calibration=scores.calibration[:, ~own],
-            calibration_empty=scores.calibration_empty[:, ~own],
-            evaluation=scores.calibration[:, own],
-            evaluation_empty=scores.calibration_empty[:, own],
-            fold=None if scores.fold is None else scores.fold[~own],
-        )
-        fitted = calibrate(ballots, Split(int(number), rows[~own], rows[own]), part, (name,))
-        logits[own] = fitted.logits_of(name, slice(0, 1))[0]
+    logits = np.empty(len(split.calibration))
+    for number in np.unique(fold).tolist():
+        fitted = calibrate(ballots, *left_out(split, scores, fold, number), (name,))
+        logits[fold == number] = fitted.logits_of(name, slice(0, 1))[0]
     return logits
 
 
@@ -459,11 +449,8 @@ def _cheap(votes: VoteMatrix, spec: EscalationSpec) -> Bools:
     """The cheap panel chosen on all labelled rows; the same for every partial result."""
     prepared = prepare(votes, spec.settings)
     known, costs = priced_judges(votes, prepared)
-    return (
-        cheap_curator(spec, prepared.judges, costs)
-        .chosen(all_rows(prepared, known, spec.rules))
-        .judges
-    )
+    curator = cheap_curator(spec, prepared.judges, costs)
+    return curator.chosen(all_rows(prepared, known, spec.rules)).judges
 
 
 def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escalation:
