@@ -503,10 +503,10 @@ def selector_figures(looks: Floats, n_calibration: float) -> SelectorFigures | N
 def _warnings(
     prepared: Prepared, spec: CuratorsSpec, totals: Tally, left_out: tuple[str, ...]
 ) -> tuple[str, ...]:
-    warnings = [*prepared.notices, *left_out]
-    warnings += few_labels(prepared, float(totals.n_calibration.mean()))
     fits = len(totals.numbers) * totals.n_arms
-    warnings += stand_ins((spec.calibrator,), totals.replaced.tolist(), fits)
+    few = few_labels(prepared, float(totals.n_calibration.mean()))
+    replaced = stand_ins((spec.calibrator,), totals.replaced.tolist(), fits)
+    warnings = [*prepared.notices, *left_out, *few, *replaced]
     if spec.refitted != spec.aggregator:
         warnings.append(
             f"Panels were compared under {spec.aggregator} and scored under {spec.refitted}: the "

@@ -44,6 +44,7 @@ from judgepanel.studies.common import (
     check_honest,
     only_if,
     run_fields,
+    run_warnings,
     splits_of,
     stand_ins,
 )
@@ -491,12 +492,12 @@ def _correlations(split_values: Gathered) -> Interval:
     (N - n) / n of that on all of them, about the estimate on all.
     """
     tally, value = split_values.tally, split_values.plan.correlation
-    by_split_ = split_values.partial.correlation
-    known = np.isfinite(by_split_)
+    in_splits = split_values.partial.correlation
+    known = np.isfinite(in_splits)
     n_known = known.sum(axis=0)
-    safe = np.where(known, by_split_, 0.0)
+    safe = np.where(known, in_splits, 0.0)
     mean = safe.sum(axis=0) / np.maximum(n_known, 1)
-    square = np.where(known, (by_split_ - mean) ** 2, 0.0).sum(axis=0)
+    square = np.where(known, (in_splits - mean) ** 2, 0.0).sum(axis=0)
     spread = np.sqrt(square / np.maximum(n_known - 1, 1))
     n_cal, n_eval = float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())
     scale = np.sqrt(n_cal / n_eval)

@@ -29,8 +29,8 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import (
-    few_labels,
     run_fields,
+    run_warnings,
     splits_of,
     stand_ins,
 )
@@ -234,17 +234,18 @@ def _against(totals: Tally, estimated: Estimator, best: int, spec: MethodGridSpe
 def _warnings(
     prepared: Prepared, spec: MethodGridSpec, pipelines: Pipelines, totals: Tally
 ) -> tuple[str, ...]:
-    warnings = list(prepared.notices)
-    n_calibration = float(totals.n_calibration.mean())
-    warnings += few_labels(prepared, n_calibration)
-    if spec.form == "nested":
-        warnings.append(
-            f"Nested form: of {n_calibration:,.0f} calibration items {LEARNS:.0%} fit the "
-            "aggregator and the rest the calibrator."
-        )
+    nested = (
+        f"Nested form: of {totals.n_calibration.mean():,.0f} calibration items {LEARNS:.0%} fit "
+        "the aggregator and the rest the calibrator."
+    )
     fits = len(totals.numbers) * len(pipelines.aggregators)
-    warnings += stand_ins(pipelines.calibrators, np.ravel(totals.replaced).tolist(), fits)
-    return tuple(warnings)
+    replaced = np.ravel(totals.replaced).tolist()
+    return run_warnings(
+        prepared,
+        totals,
+        nested if spec.form == "nested" else "",
+        *stand_ins(pipelines.calibrators, replaced, fits),
+    )
 
 
 def _deciding(grid: MethodGrid) -> Deciding:
