@@ -39,7 +39,12 @@ from judgepanel.studies.common import (
 )
 from judgepanel.studies.compare import Estimator
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
-from judgepanel.studies.decide.curators import CuratorFigures, curator_arms, curator_figures
+from judgepanel.studies.decide.curators import (
+    CuratorFigures,
+    CuratorTally,
+    curator_arms,
+    curator_figures,
+)
 from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.panel.curated import (
     Curated,
@@ -432,19 +437,9 @@ def _panels(votes: VoteMatrix, spec: CostSpec) -> UnderBudgets:
 def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
     """Return the panels and scores of every budget from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    totals, chosen = partial.scores, partial.chosen
+    totals = partial.scores
     _, costs = priced_judges(votes, prepared)
-    budgets = budgets_of(spec, costs, prepared.judges)
-    everyone, points = cost_points(
-        totals,
-        prepared,
-        costs,
-        budgets,
-        chosen,
-        _panels(votes, spec),
-        comparable=spec.comparable,
-        seed=spec.settings.seed,
-    )
+    everyone, points = cost_points(partial, spec, prepared, costs, _panels(votes, spec))
     return Cost(
         points=points,
         everyone=everyone,
@@ -455,7 +450,7 @@ def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
         full_cost=costs.full,
         judges=prepared.judges,
         judge_costs=costs.cost,
-        chosen_share=chosen[:, 1:].mean(axis=0),
+        chosen_share=partial.chosen[:, 1:].mean(axis=0),
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
         null_nll=float(totals.null_nll.mean()),
@@ -468,28 +463,21 @@ def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
 
 
 def cost_points(
-    tally: Tally,
-    prepared: Prepared,
-    costs: JudgeCosts,
-    budgets: Floats,
-    chosen: Bools,
-    final: UnderBudgets,
-    *,
-    comparable: bool,
-    seed: int,
+    partial: CostTally, spec: CostSpec, prepared: Prepared, costs: JudgeCosts, final: UnderBudgets
 ) -> tuple[CostPoint, tuple[CostPoint, ...]]:
-    """All judges, and one point per budget; ``chosen`` (S, 1 + n_budgets, n_judges), all first."""
+    """All judges, and one point per budget."""
+    tally, chosen = partial.scores, partial.chosen
+    budgets = budgets_of(spec, costs, prepared.judges)
     titles = ["all judges", *(f"under {budget:g}" for budget in budgets)]
     names = ["all", *(f"budget_{place}" for place in range(len(budgets)))]
     picked = chosen.sum(axis=0)
+    picked = np.concatenate([picked, np.zeros_like(picked[:1])])
     figures = curator_figures(
-        tally,
+        CuratorTally(tally, chosen.sum(axis=2), picked, np.zeros((0, 5))),
         prepared.ballots.units,
         tuple(Curator(n, t, lambda e: final.everyone) for n, t in zip(names, titles, strict=True)),
-        chosen.sum(axis=2),
-        np.concatenate([picked, np.zeros_like(picked[:1])]),
-        comparable=comparable,
-        seed=seed,
+        comparable=spec.comparable,
+        seed=spec.settings.seed,
     )[:-1]
     reading = readings(np.array([figure.nll.value for figure in figures[1:]]))
     spent = costs.of(chosen)

@@ -363,22 +363,14 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
     """Return levels, optimism, differences and stability from the splits so far."""
     prepared = prepare(votes, spec.settings)
     curators, left_out = curators_of(votes, prepared, spec)
-    totals, sizes, looks = partial.scores, partial.sizes, partial.looks
-    figures = curator_figures(
-        totals,
-        prepared.ballots.units,
-        curators,
-        sizes,
-        partial.picked,
-        comparable=spec.refitted == spec.aggregator,
-        seed=spec.settings.seed,
-    )
+    totals, units, seed = partial.scores, prepared.ballots.units, spec.settings.seed
+    comparable = spec.refitted == spec.aggregator
     n_calibration = float(totals.n_calibration.mean())
     return Curators(
-        curators=figures,
+        curators=curator_figures(partial, units, curators, comparable=comparable, seed=seed),
         judges=prepared.judges,
         chosen_share=partial.picked / len(totals.numbers),
-        selector=selector_figures(looks, n_calibration),
+        selector=selector_figures(partial.looks, n_calibration),
         aggregator=spec.aggregator,
         refit=spec.refitted,
         calibrator=spec.calibrator,
@@ -392,21 +384,19 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
 
 
 def curator_figures(
-    tally: Tally,
+    partial: CuratorTally,
     units: Ints,
     curators: tuple[Curator, ...],
-    sizes: Ints,
-    picked: Ints,
     *,
     comparable: bool,
     seed: int,
 ) -> tuple[CuratorFigures, ...]:
     """Figures of every curator, then of the one that looked best; all judges are the reference.
 
-    ``sizes`` (S, n_curators) and ``picked`` (n_curators + 1, n_judges), see :class:`CuratorTally`.
     Ends are NaN from a single split. ``comparable``: the NLLs of choice and score use the same
     aggregator; otherwise their difference is meaningless and NaN.
     """
+    tally, sizes, picked = partial.scores, partial.sizes, partial.picked
     estimated = Estimator.of(tally, units)
     table = {metric: level[0] for metric, level in grid_estimates(tally, estimated).items()}
     nll, best = table["nll"], tally.chosen[:, 0]

@@ -10,10 +10,8 @@ aggregators are calibrated together, with one batched fit per calibrator and fol
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +24,7 @@ from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluation import LEARNS, Form, Pipelines, evaluate_grid
 from judgepanel.scoring.inference import simultaneous_reach
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.accumulate import METRICS, Arms, Tally, tally
+from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import (
     run_fields,
@@ -37,7 +35,7 @@ from judgepanel.studies.common import (
 from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, option
-from judgepanel.studies.results import SplitResult, json_values, long_frame
+from judgepanel.studies.results import NllResult, column, frozen, json_values
 from judgepanel.votes import VoteMatrix
 
 GRID_CALIBRATORS = tuple(name for name in CALIBRATORS if name != "beta_clipped")
@@ -77,8 +75,8 @@ class MethodGridSpec(StudySpec):
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MethodGrid(SplitResult):
+@frozen
+class MethodGrid(NllResult):
     """Result of :data:`METHOD_GRID`.
 
     Arrays are (n_aggregators, n_calibrators) in the order of the names. NLL is in nats per item,
@@ -90,47 +88,29 @@ class MethodGrid(SplitResult):
     (n_calibrators,) is that of a constant score through the same calibrators.
     """
 
-    aggregators: tuple[str, ...]
-    calibrators: tuple[str, ...]
+    aggregators: tuple[str, ...] = column(name="aggregator", axis=-2)
+    calibrators: tuple[str, ...] = column(name="calibrator")
     form: str
-    nll: Interval
-    brier: Interval
-    accuracy: Interval
-    ece: Interval
-    delta: Interval
-    tied: NDArray[np.bool_]
+    nll: Interval = column()
+    brier: Interval = column()
+    accuracy: Interval = column()
+    ece: Interval = column()
+    delta: Interval = column(
+        "NLL of the pair minus that of the best pair, in nats.",
+        ends=" over all pairs at once",
+    )
+    tied: NDArray[np.bool_] = column()
     best: tuple[int, int]
     chosen_nll: Interval
-    chosen_share: Floats
-    null_nll: float
+    chosen_share: Floats = column()
+    null_nll: float = column()
     constant_nll: Floats
     n_judges: int
     n_calibration: float
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "delta": "NLL of the pair minus that of the best pair, in nats.",
-            "delta_lo": "Lower end of the 95 % band of delta over all pairs at once.",
-            "delta_hi": "Upper end of the 95 % band of delta over all pairs at once.",
-        }
-    )
-
     def frame(self) -> pd.DataFrame:
         """Return one row per cell, lowest NLL first."""
-        frame = long_frame(
-            self.tied.shape,
-            {
-                "aggregator": np.array(self.aggregators)[:, None],
-                "calibrator": self.calibrators,
-                "n_splits": self.n_splits,
-                **{metric: getattr(self, metric) for metric in METRICS},
-                "null_nll": self.null_nll,
-                "skill": 1.0 - self.nll.value / self.null_nll,
-                "delta": self.delta,
-                "tied": self.tied,
-                "chosen_share": self.chosen_share,
-            },
-        )
+        frame = NllResult.frame(self).drop(columns="seed")
         return frame.sort_values("nll", kind="stable", ignore_index=True)
 
     def decisions(self) -> dict[str, Any]:
