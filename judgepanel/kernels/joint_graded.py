@@ -30,7 +30,7 @@ from judgepanel.kernels.graded import (
     level_weights,
     levels_on,
 )
-from judgepanel.kernels.joint import CS, JointPanel, fit_panels, joint
+from judgepanel.kernels.joint import CS, JointPanel, joint
 from judgepanel.kernels.joint_features import Agreement, Features, centring, copy_shares, features
 from judgepanel.kernels.prefixes import Fit, Ranking, rank
 
@@ -97,13 +97,11 @@ def graded_panels(
     def learn(rows: Ints) -> Features:
         return columns.features(ballots, rows, rank(ballots, rows, ranking)[:k])
 
-    panels = fit_panels(
+    panels = joint.panels(
         replace(ballots, votes=columns.votes, margins=None),
         fits,
         k + columns.width,
         ranking,
-        one_coin=True,
-        agreement=True,
         Cs=Cs,
         learn=learn,
     )

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.joint import fit_panels
+from judgepanel.kernels.joint import joint
 from judgepanel.kernels.joint_features import (
     CAUTION,
     Agreement,
@@ -115,11 +115,11 @@ class HeldJoint:
 
 
 def held_joints(ballots: Ballots, fits: Sequence[Fit]) -> list[HeldJoint]:
-    """Fit the full panels of one cross-fitting as :func:`fit_panels` does; keep what refits need.
+    """Fit the full panels of one cross-fitting as a kernel does; keep what refits need.
 
     Time: that of the fits with their inner models; memory O(c p^2) each, p = K + 52 at most.
     """
-    panels = fit_panels(ballots, fits, ballots.n_judges, one_coin=True, agreement=True)
+    panels = joint.panels(ballots, fits, ballots.n_judges)
     joints = []
     for fit, panel in zip(fits, panels, strict=True):
         weighted = panel.C_weights >= LEAST_SHARE
@@ -255,16 +255,16 @@ class _Block:
         """Problems without one judge each."""
         return cls(
             lefts[0].dense.astype(np.float64),
-            np.stack([_middle(one_features, one_features.dense) for one_features in lefts]),
+            np.stack([one_features.middle(one_features.dense) for one_features in lefts]),
             np.stack(
                 [
-                    one_features.span - _middle(one_features, one_features.span)
+                    one_features.span - one_features.middle(one_features.span)
                     for one_features in lefts
                 ]
             ),
             np.stack(
                 [
-                    one_features.score - _middle(one_features, one_features.score[:, None])
+                    one_features.score - one_features.middle(one_features.score[:, None])
                     for one_features in lefts
                 ]
             ),
@@ -349,18 +349,13 @@ def _dense(one_features: Features, symmetric: bool) -> DenseDesign:
     """Signed, centred features of one model, dense however sparse its votes are."""
     score = one_features.score[:, None]
     parts = [
-        one_features.dense - _middle(one_features, one_features.dense),
-        one_features.span - _middle(one_features, one_features.span),
+        one_features.dense - one_features.middle(one_features.dense),
+        one_features.span - one_features.middle(one_features.span),
     ]
-    parts.append(score - _middle(one_features, score))
+    parts.append(score - one_features.middle(score))
     if not symmetric:
         parts.append(np.ones((len(score), 1)))
     return DenseDesign.of([np.concatenate(parts, axis=1) * one_features.signs[:, None]])
-
-
-def _middle(one_features: Features, columns: Floats | NDArray[np.int8]) -> Floats:
-    """Centre (q,) of features (n, q), looked up only where it is not 0."""
-    return one_features.middle(columns) if one_features.shrink else np.zeros(columns.shape[1])
 
 
 def _prior(several: list[Features], symmetric: bool) -> Prior:
@@ -386,10 +381,10 @@ def _logits(
     delta, gamma, tau = theta[:k], theta[k : k + r], theta[k + r]
     level = 0.0
     if not symmetric:
-        centre = delta @ _middle(one_features, one_features.dense) + gamma @ _middle(
-            one_features, one_features.span
+        centre = delta @ one_features.middle(one_features.dense) + gamma @ one_features.middle(
+            one_features.span
         )
-        level = theta[-1] - centre - tau * _middle(one_features, one_features.score[:, None])[0]
+        level = theta[-1] - centre - tau * one_features.middle(one_features.score[:, None])[0]
     if span is None:
         if one_features.agreement is None:
             raise ValueError("joint panels have agreement")

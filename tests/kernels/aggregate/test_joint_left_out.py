@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from judgepanel.kernels import joint_left_out
-from judgepanel.kernels.joint import fit_panels
+from judgepanel.kernels.joint import joint
 from judgepanel.kernels.joint_left_out import held_at, held_joints
 from judgepanel.kernels.prefixes import Fit
 from judgepanel.scoring.metrics import item_nll
@@ -40,7 +40,7 @@ def held(ballots, fit):
 
 def exact(ballots, fit, judges):
     fewer = replace(ballots, votes=ballots.votes[:, judges])
-    (panel,) = fit_panels(fewer, [fit], len(judges), one_coin=True, agreement=True, Cs=(RIDGE,))
+    (panel,) = joint.panels(fewer, [fit], len(judges), Cs=(RIDGE,))
     return panel.logits(fewer.votes[fit.score])
 
 
@@ -95,7 +95,7 @@ def test_steps_with_the_full_hessian_come_to_rest_where_newton_does(kind, monkey
 def test_shares_are_those_of_the_full_panel_and_sum_to_one():
     ballots, fit = world("plain")
     (joint,) = held_joints(ballots, [fit])
-    (panel,) = fit_panels(ballots, [fit], 6, one_coin=True, agreement=True)
+    (panel,) = joint.panels(ballots, [fit], 6)
     remaining = panel.C_weights >= joint_left_out.LEAST_SHARE
     np.testing.assert_allclose(joint.Cs, panel.Cs[remaining])
     assert joint.shares.sum() == pytest.approx(1.0)
@@ -141,7 +141,7 @@ def test_on_real_votes_values_are_near_those_of_refits_that_choose_their_ridges(
 
     def exactly(columns):
         fewer = replace(ballots, votes=ballots.votes[:, columns])
-        (panel,) = fit_panels(fewer, [fit], len(columns), one_coin=True, agreement=True)
+        (panel,) = joint.panels(fewer, [fit], len(columns))
         return item_nll(panel.logits(fewer.votes[fit.score]), signs).mean()
 
     everybody = np.arange(ballots.n_judges)
