@@ -39,9 +39,14 @@ from judgepanel.kernels.dawid_skene import (
     training,
     two_coin_logits,
 )
-from judgepanel.kernels.graded import band_counts, level_weights, levels_on
+from judgepanel.kernels.graded import (
+    GradedPanel,
+    band_counts,
+    graded_panels,
+    level_weights,
+    levels_on,
+)
 from judgepanel.kernels.joint import CS, Form, JointPanel
-from judgepanel.kernels.joint_graded import GradedPanel, graded_panels
 from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.prefixes import (
     N_FOLDS,
@@ -668,7 +673,7 @@ class GradedJoint(_Graded, Stacking):
         judge with b bands uses the first b.
     tau_ : as in :class:`Joint`.
     panel_ : the complete fitted scorer, see
-        :class:`judgepanel.kernels.joint_graded.GradedPanel`.
+        :class:`judgepanel.kernels.graded.GradedPanel`.
     """
 
     kind: Literal["joint_graded"] = "joint_graded"  # type: ignore[assignment]

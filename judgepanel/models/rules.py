@@ -25,10 +25,16 @@ from judgepanel.kernels.ballots import (
     weighted_logits,
 )
 from judgepanel.kernels.dawid_skene import DawidSkeneFit, Rules, fit_many, training, two_coin_logits
-from judgepanel.kernels.graded import Levels, band_counts, level_weights, levels_on
+from judgepanel.kernels.graded import (
+    GradedPanel,
+    Levels,
+    band_counts,
+    graded_panels,
+    level_weights,
+    levels_on,
+)
 from judgepanel.kernels.joint import JointPanel, joint
 from judgepanel.kernels.joint_features import Agreement
-from judgepanel.kernels.joint_graded import GradedPanel, graded_panels
 from judgepanel.kernels.prefixes import (
     FRACTIONS,
     N_FOLDS,

@@ -21,7 +21,7 @@ from judgepanel.distributions import norm_ppf, t_ppf
 from judgepanel.kernels.ballots import signs_of
 from judgepanel.kernels.cross_proxies import best_judge, cross_proxies
 from judgepanel.kernels.residual import FeatureColumns, feature_columns
-from judgepanel.scoring.fair_sample import ALPHA, FairSample, fair_sample
+from judgepanel.scoring.clustered import ALPHA, FairSample, fair_sample
 from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.prediction_powered import (
