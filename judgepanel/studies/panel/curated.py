@@ -104,29 +104,9 @@ def curated(
         chosen = curator.choose(evidence)
         if np.isnan(chosen.nll):
             chosen = replace(chosen, nll=evidence.seen_nll(chosen.judges))
-    if not calibrates and not chosen.table:
-        return Curated(chosen, _held_out(ballots, split, chosen.judges, evidence.rules.seed, refit))
-    return Curated(chosen, _scores(ballots, split, curator, chosen, evidence, refit))
-
-
-def _held_out(
-    ballots: Ballots, split: Split, judges: Bools, seed: int, refit: Aggregator
-) -> PrefixScores:
-    """Score the evaluation rows alone; scores of the calibration rows are 0."""
-    if not cross_fits(refit):
-        return _fixed(ballots, split, judges, refit)
-    rows = split.calibration
-    pieces = folds(ballots.units, rows, N_FOLDS, seed=seed, key=(split.number, 4))
-    fit = Fit(rows, split.evaluation, fold_of(pieces, ballots.n_items)[rows])
-    logits, empty = fitted_logits(ballots, fit, judges, refit)
-    return PrefixScores(
-        np.array([int(judges.sum())]),
-        np.arange(ballots.n_judges),
-        np.zeros((1, len(rows))),
-        np.zeros((1, len(rows)), dtype=bool),
-        logits[None],
-        empty[None],
-    )
+    if calibrates or chosen.table:
+        return Curated(chosen, _scores(ballots, split, curator, chosen, evidence, refit))
+    return Curated(chosen, _chosen_anew(ballots, split, None, chosen, evidence, refit))
 
 
 def _scores(
@@ -159,26 +139,27 @@ def _scores(
 def _chosen_anew(
     ballots: Ballots,
     split: Split,
-    curator: Curator,
+    curator: Curator | None,
     chosen: Chosen,
     evidence: Evidence,
     refit: Aggregator,
 ) -> PrefixScores:
-    """Return calibration scores assembled from folds, with the choice made again outside each."""
-    if curator.choose is None:
-        raise ValueError("the oracle cannot be asked again")
+    """Return calibration scores assembled from folds, with the choice made again outside each.
+
+    Without a ``curator`` to make it they are 0.
+    """
     rows, seed = split.calibration, evidence.rules.seed
     fold = np.empty(len(rows), dtype=np.int64)
-    logits, empty = np.empty(len(rows)), np.empty(len(rows), dtype=bool)
+    logits, empty = np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
     place = np.full(ballots.n_items, -1)
     place[rows] = np.arange(len(rows))
     pieces = folds(ballots.units, rows, N_FOLDS, seed=seed, key=(split.number, 4))
     for piece in pieces:
         fold[place[piece.evaluation]] = piece.number
-    for piece in pieces:
+    for piece in () if curator is None else pieces:
         inside = place[piece.evaluation]
         part = evidence.part(place[piece.calibration], piece.number)
-        judges = curator.choose(part).judges
+        judges = curator.chosen(part).judges
         if cross_fits(refit):
             learn = Fit(piece.calibration, piece.evaluation, fold[place[piece.calibration]])
             logits[inside], empty[inside] = fitted_logits(ballots, learn, judges, refit)
