@@ -72,7 +72,7 @@ from judgepanel.studies.panel.curator import (
     known_judges,
     no_costs_note,
 )
-from judgepanel.studies.results import SplitResult, by_split, flat_row, frozen
+from judgepanel.studies.results import PipelineResult, by_split, flat_row, frozen
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.matrix import cached
 
@@ -127,7 +127,7 @@ class CostPoint:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cost(SplitResult):
+class Cost(PipelineResult):
     """Result of :data:`COST`.
 
     ``points`` are in order of ascending budgets fixed before any panel was scored; ``everyone`` is
@@ -146,12 +146,7 @@ class Cost(SplitResult):
     judges: tuple[str, ...]
     judge_costs: Floats
     chosen_share: Floats
-    aggregator: str
-    calibrator: str
-    null_nll: float
     constant_nll: float
-    n_judges: int
-    n_calibration: float
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -198,14 +193,9 @@ class Cost(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per ascending budget, then all judges."""
-        return pd.DataFrame([_row(point) for point in (*self.points, self.everyone)]).assign(
-            null_nll=self.null_nll,
-            constant_nll=self.constant_nll,
-            aggregator=self.aggregator,
-            calibrator=self.calibrator,
-            unit=self.unit,
-            n_splits=self.n_splits,
-        )
+        rows = map(_row, (*self.points, self.everyone))
+        repeated = ("null_nll", "constant_nll", "aggregator", "calibrator", "unit", "n_splits")
+        return self.repeated(rows, *repeated)
 
     def decisions(self) -> dict[str, Any]:
         """Return points and their panels."""

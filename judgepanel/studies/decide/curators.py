@@ -53,7 +53,7 @@ from judgepanel.studies.panel.curated import (
     taken,
 )
 from judgepanel.studies.panel.curator import Curator, Rules, check_folds, check_price, known_judges
-from judgepanel.studies.results import SplitResult, by_split, flat_row, frozen, summed
+from judgepanel.studies.results import PipelineResult, by_split, flat_row, frozen, summed
 from judgepanel.votes import VoteMatrix
 
 LOOKED_BEST = "looked_best"
@@ -131,7 +131,7 @@ class SelectorFigures:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curators(SplitResult):
+class Curators(PipelineResult):
     """Result of :data:`CURATORS_STUDY`.
 
     ``curators`` are all judges, then the others in the requested order, and last ``looked_best``,
@@ -145,13 +145,8 @@ class Curators(SplitResult):
     judges: tuple[str, ...]
     chosen_share: Floats
     selector: SelectorFigures | None
-    aggregator: str
     refit: str
-    calibrator: str
-    null_nll: float
     constant_nll: float
-    n_judges: int
-    n_calibration: float
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -186,14 +181,8 @@ class Curators(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per curator."""
-        return pd.DataFrame([flat_row(curator) for curator in self.curators]).assign(
-            null_nll=self.null_nll,
-            constant_nll=self.constant_nll,
-            aggregator=self.aggregator,
-            refit=self.refit,
-            calibrator=self.calibrator,
-            n_splits=self.n_splits,
-        )
+        repeated = ("null_nll", "constant_nll", "aggregator", "refit", "calibrator", "n_splits")
+        return self.repeated(map(flat_row, self.curators), *repeated)
 
     def decisions(self) -> dict[str, Any]:
         """Return verdicts and how often judges were chosen."""

@@ -52,7 +52,7 @@ from judgepanel.studies.panel.curator import (
     Rules,
     check_steps,
 )
-from judgepanel.studies.results import SplitResult, by_split, combine, flat_row, frozen
+from judgepanel.studies.results import PipelineResult, by_split, combine, flat_row, frozen
 from judgepanel.studies.trust.probabilities import Evaluations, OutOfSample, evaluations
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import listed
@@ -97,7 +97,7 @@ class EscalationFigures:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Escalation(SplitResult):
+class Escalation(PipelineResult):
     """Result of :data:`ESCALATION`.
 
     ``rows`` are in order of ascending thresholds, fixed in advance, from .5 (the cheap panel alone)
@@ -122,11 +122,6 @@ class Escalation(SplitResult):
     unit: str
     counted: bool
     latency_unit: str
-    aggregator: str
-    calibrator: str
-    null_nll: float
-    n_judges: int
-    n_calibration: float
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -157,16 +152,12 @@ class Escalation(SplitResult):
     def frame(self) -> pd.DataFrame:
         """Return one row per threshold, then the recommended one."""
         names = [*("fixed" for _ in self.rows), "recommended"]
-        rows = zip(names, (*self.rows, self.recommended), strict=True)
-        return pd.DataFrame([{"arm": name, **flat_row(row)} for name, row in rows]).assign(
-            skill=lambda frame: 1.0 - frame["nll"] / self.null_nll,
-            null_nll=self.null_nll,
-            full_cost=self.full_cost,
-            unit=self.unit,
-            aggregator=self.aggregator,
-            calibrator=self.calibrator,
-            n_splits=self.n_splits,
-        )
+        rows = [
+            {"arm": name, **flat_row(row), "skill": 1.0 - float(row.nll.value) / self.null_nll}
+            for name, row in zip(names, (*self.rows, self.recommended), strict=True)
+        ]
+        repeated = ("null_nll", "full_cost", "unit", "aggregator", "calibrator", "n_splits")
+        return self.repeated(rows, *repeated)
 
     def decisions(self) -> dict[str, Any]:
         """Return the cheap panel, the recommended threshold and all thresholds."""

@@ -62,7 +62,7 @@ from judgepanel.studies.decide.one_split import (
     values_of,
 )
 from judgepanel.studies.options import StudySpec, option
-from judgepanel.studies.results import SplitResult, by_split, flat_row, frozen
+from judgepanel.studies.results import PipelineResult, by_split, flat_row, frozen
 from judgepanel.votes import InputError, VoteMatrix
 
 Role = Literal["copy", "specialist", "complement", "ordinary"]
@@ -159,7 +159,7 @@ class Copied:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Value(SplitResult):
+class Value(PipelineResult):
     """Result of :data:`VALUE`.
 
     ``judges`` are in the order of the analysis; ``removal`` is by m. ``droppable`` is the largest m
@@ -179,20 +179,15 @@ class Value(SplitResult):
     droppable: int
     droppable_judges: tuple[str, ...]
     copies: tuple[Copied, ...]
-    aggregator: str
-    calibrator: str
     shapley_aggregator: str
     shapley_calibrator: str
     shapley_nll: float
     permutations: int
     nll_all: Interval
     margin: float
-    null_nll: float
     constant_nll: float
     feature: str
     slices: tuple[str, ...]
-    n_judges: int
-    n_calibration: float
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -226,13 +221,8 @@ class Value(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """One row per judge."""
-        return pd.DataFrame([_judge_row(judge) for judge in self.judges]).assign(
-            nll_all=self.nll_all.value,
-            null_nll=self.null_nll,
-            aggregator=self.aggregator,
-            calibrator=self.calibrator,
-            n_splits=self.n_splits,
-        )
+        rows = [{**_judge_row(judge), "nll_all": self.nll_all.value} for judge in self.judges]
+        return self.repeated(rows, "null_nll", "aggregator", "calibrator", "n_splits")
 
     def removal_frame(self) -> pd.DataFrame:
         """Return one row per number of removed judges."""

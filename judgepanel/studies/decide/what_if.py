@@ -67,7 +67,7 @@ from judgepanel.studies.panel.recommended import (
     check_panel_aggregators,
     recommended,
 )
-from judgepanel.studies.results import SplitResult, flat_row, long_frame
+from judgepanel.studies.results import PipelineResult, flat_row, long_frame
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import Oriented
 
@@ -88,7 +88,7 @@ class PanelFigures:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WhatIf(SplitResult):
+class WhatIf(PipelineResult):
     """``delta`` = NLL(``kept``) - NLL(``against``) on the same items, in nats, with interval and p.
 
     ``verdict`` compares it with ``margin`` as for panel sizes, with ``against`` in place of all.
@@ -100,12 +100,7 @@ class WhatIf(SplitResult):
     p: float
     margin: float
     verdict: Verdict
-    aggregator: str
-    calibrator: str
-    null_nll: float
     constant_nll: float
-    n_judges: int
-    n_calibration: float
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
