@@ -11,7 +11,7 @@ Panels under fixed budgets as curators, which are chosen and scored like all oth
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -245,17 +245,17 @@ def priced_judges(votes: VoteMatrix, prepared: Prepared) -> tuple[Known, JudgeCo
     return replace(known_judges(votes, prepared), costs=tuple(costs.cost.tolist())), costs
 
 
+@dataclass(eq=False)
 class Plan:
     """Best panels under ascending budgets, from one search of the same evidence.
 
     ``reference``: whether the NLL of all judges is needed, too.
     """
 
-    def __init__(self, budgets: Floats, aggregator: Aggregator, *, reference: bool = True) -> None:
-        self.budgets = budgets
-        self.aggregator = aggregator
-        self.reference = reference
-        self._searched: dict[tuple[int, ...], UnderBudgets] = {}
+    budgets: Floats
+    aggregator: Aggregator
+    reference: bool = True
+    _searched: dict[tuple[int, ...], UnderBudgets] = field(default_factory=dict, init=False)
 
     def search(self, evidence: Evidence) -> UnderBudgets:
         """Return the panels for this evidence, cached until :meth:`forget`."""

@@ -362,16 +362,6 @@ def _given(title: str, inside: Bools) -> Curator:
     return Curator("given", title, choose, uses_labels=False)
 
 
-def everyone() -> Curator:
-    """Return a curator of all judges, without inner estimates."""
-    return Curator(
-        "all",
-        "all judges",
-        lambda e: Chosen(np.ones(e.ballots.n_judges, dtype=bool), 0.0),
-        uses_labels=False,
-    )
-
-
 def run_chunk(votes: VoteMatrix, spec: EscalationSpec, chunk: Chunk) -> Escalated:
     """Score both panels and choose a threshold in the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
@@ -380,7 +370,8 @@ def run_chunk(votes: VoteMatrix, spec: EscalationSpec, chunk: Chunk) -> Escalate
     for split in splits_of(prepared, spec.settings, chunk):
         cheap = cheap_curator(spec, prepared.judges, costs)
         evidence = evidence_in(prepared.ballots, split.calibration, known, spec.rules, split.number)
-        escalations.append(_of_split(prepared.ballots, split, (cheap, everyone()), evidence, spec))
+        curators = cheap, _given("all judges", np.ones(len(prepared.judges), dtype=bool))
+        escalations.append(_of_split(prepared.ballots, split, curators, evidence, spec))
     return reduce(combine, escalations)
 
 
