@@ -208,11 +208,11 @@ def curators_figure(result: Curators) -> go.Figure:
     ranked = sorted(result.curators, key=lambda row: -row.nll.value)
     names = [row.title if row.deployable else f"{row.title} (not deployable)" for row in ranked]
     nll = Interval.stacked(row.nll for row in ranked)
-    seen = [None if math.isnan(row.seen) else row.seen for row in ranked]
+    seen = [row.seen for row in ranked]
     figure = go.Figure()
     add_series(
         figure,
-        [x for saw, value in zip(seen, nll.value, strict=True) for x in (saw, value, None)],
+        [x for saw, value in zip(seen, nll.value, strict=True) for x in (saw, value, math.nan)],
         [name for name in names for _ in range(3)],
         Look(NEUTRAL, NEUTRAL, width=2.0),
         "",
