@@ -402,7 +402,8 @@ def transferred(
     come from ``SeedSequence(recipe.seed, spawn_key=key)``.
     """
     scores = recipe.scores(ballots, source, np.array([ballots.n_judges]), key)
-    plain = _calibrated(ballots, source, scores, recipe)
+    fitted = partial(calibrate, calibrators=recipe.calibrators, in_sample=recipe.in_sample)
+    plain = fitted(ballots, source, scores)
     own = _by_stratum(ballots, source, scores, recipe, plain)
     place = np.full(ballots.n_items, -1)
     place[source.evaluation] = np.arange(len(source.evaluation))
@@ -414,7 +415,7 @@ def transferred(
     for rows in targets:
         at = place[rows]
         near = importance(summaries[source.calibration], summaries[rows], most=recipe.most)
-        weighted = _calibrated(ballots, source, scores, recipe, near.weights)
+        weighted = fitted(ballots, source, scores, importance=near.weights)
         logits = np.stack(
             [
                 np.stack(
@@ -458,23 +459,6 @@ def strata_of(split_votes: Floats, source: Ints, strata: int) -> Ints:
     return np.searchsorted(cuts, split_votes, side="left").astype(np.int64)
 
 
-def _calibrated(
-    ballots: Ballots,
-    split: Split,
-    scores: PrefixScores,
-    recipe: TransferRecipe,
-    weights: Floats | None = None,
-) -> Calibrated:
-    return calibrate(
-        ballots,
-        split,
-        scores,
-        recipe.calibrators,
-        in_sample=recipe.in_sample,
-        importance=weights,
-    )
-
-
 def _by_stratum(
     ballots: Ballots, source: Split, scores: PrefixScores, recipe: TransferRecipe, plain: Calibrated
 ) -> _Stratified:
@@ -501,7 +485,8 @@ def _by_stratum(
             fold=None if scores.fold is None else scores.fold[inside],
         )
         rows = Split(source.number, source.calibration[inside], source.evaluation[meant])
-        inner = replace(_calibrated(ballots, rows, part, recipe), null=plain.null)
+        inner = calibrate(ballots, rows, part, recipe.calibrators, in_sample=recipe.in_sample)
+        inner = replace(inner, null=plain.null)
         for name in recipe.calibrators:
             by_name[name][meant] = _logits(inner, name)
         replaced += _replaced(inner, recipe)
