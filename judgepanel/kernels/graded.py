@@ -139,7 +139,7 @@ def graded_scores(
         )
     bands = levels.bands(ballots.margins, ballots.n_items)
     order = rank(ballots, calibration, ranking)
-    learn = _rows(ballots, bands, calibration)
+    learn = ballots.votes[calibration], ballots.signs[calibration], bands[calibration]
     weights = level_weights(*band_counts(*learn), levels.n_bands)
     columns = np.arange(ballots.n_judges)
 
@@ -160,12 +160,6 @@ def graded_scores(
     return PrefixScores(
         ks, order, scores, empty, fixed(evaluation), without_votes(ballots, evaluation, order, ks)
     )
-
-
-def _rows(
-    ballots: Ballots, bands: Bands, rows: Ints
-) -> tuple[NDArray[np.int8], NDArray[np.int8], Bands]:
-    return ballots.votes[rows], ballots.signs[rows], bands[rows]
 
 
 def _own_orders(ballots: Ballots, calibration: Ints, ranking: Ranking) -> Ints:

@@ -378,21 +378,25 @@ def copy_figures(split_values: Gathered, names: tuple[str, ...]) -> tuple[Copied
 def group_figures(split_values: Gathered, names: tuple[str, ...]) -> tuple[GroupValue, ...]:
     """Return families, then clusters of at least two judges, largest first."""
     plan, partial = split_values.plan, split_values.partial
-    value = split_values.estimated("family")
-    shapley = split_values.sampled("family_shapley", partial.family_noise, partial.family_steady)
+    estimates = split_values.estimated("family")
+    value, p = Interval.of(estimates), estimates.p.tolist()
+    shapley = Interval.of(
+        split_values.sampled("family_shapley", partial.family_noise, partial.family_steady)
+    )
     rows = [
-        _group("family", name, _named(members, names), value, i, shapley)
+        GroupValue("family", name, _named(members, names), value[i], p[i], shapley[i])
         for i, (name, members) in enumerate(zip(plan.family_names, plan.families, strict=True))
     ]
     labels = np.unique(plan.cluster[plan.cluster > 0])
-    members = np.array([plan.cluster == label for label in labels], dtype=float)
+    inside = np.array([plan.cluster == label for label in labels])
     if len(labels):
-        mean = members / members.sum(axis=1, keepdims=True)
-        interval = split_values.of(
+        mean = inside / inside.sum(axis=1, keepdims=True)
+        estimates = split_values.of(
             mean @ split_values.items("cluster"), split_values.splits("cluster") @ mean.T
         )
+        value, p, unknown = Interval.of(estimates), estimates.p.tolist(), Interval.single(*_UNKNOWN)
         rows += [
-            _group("cluster", str(label), _named(members[i] > 0, names), interval, i, None)
+            GroupValue("cluster", str(label), _named(inside[i], names), value[i], p[i], unknown)
             for i, label in enumerate(labels)
         ]
     return tuple(rows)
@@ -400,24 +404,6 @@ def group_figures(split_values: Gathered, names: tuple[str, ...]) -> tuple[Group
 
 def _named(members: NDArray[np.bool_], names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(names[j] for j in np.flatnonzero(members))
-
-
-def _group(
-    kind: str,
-    name: str,
-    members: tuple[str, ...],
-    value: Estimate,
-    i: int,
-    shapley: Estimate | None,
-) -> GroupValue:
-    return GroupValue(
-        "family" if kind == "family" else "cluster",
-        name,
-        members,
-        Interval.of(value)[i],
-        float(value.p[i]),
-        Interval.single(*_UNKNOWN) if shapley is None else Interval.of(shapley)[i],
-    )
 
 
 def judge_figures(

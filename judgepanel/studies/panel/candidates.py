@@ -203,7 +203,7 @@ def _leads(candidate: Candidate) -> bool:
     """Joint over everyone, or over the best panel that keeps within a budget."""
     if candidate.curator == BUDGET:
         return (candidate.aggregator, candidate.calibrator) == FAVOURITES[0][1:]
-    return _names(candidate) in FAVOURITES
+    return (candidate.name, candidate.aggregator, candidate.calibrator) in FAVOURITES
 
 
 def _follows(candidate: Candidate, n_judges: int) -> bool:
@@ -216,10 +216,6 @@ def _follows(candidate: Candidate, n_judges: int) -> bool:
         return True
     large = candidate.k in (n_judges, half(n_judges))
     return large and candidate.calibrator in MEMBERS.get(candidate.aggregator, ())
-
-
-def _names(candidate: Candidate) -> tuple[str, str, str]:
-    return candidate.name, candidate.aggregator, candidate.calibrator
 
 
 def panels(n_judges: int, top: tuple[int, ...] = TOP) -> Panels:

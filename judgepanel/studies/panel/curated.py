@@ -499,10 +499,6 @@ MOST_CELLS = 5e6
 """Panels x calibration rows above which a search runs only if requested by name."""
 
 
-def _pairs(n_judges: int, rules: Rules) -> float:
-    return n_judges * (n_judges + 1) / 2.0
-
-
 def _beam(n_judges: int, rules: Rules) -> float:
     return float(n_judges * rules.width * min(rules.steps, n_judges))
 
@@ -522,7 +518,12 @@ CURATORS: Mapping[str, Curator] = MappingProxyType(
             Curator("random", "random judges, k given", random_k, uses_labels=False),
             Curator("forward", "greedy forward", greedy_forward),
             Curator("beam", "forward beam", beam_forward, searches=_beam),
-            Curator("backward", "backward elimination", backward_elimination, searches=_pairs),
+            Curator(
+                "backward",
+                "backward elimination",
+                backward_elimination,
+                searches=lambda n, _: n * (n + 1) / 2.0,
+            ),
             Curator("lasso", "l1 path", lasso),
             Curator("exhaustive", "every union of groups", every_union),
             Curator("one_per_family", "one per family", one_per_family, needs="families"),
