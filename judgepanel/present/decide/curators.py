@@ -30,12 +30,7 @@ from judgepanel.studies.decide.curators import (
     CuratorsSpec,
 )
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.sentences import (
-    AGGREGATOR_NAMES,
-    CODING,
-    SAME_PANEL,
-    tie_words,
-)
+from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING, SAME_PANEL, tie_words
 from judgepanel.words.tables import Column, differences, levels, numbers, text
 from judgepanel.words.text import (
     all_judges,

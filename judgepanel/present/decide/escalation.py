@@ -10,13 +10,7 @@ from plotly.subplots import make_subplots
 
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.figures.style import (
-    INCLUDE,
-    Look,
-    add_series,
-    laid_out,
-    mark_chosen,
-)
+from judgepanel.figures.style import INCLUDE, Look, add_series, laid_out, mark_chosen
 from judgepanel.kernels.aggregation import of_votes
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
 from judgepanel.present.decide.cost import amount, amounts, cost_axis

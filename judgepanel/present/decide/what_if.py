@@ -7,14 +7,7 @@ from dataclasses import replace
 import plotly.graph_objects as go
 
 from judgepanel.decision.recommend_result import Recommendation, RecommendSpec, contest_of
-from judgepanel.figures.style import (
-    CURATE_LINE,
-    INCLUDE,
-    Look,
-    add_base_rate,
-    add_series,
-    laid_out,
-)
+from judgepanel.figures.style import CURATE_LINE, INCLUDE, Look, add_base_rate, add_series, laid_out
 from judgepanel.kernels.aggregation import of_votes
 from judgepanel.present.blocks import Answer, Block, Caveat, Method, Paragraph, Table, drawing
 from judgepanel.present.study import Entry

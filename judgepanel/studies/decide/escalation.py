@@ -34,13 +34,7 @@ from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import check_honest, only_if, run_fields, splits_of, stand_ins
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
-from judgepanel.studies.decide.cost import (
-    Plan,
-    all_rows,
-    cost_notes,
-    cost_rules,
-    priced_judges,
-)
+from judgepanel.studies.decide.cost import Plan, all_rows, cost_notes, cost_rules, priced_judges
 from judgepanel.studies.decide.curators import stability
 from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.panel.curated import curated, evidence_in

@@ -40,13 +40,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import (
-    errs_rarely,
-    few_labels,
-    run_fields,
-    splits_of,
-    stand_ins,
-)
+from judgepanel.studies.common import errs_rarely, few_labels, run_fields, splits_of, stand_ins
 from judgepanel.studies.compare import RANGES, Estimator
 from judgepanel.studies.contract import (
     Chunk,

@@ -26,12 +26,7 @@ from judgepanel.scoring.inference import simultaneous_reach
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import (
-    run_fields,
-    run_warnings,
-    splits_of,
-    stand_ins,
-)
+from judgepanel.studies.common import run_fields, run_warnings, splits_of, stand_ins
 from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, option
