@@ -283,25 +283,12 @@ class Evidence:
 
     def comparison(self, inner: Inner = "folds") -> Comparison:
         """Return a comparison of panels on these rows alone, by inner folds or one inner split."""
-        rules = self.rules
+        seed, of_these = self.rules.seed, (self.ballots, self.rows)
+        pipeline = self.rules.aggregator, self.rules.calibrator
         if inner == "split":
-            return by_split(
-                self.ballots,
-                self.rows,
-                rules.aggregator,
-                rules.calibrator,
-                seed=rules.seed,
-                key=(*self.key, 101),
-            )
-        return by_folds(
-            self.ballots,
-            self.rows,
-            rules.aggregator,
-            rules.calibrator,
-            n_folds=rules.folds,
-            seed=rules.seed,
-            key=(*self.key, 102),
-        )
+            return by_split(*of_these, *pipeline, seed=seed, key=(*self.key, 101))
+        n_folds, key = self.rules.folds, (*self.key, 102)
+        return by_folds(*of_these, *pipeline, n_folds=n_folds, seed=seed, key=key)
 
     def seen_nll(self, judges: Bools) -> float:
         """Return the NLL of one panel (n_judges,) by inner folds of these rows."""
