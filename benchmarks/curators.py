@@ -17,7 +17,8 @@ from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
 from judgepanel.arrays import Bools, Floats
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import ALPHA, LAMBDA, Calibrator
+from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.maps import ALPHA, LAMBDA
 from judgepanel.kernels.subsets import (
     Comparison,
     SearchResult,

@@ -19,7 +19,7 @@ from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregation import panel_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import fit
-from judgepanel.kernels.joint import CS, fit_panels, joint, stacking
+from judgepanel.kernels.joint import CS, Form, joint, stacking
 from judgepanel.kernels.joint_features import features
 from judgepanel.kernels.prefixes import Fit, Kernel, PrefixScores, Ranking, cross_fitted
 from judgepanel.scoring.metrics import item_scores, null_logit
@@ -59,7 +59,7 @@ def run() -> Report:
 
 def linear_joint(ballots: Ballots, fits: list[Fit], ks: Ints, ranking: Ranking) -> list[Floats]:
     """A kernel: joint without its agreement term."""
-    sizes = [fit_panels(ballots, fits, int(k), ranking, one_coin=True) for k in ks]
+    sizes = [Form(one_coin=True).panels(ballots, fits, int(k), ranking) for k in ks]
     return [
         np.array([panels[i].logits(ballots.votes[one_fit.score]) for panels in sizes])
         for i, one_fit in enumerate(fits)
@@ -210,7 +210,7 @@ def _race(name: str) -> Race:
     alone = [_one_fit(ballots, half)]
     whole = _cross_fitting(ballots, joint, np.array([k]))
     work: dict[str, Callable[[], object]] = {
-        "one": lambda: fit_panels(ballots, alone, k, one_coin=True, agreement=True),
+        "one": lambda: joint.panels(ballots, alone, k),
         "all": lambda: whole(half),
         **{solver: partial(_from_zero, ballots, alone[0], solver) for solver in SOLVERS},
     }

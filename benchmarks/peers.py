@@ -15,7 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from judgepanel.arrays import Floats
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import ALPHA, LAMBDA, MapFit, apply_map, fit, softplus
+from judgepanel.kernels.calibration import MapFit, apply_map, fit
+from judgepanel.kernels.maps import ALPHA, LAMBDA, softplus
 from judgepanel.scoring.splits import Split, split
 
 IDENTITY = np.array([1.0, -1.0, 0.0])

@@ -13,7 +13,7 @@ from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
 from judgepanel.arrays import Floats
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.joint import fit_panels
+from judgepanel.kernels.joint import joint
 from judgepanel.kernels.joint_left_out import held_joints
 from judgepanel.kernels.panels import choice_folds
 from judgepanel.kernels.prefixes import Fit
@@ -118,7 +118,7 @@ def _one_split(ballots: Ballots, number: int, most: int) -> tuple[Floats, Floats
 
 def _exact(ballots: Ballots, fit: Fit, judges: NDArray[np.int64], signs: Floats) -> float:
     fewer = replace(ballots, votes=ballots.votes[:, judges], unlabelled=None)
-    (panel,) = fit_panels(fewer, [fit], len(judges), one_coin=True, agreement=True)
+    (panel,) = joint.panels(fewer, [fit], len(judges))
     return float(item_nll(panel.logits(fewer.votes[fit.score]), signs).mean())
 
 

@@ -51,6 +51,7 @@ from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints, Votes
 from judgepanel.kernels.ballots import Ballots, uncoded
 from judgepanel.kernels.calibration import KnotShape, apply_map
+from judgepanel.kernels.evaluation import Recipe
 from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
 from judgepanel.models.panel import (
@@ -481,6 +482,24 @@ class Absence:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Panel:
+    """A panel whose judges are absent: ``names`` of its judges, sorted, and groups of them."""
+
+    model: Mixture
+    names: list[str]
+    groups: tuple[JudgeGroup, ...]
+
+    def places(self, judges: Sequence[str]) -> list[int]:
+        """Return positions of judges in ``names``."""
+        return [self.names.index(judge) for judge in judges]
+
+    @property
+    def absent(self) -> list[list[int]]:
+        """Nobody, then each group."""
+        return [[], *(self.places(group.judges) for group in self.groups)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Arms:
     """Absences that are scored together, as positions in ``names`` order; the first is empty.
 
@@ -502,19 +521,21 @@ def measure_absence(
         return None
     names = sorted(model.judges)
     groups = groups_of(prepared, names, families or [""] * len(prepared.judges))
-    ballots = _of_judges(prepared, names)
+    place = {name: column for column, name in enumerate(prepared.judges)}
+    ballots = prepared.ballots.of_judges([place[name] for name in names])
+    panel = _Panel(model, names, groups)
     alone: list[Losses] = []
     together: list[Losses] = []
     everyone, n_folds = np.arange(ballots.n_items), min(FOLDS, settings.most_splits)
     for drawn in folds(ballots.units, everyone, n_folds, seed=settings.seed, key=(_STREAM,)):
         rng = _stream(settings.seed, drawn.number)
-        fitted = _fitted(ballots.of_items(drawn.calibration), model, names, groups, rng)
+        fitted = _fitted(ballots.of_items(drawn.calibration), panel, rng)
         for arms, losses in (
             (_one_by_one(len(names)), alone),
-            (_at_once(names, groups, rng), together),
+            (_at_once(panel, rng), together),
         ):
-            losses.append(_losses(ballots, drawn, fitted, names, arms, rng))
-    return _figures(ballots, model, names, groups, (alone, together), settings.seed)
+            losses.append(_losses(ballots, drawn, fitted, panel, arms, rng))
+    return _figures(ballots, panel, (alone, together), settings.seed)
 
 
 def _stream(seed: int, number: int) -> np.random.Generator:
@@ -525,65 +546,50 @@ def _one_by_one(n_judges: int) -> _Arms:
     return _Arms([[], *([j] for j in range(n_judges))], np.arange(n_judges + 1))
 
 
-def _at_once(names: Sequence[str], groups: Sequence[JudgeGroup], rng: np.random.Generator) -> _Arms:
-    place = {name: j for j, name in enumerate(names)}
-    absent = [[], *([place[name] for name in group.judges] for group in groups)]
+def _at_once(panel: _Panel, rng: np.random.Generator) -> _Arms:
+    absent, n_judges = panel.absent, len(panel.names)
     owner = list(range(len(absent)))
-    for n_absent in numbers_absent(len(names)):
-        absent += [rng.permutation(len(names))[:n_absent].tolist() for _ in range(DRAWS)]
+    for n_absent in numbers_absent(n_judges):
+        absent += [rng.permutation(n_judges)[:n_absent].tolist() for _ in range(DRAWS)]
         owner += [owner[-1] + 1] * DRAWS
     return _Arms(absent, np.array(owner))
 
 
-def _fitted(
-    ballots: Ballots,
-    model: Mixture,
-    names: Sequence[str],
-    groups: Sequence[JudgeGroup],
-    rng: np.random.Generator,
-) -> Mixture:
+def _fitted(ballots: Ballots, panel: _Panel, rng: np.random.Generator) -> Mixture:
     """Return the panel fitted on some rows, with a fallback that is not active yet."""
-    models = _refitted(ballots, model, names)
-    fitted = mixture_of(models, [member.weight for member in model.members])
-    fallback = _fallback(ballots, names, groups, rng)
+    models = _refitted(ballots, panel)
+    fitted = mixture_of(models, [member.weight for member in panel.model.members])
+    fallback = _fallback(ballots, panel, rng)
     if fallback is None:
         return fitted
-    places = np.array([names.index(name) for name in fitted.judges])
+    places = np.array(panel.places(fitted.judges))
     return replace(fitted, fallback=in_order(fallback, places, NEVER))
 
 
-def _refitted(ballots: Ballots, model: Mixture, names: Sequence[str]) -> list[PanelModel]:
+def _refitted(ballots: Ballots, panel: _Panel) -> list[PanelModel]:
     """Return the members fitted on some rows; those of one aggregator and panel share a rule."""
-    keys = [
-        (member.model.aggregator, tuple(sorted(names.index(name) for name in member.model.judges)))
-        for member in model.members
-    ]
-    calibrators = [member.model.calibrator for member in model.members]
+    models = [member.model for member in panel.model.members]
+    keys = [(model.aggregator, tuple(sorted(panel.places(model.judges)))) for model in models]
+    calibrators = [model.calibrator for model in models]
     fits = {}
     for key in dict.fromkeys(keys):
         aggregator, columns = key
+        own = tuple(c for c, one in zip(calibrators, keys, strict=True) if one == key)
         panels = fit_panels(
             ballots.of_judges(list(columns)),
-            tuple(names[column] for column in columns),
+            tuple(panel.names[column] for column in columns),
             len(columns),
-            aggregator=aggregator,
-            calibrators=tuple(c for c, own in zip(calibrators, keys, strict=True) if own == key),
+            Recipe(aggregator, own),
         )
-        fits.update({(key, panel.calibrator): panel for panel in panels})
+        fits.update({(key, fit.calibrator): fit for fit in panels})
     return [fits[pair] for pair in zip(keys, calibrators, strict=True)]
 
 
-def _fallback(
-    ballots: Ballots,
-    names: Sequence[str],
-    groups: Sequence[JudgeGroup],
-    rng: np.random.Generator,
-) -> Fallback | None:
+def _fallback(ballots: Ballots, panel: _Panel, rng: np.random.Generator) -> Fallback | None:
     """Fit the fallback to rows with no judge, each group and random shares of the judges absent."""
-    place = {name: j for j, name in enumerate(names)}
-    absent = [[], *([place[name] for name in group.judges] for group in groups)]
-    absent += [rng.permutation(len(names))[: round(q * len(names))].tolist() for q in FIT_SHARES]
-    masks = np.zeros((len(absent), len(names)), dtype=bool)
+    absent, n_judges = panel.absent, len(panel.names)
+    absent += [rng.permutation(n_judges)[: round(q * n_judges)].tolist() for q in FIT_SHARES]
+    masks = np.zeros((len(absent), n_judges), dtype=bool)
     for mask, positions in zip(masks, absent, strict=True):
         mask[positions] = True
     return fit_fallback(ballots, masks, _some(np.arange(ballots.n_items), _FIT_ROWS, rng))
@@ -598,7 +604,7 @@ def _losses(
     ballots: Ballots,
     drawn: Split,
     fitted: Mixture,
-    names: Sequence[str],
+    panel: _Panel,
     arms: _Arms,
     rng: np.random.Generator,
 ) -> Losses:
@@ -608,11 +614,11 @@ def _losses(
     shared = _some(np.arange(ballots.n_items), most, _stream(0, FOLDS))
     all_rows = np.concatenate([rows, shared])
     place = {name: column for column, name in enumerate(fitted.judges)}
-    columns = np.array([names.index(name) for name in fitted.judges])
+    columns = np.array(panel.places(fitted.judges))
     cells = np.ix_(all_rows, columns)
     margins = None if ballots.margins is None else ballots.margins[cells]
     codes = fitted.codes(_unsigned(ballots.votes[cells]), margins)
-    absent = [[place[names[j]] for j in positions] for positions in arms.absent]
+    absent = [[place[panel.names[j]] for j in positions] for positions in arms.absent]
     right = ballots.signs[all_rows] > 0
     own = replace(fitted, fallback=None)
     main = _nll(scores_without(own, codes, absent), right)
@@ -636,13 +642,9 @@ def _nll(p: Floats, right: Bools) -> Floats:
 
 
 def _figures(
-    ballots: Ballots,
-    model: Mixture,
-    names: list[str],
-    groups: tuple[JudgeGroup, ...],
-    measured: tuple[list[Losses], list[Losses]],
-    seed: int,
+    ballots: Ballots, panel: _Panel, measured: tuple[list[Losses], list[Losses]], seed: int
 ) -> Absence:
+    model, names, groups = panel.model, panel.names, panel.groups
     alone, together = measured
     limits = threshold(together, ballots.units, seed)
     singles, nobody = figures_of(alone, limits, ballots.units, [1] * len(names), len(names))
@@ -651,10 +653,9 @@ def _figures(
     at = {name: j for j, name in enumerate(model.judges)}
     fallback = None
     if limits.beyond < NEVER:
-        fallback = _fallback(ballots, names, groups, _stream(seed, FOLDS))
+        fallback = _fallback(ballots, panel, _stream(seed, FOLDS))
     if fallback is not None:
-        order = np.array([names.index(name) for name in model.judges])
-        fallback = in_order(fallback, order, limits.beyond)
+        fallback = in_order(fallback, np.array(panel.places(model.judges)), limits.beyond)
     by_name = dict(zip(names, singles, strict=True))
     return Absence(
         judges=model.judges,
@@ -672,11 +673,6 @@ def _figures(
         n_evaluation=float(np.mean([len(losses.rows) for losses in alone])),
         n_splits=len(alone),
     )
-
-
-def _of_judges(prepared: Prepared, names: list[str]) -> Ballots:
-    place = {name: column for column, name in enumerate(prepared.judges)}
-    return prepared.ballots.of_judges([place[name] for name in names])
 
 
 def _unsigned(signs: Votes) -> Votes:

@@ -5,6 +5,7 @@ Blocks of a panel file besides the rule: training rows, vote profile, absence an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -38,8 +39,18 @@ Numbers = tuple[float, ...]
 _SUM_OF_WEIGHTS = 1e-9
 """Tolerance of the sum of the members' weights."""
 _A_JUDGE = ("correct", "voted", "weights", "levels", "ones", "zeros", "shares")
-_COMPARING = ("joint", "joint_graded")
-_SUMS = ("log_odds", "stacking", "stacking_monotone", "joint_monotone", *_COMPARING)
+_LINEAR = ("weights", "intercept")
+_LIKENESS = ("shares", "prototypes", "pull")
+_PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    "majority": (),
+    **dict.fromkeys(("accuracy_weighted", "one_coin"), ("weights",)),
+    **dict.fromkeys(("log_odds", "stacking", "stacking_monotone", "joint_monotone"), _LINEAR),
+    **dict.fromkeys(("dawid_skene", "dawid_skene_semi"), ("ones", "zeros", "prior_logit")),
+    "joint": (*_LINEAR, *_LIKENESS),
+    "one_coin_graded": ("levels",),
+    "joint_graded": ("levels", "intercept", *_LIKENESS),
+}
+"""Fields of a rule that a file holds besides its kind, by aggregator."""
 
 
 def members_content(model: Mixture) -> list[dict[str, Any]]:
@@ -58,31 +69,8 @@ def members_content(model: Mixture) -> list[dict[str, Any]]:
 def aggregator_content(model: PanelModel) -> dict[str, Any]:
     """Return the aggregator as JSON values."""
     rule = model.rule
-    content: dict[str, Any] = {
-        "kind": rule.kind,
-        "correct": list(model.correct),
-        "voted": list(model.voted),
-    }
-    if isinstance(rule, TwoCoin):
-        return {
-            **content,
-            "ones": list(rule.ones),
-            "zeros": list(rule.zeros),
-            "prior_logit": rule.prior_logit,
-        }
-    if isinstance(rule, LevelSum):
-        content["levels"] = [list(weights) for weights in rule.levels]
-    elif rule.kind != "majority":
-        content["weights"] = list(rule.weights)
-    if not isinstance(rule, VoteFraction) and rule.kind in _SUMS:
-        content["intercept"] = rule.intercept
-    if isinstance(rule, JointSum | LevelSum) and rule.kind in _COMPARING:
-        content |= {
-            "shares": list(rule.shares),
-            "prototypes": list(rule.prototypes),
-            "pull": list(rule.pull),
-        }
-    return content
+    content = {"kind": rule.kind, "correct": list(model.correct), "voted": list(model.voted)}
+    return content | {name: to_plain(getattr(rule, name)) for name in _PARAMETERS[rule.kind]}
 
 
 def calibrator_content(shape: Shape) -> dict[str, Any]:
@@ -108,13 +96,7 @@ def fallback_content(model: Mixture) -> dict[str, Any] | None:
     rule = model.fallback
     if rule is None:
         return None
-    return {
-        "kind": "one_coin",
-        "weights": list(rule.weights),
-        "few": rule.few,
-        "all": rule.all,
-        "beyond": rule.beyond,
-    }
+    return {"kind": "one_coin", **to_plain(rule)}
 
 
 def grades_content(model: Mixture, fitted: VoteMatrix) -> list[dict[str, Any] | None] | None:

@@ -17,10 +17,9 @@ import numpy as np
 from judgepanel.arrays import Ints
 from judgepanel.kernels.ballots import Ballots, digest_of
 from judgepanel.kernels.dawid_skene import dawid_skene, dawid_skene_semi
-from judgepanel.kernels.graded import graded_scores
+from judgepanel.kernels.graded import graded_scores, joint_graded
 from judgepanel.kernels.joint import Form, joint, joint_monotone, stacking, stacking_monotone
 from judgepanel.kernels.joint_features import MOST_JUDGES
-from judgepanel.kernels.joint_graded import joint_graded
 from judgepanel.kernels.prefixes import (
     ClosedForm,
     Kernel,

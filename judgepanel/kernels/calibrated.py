@@ -14,14 +14,8 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import (
-    CROSS_VALIDATED,
-    CalibrationFit,
-    Calibrator,
-    column_blocks,
-    fit,
-    item_blocks,
-)
+from judgepanel.kernels.calibration import CROSS_VALIDATED, CalibrationFit, Calibrator, fit
+from judgepanel.kernels.maps import column_blocks, item_blocks
 from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores
 from judgepanel.scoring.metrics import (
     ECE_BINS,
@@ -308,25 +302,29 @@ def losses_by_fold(
     fold = scores.fold if fold is None else fold
     if fold is None:
         raise ValueError("these scores were not cross-fitted")
-
-    def left_out(number: int) -> tuple[Split, PrefixScores]:
-        own = fold == number
-        part = replace(
-            scores,
-            calibration=scores.calibration[:, ~own],
-            calibration_empty=scores.calibration_empty[:, ~own],
-            evaluation=scores.calibration[:, own],
-            evaluation_empty=scores.calibration_empty[:, own],
-            fold=fold[~own],
-        )
-        return Split(number, split.calibration[~own], split.calibration[own]), part
-
-    numbers = np.unique(fold).tolist()
+    scores = replace(scores, fold=fold)
+    parts = [left_out(split, scores, fold, number) for number in np.unique(fold).tolist()]
     losses = np.empty((len(calibrators), *scores.calibration.shape))
-    fits = calibrate_each(ballots, map(left_out, numbers), calibrators)
-    for number, fitted in zip(numbers, fits, strict=True):
+    fits = calibrate_each(ballots, parts, calibrators)
+    for number, fitted in zip(np.unique(fold), fits, strict=True):
         losses[..., fold == number] = item_losses(fitted)
     return losses
+
+
+def left_out(
+    split: Split, scores: PrefixScores, fold: Ints, number: int
+) -> tuple[Split, PrefixScores]:
+    """The calibration rows alone: those of one ``fold`` (n_cal,) are held out of the others."""
+    own = fold == number
+    part = replace(
+        scores,
+        calibration=scores.calibration[:, ~own],
+        calibration_empty=scores.calibration_empty[:, ~own],
+        evaluation=scores.calibration[:, own],
+        evaluation_empty=scores.calibration_empty[:, own],
+        fold=None if scores.fold is None else scores.fold[~own],
+    )
+    return Split(number, split.calibration[~own], split.calibration[own]), part
 
 
 def item_losses(fitted: Calibrated) -> Floats:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,13 +29,10 @@ from judgepanel.kernels.maps import (
     MAX_SLOPE,
     Knots,
     Rows,
-    column_blocks,
     fit_beta,
     fit_isotonic,
     fit_platt,
     fit_scale,
-    item_blocks,
-    sigmoid,
     softplus,
     tied,
 )
@@ -405,45 +402,8 @@ def _taken(values: Floats, at: Ints) -> Floats:
     return np.take_along_axis(values, at, axis=-1)
 
 
-__all__ = [
-    "ALPHA",
-    "AUTO",
-    "CALIBRATORS",
-    "CROSS_VALIDATED",
-    "FEW_LABELS",
-    "GRID",
-    "INPUT_CLIP",
-    "LAMBDA",
-    "LAMBDA_L2",
-    "MAPS",
-    "CalibrationFit",
-    "Calibrator",
-    "ChosenFit",
-    "IsotonicFit",
-    "KnotShape",
-    "MapCalibrator",
-    "MapFit",
-    "MapShape",
-    "Shape",
-    "apply_map",
-    "column_blocks",
-    "fit",
-    "item_blocks",
-    "sigmoid",
-    "softplus",
-]
-
-MAPS: tuple[MapCalibrator, ...] = (
-    "none",
-    "temperature",
-    "platt",
-    "beta",
-    "beta_clipped",
-    "beta_l2",
-    "beta_free",
-    "beta_cv",
-)
-CALIBRATORS: tuple[Calibrator, ...] = (*MAPS, "isotonic", "auto")
+MAPS: tuple[MapCalibrator, ...] = get_args(MapCalibrator)
+CALIBRATORS: tuple[Calibrator, ...] = get_args(Calibrator)
 CROSS_VALIDATED: tuple[Calibrator, ...] = ("beta_cv", "auto")
 AUTO: tuple[Calibrator, ...] = ("temperature", "platt", "beta", "isotonic")
 FEW_LABELS = 30

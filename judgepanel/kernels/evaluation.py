@@ -43,8 +43,9 @@ from judgepanel.kernels.calibrated import (
     nll_by_fold,
     summed_nll,
 )
-from judgepanel.kernels.calibration import CROSS_VALIDATED, Calibrator, fit, sigmoid
-from judgepanel.kernels.prefixes import N_FOLDS, OwnLabel, PrefixScores, Ranking
+from judgepanel.kernels.calibration import CROSS_VALIDATED, Calibrator, fit
+from judgepanel.kernels.maps import sigmoid
+from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores, Ranking
 from judgepanel.kernels.residual import (
     FeatureColumns,
     cross_fitted_residual,
@@ -75,6 +76,32 @@ class Recipe:
     ranking: Ranking = "accuracy"
     in_sample: bool = False
     seed: int = 0
+
+    def scores(
+        self,
+        ballots: Ballots,
+        split: Split,
+        ks: Ints,
+        key: tuple[int, ...] = (0, 4),
+        *,
+        compared: bool = True,
+    ) -> PrefixScores:
+        """Return the raw scores of a split; ``key`` determines the folds of cross-fitting.
+
+        Own labels are removed only if a calibrator sees the calibration rows or panels are
+        ``compared``.
+        """
+        unseen = not compared and self.calibrators == ("none",)
+        return panel_scores(
+            ballots,
+            split,
+            ks,
+            aggregator=self.aggregator,
+            ranking=self.ranking,
+            own_label="seen" if self.in_sample or unseen else "removed",
+            seed=self.seed,
+            key=key,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,7 +159,7 @@ def _own(
     ballots: Ballots, split: Split, ks: Ints, recipe: Recipe, *, compared: bool
 ) -> tuple[PrefixScores, Calibrated]:
     """The raw scores of a split, and calibrators fitted to them."""
-    scores = _scores(ballots, split, ks, recipe, (split.number, 4), compared=compared)
+    scores = recipe.scores(ballots, split, ks, (split.number, 4), compared=compared)
     return scores, calibrate(ballots, split, scores, recipe.calibrators, in_sample=recipe.in_sample)
 
 
@@ -143,7 +170,7 @@ def evaluate_each(
     # Splits of like size share a batch, which is padded to the largest.
     order = sorted(range(len(splits)), key=lambda i: len(splits[i].calibration))
     scores_by_split = [
-        (split, _scores(ballots, split, ks, recipe, (split.number, 4), compared=False))
+        (split, recipe.scores(ballots, split, ks, (split.number, 4), compared=False))
         for split in (splits[i] for i in order)
     ]
     nothing = np.zeros((0, len(ks)))
@@ -153,20 +180,6 @@ def evaluate_each(
         for i, (split, scores), fitted in zip(order, scores_by_split, fits, strict=True)
     }
     return [results[i] for i in range(len(splits))]
-
-
-def inner_nll(
-    ballots: Ballots,
-    rows: Ints,
-    ks: Ints,
-    recipe: Recipe,
-    *,
-    n_folds: int,
-    key: tuple[int, ...],
-) -> Floats:
-    """Return the mean over the rows of :func:`inner_losses`, (n_calibrators, n_k)."""
-    losses = inner_losses(ballots, rows, ks, recipe, n_folds=n_folds, key=key)
-    return np.asarray(losses.mean(axis=-1))
 
 
 def inner_losses(
@@ -186,14 +199,14 @@ def inner_losses(
     """
     if cross_fits(recipe.aggregator) and not recipe.in_sample:
         split = Split(0, rows, rows[:0])
-        scores = _scores(ballots, split, ks, recipe, key)
+        scores = recipe.scores(ballots, split, ks, key)
         return losses_by_fold(ballots, split, scores, recipe.calibrators)
     losses = np.empty((len(recipe.calibrators), len(ks), len(rows)))
     place = np.full(ballots.n_items, -1)
     place[rows] = np.arange(len(rows))
     splits = folds(ballots.units, rows, n_folds, seed=recipe.seed, key=key)
     scores_by_split = (
-        (split, _scores(ballots, split, ks, recipe, (*key, split.number))) for split in splits
+        (split, recipe.scores(ballots, split, ks, (*key, split.number))) for split in splits
     )
     fits = calibrate_each(ballots, scores_by_split, recipe.calibrators, in_sample=recipe.in_sample)
     for split, fitted in zip(splits, fits, strict=True):
@@ -201,34 +214,8 @@ def inner_losses(
     return losses
 
 
-def _scores(
-    ballots: Ballots,
-    split: Split,
-    ks: Ints,
-    recipe: Recipe,
-    key: tuple[int, ...],
-    *,
-    compared: bool = True,
-) -> PrefixScores:
-    """Return the raw scores of a split.
-
-    Own labels are removed only if a calibrator sees the calibration rows or panels are compared.
-    """
-    unseen = not compared and recipe.calibrators == ("none",)
-    return panel_scores(
-        ballots,
-        split,
-        ks,
-        aggregator=recipe.aggregator,
-        ranking=recipe.ranking,
-        own_label="seen" if recipe.in_sample or unseen else "removed",
-        seed=recipe.seed,
-        key=key,
-    )
-
-
 Form = Literal["cross_fitted", "nested"]
-FORMS: tuple[Form, ...] = ("cross_fitted", "nested")
+FORMS: tuple[Form, ...] = get_args(Form)
 LEARNS = 0.7
 
 
@@ -261,8 +248,7 @@ def evaluate_grid(ballots: Ballots, split: Split, pipelines: Pipelines) -> Split
     if pipelines.form == "nested":
         split, scores = _nested(ballots, split, pipelines)
     else:
-        seen: OwnLabel = "seen" if pipelines.in_sample else "removed"
-        scores = _columns(ballots, split, pipelines, seen)
+        scores = _columns(ballots, split, pipelines)
     chosen_on = _chosen_on(ballots, split, scores, pipelines)
     fitted = calibrate(ballots, split, scores, names, in_sample=pipelines.in_sample)
     return evaluate(ballots, split, replace(fitted, null=null), scores.order, chosen_on)
@@ -293,33 +279,23 @@ def _chosen_on(
         fold = fold_of(pieces, ballots.n_items)[split.calibration]
         values[place] = nll_by_fold(ballots, split, scores, offered, fold)
     if again:
-        seen: OwnLabel = "seen" if pipelines.in_sample else "removed"
-        part = replace(
-            pipelines, aggregators=tuple(pipelines.aggregators[column] for column in again)
-        )
-        scores_by_piece = [(piece, _columns(ballots, piece, part, seen)) for piece in pieces]
+        names_again = tuple(pipelines.aggregators[column] for column in again)
+        part = replace(pipelines, aggregators=names_again)
+        scores_by_piece = [(piece, _columns(ballots, piece, part)) for piece in pieces]
         fitted = calibrate_each(ballots, scores_by_piece, offered, in_sample=pipelines.in_sample)
         total = np.sum([summed_nll(maps) for maps in fitted], axis=0)
         values[np.ix_(place, again)] = total / len(split.calibration)
     return values
 
 
-def _columns(
-    ballots: Ballots, split: Split, pipelines: Pipelines, own_label: OwnLabel
-) -> PrefixScores:
+def _columns(ballots: Ballots, split: Split, pipelines: Pipelines) -> PrefixScores:
     """One column of scores per aggregator, for all judges."""
-    prefix_scores = [
-        panel_scores(
-            ballots,
-            split,
-            np.array([ballots.n_judges]),
-            aggregator=aggregator,
-            own_label=own_label,
-            seed=pipelines.seed,
-            key=_key(split),
-        )
-        for aggregator in pipelines.aggregators
+    ks, in_sample = np.array([ballots.n_judges]), pipelines.in_sample
+    recipes = [
+        Recipe(name, pipelines.calibrators, in_sample=in_sample, seed=pipelines.seed)
+        for name in pipelines.aggregators
     ]
+    prefix_scores = [recipe.scores(ballots, split, ks, _key(split)) for recipe in recipes]
     first = prefix_scores[0]
     return PrefixScores(
         np.full(len(prefix_scores), ballots.n_judges),
@@ -341,7 +317,7 @@ def _nested(ballots: Ballots, split: Split, pipelines: Pipelines) -> tuple[Split
         key=(split.number, 6),
     )
     both = Split(split.number, learn, np.concatenate([hold, split.evaluation]))
-    scores = _columns(ballots, both, pipelines, "seen")
+    scores = _columns(ballots, both, replace(pipelines, in_sample=True))
     cut = len(hold)
     apart = replace(
         scores,
@@ -364,19 +340,16 @@ _ALL = slice(None)
 
 
 @dataclass(frozen=True, slots=True)
-class TransferRecipe:
-    """How panels are built and transferred; ``in_sample`` is the paper's protocol.
+class TransferRecipe(Recipe):
+    """How panels are built and transferred.
 
     ``strata`` is the number of strata of the source rows; ``most`` bounds an importance weight, as
     a multiple of the mean.
     """
 
-    aggregator: Aggregator = "one_coin"
     calibrators: tuple[Calibrator, ...] = ("beta",)
     strata: int = 2
     most: float = 10.0
-    in_sample: bool = False
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -428,16 +401,9 @@ def transferred(
     ``source.evaluation`` holds the rows of all targets together, in any order. Cross-fitting folds
     come from ``SeedSequence(recipe.seed, spawn_key=key)``.
     """
-    scores = panel_scores(
-        ballots,
-        source,
-        np.array([ballots.n_judges]),
-        aggregator=recipe.aggregator,
-        own_label="seen" if recipe.in_sample else "removed",
-        seed=recipe.seed,
-        key=key,
-    )
-    plain = _calibrated(ballots, source, scores, recipe)
+    scores = recipe.scores(ballots, source, np.array([ballots.n_judges]), key)
+    fitted = partial(calibrate, calibrators=recipe.calibrators, in_sample=recipe.in_sample)
+    plain = fitted(ballots, source, scores)
     own = _by_stratum(ballots, source, scores, recipe, plain)
     place = np.full(ballots.n_items, -1)
     place[source.evaluation] = np.arange(len(source.evaluation))
@@ -449,7 +415,7 @@ def transferred(
     for rows in targets:
         at = place[rows]
         near = importance(summaries[source.calibration], summaries[rows], most=recipe.most)
-        weighted = _calibrated(ballots, source, scores, recipe, near.weights)
+        weighted = fitted(ballots, source, scores, importance=near.weights)
         logits = np.stack(
             [
                 np.stack(
@@ -493,23 +459,6 @@ def strata_of(split_votes: Floats, source: Ints, strata: int) -> Ints:
     return np.searchsorted(cuts, split_votes, side="left").astype(np.int64)
 
 
-def _calibrated(
-    ballots: Ballots,
-    split: Split,
-    scores: PrefixScores,
-    recipe: TransferRecipe,
-    weights: Floats | None = None,
-) -> Calibrated:
-    return calibrate(
-        ballots,
-        split,
-        scores,
-        recipe.calibrators,
-        in_sample=recipe.in_sample,
-        importance=weights,
-    )
-
-
 def _by_stratum(
     ballots: Ballots, source: Split, scores: PrefixScores, recipe: TransferRecipe, plain: Calibrated
 ) -> _Stratified:
@@ -536,7 +485,8 @@ def _by_stratum(
             fold=None if scores.fold is None else scores.fold[inside],
         )
         rows = Split(source.number, source.calibration[inside], source.evaluation[meant])
-        inner = replace(_calibrated(ballots, rows, part, recipe), null=plain.null)
+        inner = calibrate(ballots, rows, part, recipe.calibrators, in_sample=recipe.in_sample)
+        inner = replace(inner, null=plain.null)
         for name in recipe.calibrators:
             by_name[name][meant] = _logits(inner, name)
         replaced += _replaced(inner, recipe)
@@ -567,6 +517,12 @@ class Pipeline:
     ranking: Ranking = "accuracy"
     in_sample: bool = False
     seed: int = 0
+
+    @property
+    def recipe(self) -> Recipe:
+        """How the panels of step 1 are built."""
+        calibrators = (self.calibrator,)
+        return Recipe(self.aggregator, calibrators, self.ranking, self.in_sample, self.seed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -664,16 +620,7 @@ def _steps(
     pipeline: Pipeline,
     key: tuple[int, ...],
 ) -> _Steps:
-    scores = panel_scores(
-        ballots,
-        split,
-        ks,
-        aggregator=pipeline.aggregator,
-        ranking=pipeline.ranking,
-        own_label="seen" if pipeline.in_sample else "removed",
-        seed=pipeline.seed,
-        key=(*key, 4),
-    )
+    scores = pipeline.recipe.scores(ballots, split, ks, (*key, 4))
     calibration, evaluation = _with_constant(scores.calibration), _with_constant(scores.evaluation)
     signs = ballots.signs[split.calibration].astype(np.float64)
     weights = None if pipeline.in_sample else 1.0 - _with_constant(scores.calibration_empty)

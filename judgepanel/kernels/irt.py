@@ -416,18 +416,14 @@ def reliability(variance: Floats, sd: float) -> Floats:
 
 
 def updated_normal(
-    values: Floats,
-    variances: Floats,
-    mean: float,
-    log_sd: float,
-    mean_prior: tuple[float, float],
-    log_sd_prior: tuple[float, float],
+    values: Floats, variances: Floats, mean: float, sd: float, *priors: tuple[float, float]
 ) -> tuple[float, float]:
     """Return the next mean and log sd of a normal population, from posterior modes and variances.
 
     A step towards the maximum of the Laplace marginal likelihood with the mean integrated out and
-    the two hyperpriors (mean, sd) added; its fixed points are exactly that maximum.
+    the hyperpriors (mean, sd) of both added; its fixed points are exactly that maximum.
     """
+    (mean_prior, log_sd_prior), log_sd = priors, float(np.log(sd))
     square = np.exp(2.0 * log_sd)
     resolved = reliability(variances, np.exp(log_sd))
     mean_precision = resolved.sum() / square + mean_prior[1] ** -2
@@ -757,20 +753,10 @@ def _updated(marks: Marks, point: Floats, *, stretched: bool) -> tuple[Floats, F
         judges, population = _stretched(items, judges, population)
     variances = posterior_variances(items, judges, population)
     mu, log_sigma = updated_normal(
-        judges.theta,
-        variances.theta,
-        population.mu,
-        float(np.log(population.sigma)),
-        MU_PRIOR,
-        LOG_SIGMA_PRIOR,
+        judges.theta, variances.theta, population.mu, population.sigma, MU_PRIOR, LOG_SIGMA_PRIOR
     )
     m, log_t = updated_normal(
-        judges.log_alpha,
-        variances.log_alpha,
-        population.m,
-        float(np.log(population.t)),
-        M_PRIOR,
-        LOG_T_PRIOR,
+        judges.log_alpha, variances.log_alpha, population.m, population.t, M_PRIOR, LOG_T_PRIOR
     )
     hyper = np.array([mu, log_sigma, m, log_t])
     scale = np.concatenate([*np.sqrt(variances), np.full(4, 1.0 / np.sqrt(n))])

@@ -101,13 +101,19 @@ class JointPanel:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What panels of one aggregator learn from, and whether they are bounded: see
-    :func:`fit_panels`. It is a ``Kernel`` (:mod:`kernels.prefixes`).
+    """What panels of one aggregator learn from. It is a ``Kernel`` (:mod:`kernels.prefixes`).
+
+    Attributes
+    ----------
+    one_coin, agreement : whether the one-coin score and agreement with past items are features;
+        joint has both, stacking neither.
+    monotone : whether the weight of every judge is at least 0 unless the learn rows show the judge
+        to be below chance. Agreement is not bounded.
     """
 
     one_coin: bool
-    agreement: bool
-    monotone: bool
+    agreement: bool = False
+    monotone: bool = False
 
     def panels(
         self,
@@ -117,9 +123,19 @@ class Form:
         ranking: Ranking = "accuracy",
         *,
         Cs: Sequence[float] = CS,
+        learn: Callable[[Ints], Features] | None = None,
     ) -> list[JointPanel]:
-        """The panel of the ``k`` best judges of every fit."""
-        return [panels[0] for panels in _fit_sizes(ballots, fits, [k], ranking, self, Cs)]
+        """Fit the panel of the ``k`` best judges of every fit.
+
+        Parameters
+        ----------
+        fits : fits of one cross-fitting, which share the numbering of folds.
+        Cs : ridges, ascending; each fit starts from that of the C before.
+        learn : features of ``k`` columns of the ballots from the rows of a model, where they are
+            not those of the k best judges.
+        """
+        fitted = _fit_sizes(ballots, fits, [k], ranking, self, Cs, learn)
+        return [panels[0] for panels in fitted]
 
     def __call__(
         self, ballots: Ballots, fits: Sequence[Fit], ks: Ints, ranking: Ranking
@@ -131,40 +147,10 @@ class Form:
         ]
 
 
-stacking = Form(one_coin=False, agreement=False, monotone=False)
-joint = Form(one_coin=True, agreement=True, monotone=False)
-stacking_monotone = Form(one_coin=False, agreement=False, monotone=True)
-joint_monotone = Form(one_coin=True, agreement=False, monotone=True)
-
-
-def fit_panels(  # noqa: PLR0913 - what a form learns from, each by its name
-    ballots: Ballots,
-    fits: Sequence[Fit],
-    k: int,
-    ranking: Ranking = "accuracy",
-    *,
-    one_coin: bool,
-    agreement: bool = False,
-    monotone: bool = False,
-    Cs: Sequence[float] = CS,
-    learn: Callable[[Ints], Features] | None = None,
-) -> list[JointPanel]:
-    """Fit the panel of the ``k`` best judges of every fit.
-
-    Parameters
-    ----------
-    fits : fits of one cross-fitting, which share the numbering of folds.
-    one_coin, agreement : whether the one-coin score and agreement with past items are features;
-        joint has both, stacking neither.
-    monotone : whether the weight of every judge is at least 0 unless the learn rows show the judge
-        to be below chance. Agreement is not bounded.
-    Cs : ridges, ascending; each fit starts from that of the C before.
-    learn : features of ``k`` columns of the ballots from the rows of a model, where they are not
-        those of the k best judges.
-    """
-    form = Form(one_coin=one_coin, agreement=agreement, monotone=monotone)
-    fitted = _fit_sizes(ballots, fits, [k], ranking, form, Cs, learn)
-    return [panels[0] for panels in fitted]
+stacking = Form(one_coin=False)
+joint = Form(one_coin=True, agreement=True)
+stacking_monotone = Form(one_coin=False, monotone=True)
+joint_monotone = Form(one_coin=True, monotone=True)
 
 
 def _fit_sizes(
@@ -176,7 +162,7 @@ def _fit_sizes(
     Cs: Sequence[float],
     learn: Callable[[Ints], Features] | None = None,
 ) -> list[list[JointPanel]]:
-    """For every fit, the panels of its ``ks`` best judges; ``learn`` as in :func:`fit_panels`."""
+    """For every fit, the panels of its ``ks`` best judges; ``learn`` as in :meth:`Form.panels`."""
     problems, outer, inner = _plan(fits, choose=len(Cs) > 1)
     features_of = (
         _of_votes(ballots, problems, ks, ranking, form)

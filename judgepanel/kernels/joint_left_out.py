@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.joint import fit_panels
+from judgepanel.kernels.joint import joint
 from judgepanel.kernels.joint_features import (
     CAUTION,
     Agreement,
@@ -92,11 +92,11 @@ class HeldJoint:
             judges = light[start : start + step]
             lefts = [_without(self, int(j), learnt, verdicts) for j in judges]
             thetas = _refitted(self, judges, lefts)
-            for j, one_features, theta in zip(judges, lefts, thetas, strict=True):
+            for j, example, theta in zip(judges, lefts, thetas, strict=True):
                 others = seen.copy()
                 others[:, j] = 0
-                span = _similarity(one_features, int(j), seen, agreements) @ one_features.directions
-                values[j] = _logits(one_features, theta, others, self.ballots.symmetric, span)
+                span = _similarity(example, int(j), seen, agreements) @ example.directions
+                values[j] = _logits(example, theta, others, self.ballots.symmetric, span)
         return values
 
     def of(self, judges: Ints, rows: Ints) -> Floats:
@@ -105,21 +105,19 @@ class HeldJoint:
         Unlike in :meth:`without_each` agreement gets directions of its own, so that any number of
         judges may be left out. Cost: one model at c ridges.
         """
-        one_features = features(self.ballots, self.learn, judges, one_coin=True, agreement=True)
-        signed_features = design([one_features], scale=True, intercept=not self.ballots.symmetric)
-        prior = _prior([one_features], self.ballots.symmetric)
+        example = features(self.ballots, self.learn, judges, one_coin=True, agreement=True)
+        signed_features = design([example], scale=True, intercept=not self.ballots.symmetric)
+        prior = _prior([example], self.ballots.symmetric)
         total = self.shares @ solve_path(signed_features, prior, self.Cs.tolist())[:, 0]
-        return _logits(
-            one_features, total, self.ballots.votes[rows][:, judges], self.ballots.symmetric
-        )
+        return _logits(example, total, self.ballots.votes[rows][:, judges], self.ballots.symmetric)
 
 
 def held_joints(ballots: Ballots, fits: Sequence[Fit]) -> list[HeldJoint]:
-    """Fit the full panels of one cross-fitting as :func:`fit_panels` does; keep what refits need.
+    """Fit the full panels of one cross-fitting as a kernel does; keep what refits need.
 
     Time: that of the fits with their inner models; memory O(c p^2) each, p = K + 52 at most.
     """
-    panels = fit_panels(ballots, fits, ballots.n_judges, one_coin=True, agreement=True)
+    panels = joint.panels(ballots, fits, ballots.n_judges)
     joints = []
     for fit, panel in zip(fits, panels, strict=True):
         weighted = panel.C_weights >= LEAST_SHARE
@@ -255,20 +253,10 @@ class _Block:
         """Problems without one judge each."""
         return cls(
             lefts[0].dense.astype(np.float64),
-            np.stack([_middle(one_features, one_features.dense) for one_features in lefts]),
-            np.stack(
-                [
-                    one_features.span - _middle(one_features, one_features.span)
-                    for one_features in lefts
-                ]
-            ),
-            np.stack(
-                [
-                    one_features.score - _middle(one_features, one_features.score[:, None])
-                    for one_features in lefts
-                ]
-            ),
-            np.stack([one_features.signs for one_features in lefts]),
+            np.stack([example.middle(example.dense) for example in lefts]),
+            np.stack([example.span - example.middle(example.span) for example in lefts]),
+            np.stack([example.score - example.middle(example.score[:, None]) for example in lefts]),
+            np.stack([example.signs for example in lefts]),
             not symmetric,
         )
 
@@ -335,44 +323,39 @@ def _chord(
     return theta, values
 
 
-def _newton(one_features: Features, judge: int, C: float, symmetric: bool, near: Floats) -> Floats:
+def _newton(example: Features, judge: int, C: float, symmetric: bool, near: Floats) -> Floats:
     """Parameters (p,) of one panel without a judge by Newton's method, from ``near`` if it can."""
-    votes = one_features.dense.copy()
+    votes = example.dense.copy()
     votes[:, judge] = 0
-    left, prior = replace(one_features, votes=votes), _prior([one_features], symmetric)
+    left, prior = replace(example, votes=votes), _prior([example], symmetric)
     usable = np.isfinite(near).all() and near[prior.n_weights] > 0.0
     start = near[None] if usable else prior.start(1)
     return np.asarray(minimise(_dense(left, symmetric), prior, C, start)[0])
 
 
-def _dense(one_features: Features, symmetric: bool) -> DenseDesign:
+def _dense(example: Features, symmetric: bool) -> DenseDesign:
     """Signed, centred features of one model, dense however sparse its votes are."""
-    score = one_features.score[:, None]
+    score = example.score[:, None]
     parts = [
-        one_features.dense - _middle(one_features, one_features.dense),
-        one_features.span - _middle(one_features, one_features.span),
+        example.dense - example.middle(example.dense),
+        example.span - example.middle(example.span),
     ]
-    parts.append(score - _middle(one_features, score))
+    parts.append(score - example.middle(score))
     if not symmetric:
         parts.append(np.ones((len(score), 1)))
-    return DenseDesign.of([np.concatenate(parts, axis=1) * one_features.signs[:, None]])
-
-
-def _middle(one_features: Features, columns: Floats | NDArray[np.int8]) -> Floats:
-    """Centre (q,) of features (n, q), looked up only where it is not 0."""
-    return one_features.middle(columns) if one_features.shrink else np.zeros(columns.shape[1])
+    return DenseDesign.of([np.concatenate(parts, axis=1) * example.signs[:, None]])
 
 
 def _prior(several: list[Features], symmetric: bool) -> Prior:
     return Prior(
         n_weights=several[0].votes.shape[1] + several[0].span.shape[1],
-        rate=np.array([one_features.rate for one_features in several]),
-        level=None if symmetric else np.array([one_features.level for one_features in several]),
+        rate=np.array([example.rate for example in several]),
+        level=None if symmetric else np.array([example.level for example in several]),
     )
 
 
 def _logits(
-    one_features: Features,
+    example: Features,
     theta: Floats,
     seen: NDArray[np.int8],
     symmetric: bool,
@@ -382,17 +365,15 @@ def _logits(
 
     ``span`` (n, r) are the agreement features of these votes, where they are known already.
     """
-    k, r = one_features.votes.shape[1], one_features.span.shape[1]
+    k, r = example.votes.shape[1], example.span.shape[1]
     delta, gamma, tau = theta[:k], theta[k : k + r], theta[k + r]
     level = 0.0
     if not symmetric:
-        centre = delta @ _middle(one_features, one_features.dense) + gamma @ _middle(
-            one_features, one_features.span
-        )
-        level = theta[-1] - centre - tau * _middle(one_features, one_features.score[:, None])[0]
+        centre = delta @ example.middle(example.dense) + gamma @ example.middle(example.span)
+        level = theta[-1] - centre - tau * example.middle(example.score[:, None])[0]
     if span is None:
-        if one_features.agreement is None:
+        if example.agreement is None:
             raise ValueError("joint panels have agreement")
-        span = one_features.agreement.similarity(seen) @ one_features.directions
-    sums = seen.astype(np.float64) @ (delta + tau * one_features.base) + level + span @ gamma
+        span = example.agreement.similarity(seen) @ example.directions
+    sums = seen.astype(np.float64) @ (delta + tau * example.base) + level + span @ gamma
     return np.asarray(np.where(seen.any(axis=1), sums, 0.0))

@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -94,16 +95,16 @@ def _damped(
     return sums
 
 
-def elastic_newton(
-    x: Floats,
-    gradient: Floats,
-    hessian: Floats,
-    lasso: Floats,
-    centre: Floats,
-    low: Floats,
-    high: Floats,
-) -> Floats:
-    """Minimise the quadratic model plus lasso |y - centre|_1 in the box, (B, 3); lasso is (B,).
+class Box(NamedTuple):
+    """Bounds ``low`` and ``high`` (3,), and the ``centre`` (3,) to which the L1 term pulls."""
+
+    centre: Floats
+    low: Floats
+    high: Floats
+
+
+def elastic_newton(x: Floats, gradient: Floats, hessian: Floats, lasso: Floats, box: Box) -> Floats:
+    """Minimise the quadratic model plus lasso |y - centre|_1 in a box, (B, 3); lasso is (B,).
 
     One linear solve moves the coordinates that are free at ``x`` to their optimum. If that guess of
     the free coordinates violates an optimality condition, the column goes as far towards it as no
@@ -114,26 +115,27 @@ def elastic_newton(
     live = np.arange(len(x))
     for _ in range(25):
         part, tilt, bent, pull = y[live], slope[live], hessian[live], lasso[live]
-        solved, right = _solve_free(part, tilt, bent, pull, centre, low, high)
+        solved, right = _solve_free(part, tilt, bent, pull, box)
         y[live[right]] = solved[right]
         if right.all():
             break
         wrong = ~right
         live, bent = live[wrong], bent[wrong]
-        near = _towards(part[wrong], solved[wrong], centre, low, high)
+        near = _towards(part[wrong], solved[wrong], box)
         tilt = tilt[wrong] + _times(bent, near - part[wrong])
-        y[live], slope[live], largest = _sweep(near, tilt, bent, pull[wrong], centre, low, high)
+        y[live], slope[live], largest = _sweep(near, tilt, bent, pull[wrong], box)
         live = live[largest >= 1e-11]
         if not len(live):
             break
     return y
 
 
-def _towards(y: Floats, goal: Floats, centre: Floats, low: Floats, high: Floats) -> Floats:
+def _towards(y: Floats, goal: Floats, box: Box) -> Floats:
     """Points (B, 3) on the way from y to a goal, where the first coordinate meets a kink or bound.
 
     That coordinate is put exactly there; the quadratic model falls up to that point.
     """
+    centre, low, high = box
     move = goal - y
     ends = np.where((centre - y) * move > 0.0, centre, np.where(move > 0.0, high, low))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -143,15 +145,10 @@ def _towards(y: Floats, goal: Floats, centre: Floats, low: Floats, high: Floats)
 
 
 def _sweep(
-    y: Floats,
-    slope: Floats,
-    hessian: Floats,
-    lasso: Floats,
-    centre: Floats,
-    low: Floats,
-    high: Floats,
+    y: Floats, slope: Floats, hessian: Floats, lasso: Floats, box: Box
 ) -> tuple[Floats, Floats, Floats]:
     """Two sweeps of cyclic descent: return the point, its slope and the largest move (B,)."""
+    centre, low, high = box
     largest = np.zeros(len(y))
     for i in (0, 1, 2, 0, 1, 2):
         bend = hessian[:, i, i]
@@ -165,15 +162,10 @@ def _sweep(
 
 
 def _solve_free(
-    y: Floats,
-    slope: Floats,
-    hessian: Floats,
-    lasso: Floats,
-    centre: Floats,
-    low: Floats,
-    high: Floats,
+    y: Floats, slope: Floats, hessian: Floats, lasso: Floats, box: Box
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Optimum (B, 3) with coordinates at kinks and bounds of ``y`` fixed, and validity (B,)."""
+    centre, low, high = box
     side = np.sign(y - centre)
     kinked = lasso[:, None] > 0
     held = (kinked & (side == 0)) | (y <= low) | (y >= high)
@@ -413,7 +405,7 @@ def fit_beta(
         # Without a ridge, too few distinct scores leave a flat direction; damping keeps it fixed.
         damped = 2.0 * ridge + 1e-12 + np.where(ridge > 0, 0.0, 1e-9) * hessian[:, [0, 4, 8]]
         curvature = hessian.reshape(-1, 3, 3) + np.eye(3) * damped[:, None, :]
-        return elastic_newton(x, gradient, curvature, lasso, IDENTITY, low, high)
+        return elastic_newton(x, gradient, curvature, lasso, Box(IDENTITY, low, high))
 
     inside = np.clip(start, np.maximum(low, -MAX_SLOPE), np.minimum(high, MAX_SLOPE))
     x, _, converged = descend(inside, measure, step)

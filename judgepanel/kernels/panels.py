@@ -33,7 +33,7 @@ from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import calibrate
 from judgepanel.kernels.calibration import Calibrator, MapFit
-from judgepanel.kernels.joint import fit_panels
+from judgepanel.kernels.joint import joint
 from judgepanel.kernels.joint_left_out import HeldJoint, held_at, held_joints
 from judgepanel.kernels.prefixes import N_FOLDS, ClosedForm, Fit, PrefixScores
 from judgepanel.kernels.subsets import CELLS, Additions, SubsetTrial, by_folds, subset_trial
@@ -301,7 +301,7 @@ def _chosen_logits(ballots: Ballots, fit: Fit, mask: Bools) -> Floats:
     if not mask.any():
         return np.zeros(len(fit.score))
     fewer = replace(ballots, votes=ballots.votes[:, mask], unlabelled=None, ties=None, margins=None)
-    (panel,) = fit_panels(fewer, [fit], fewer.n_judges, one_coin=True, agreement=True)
+    (panel,) = joint.panels(fewer, [fit], fewer.n_judges)
     return panel.logits(fewer.votes[fit.score])
 
 

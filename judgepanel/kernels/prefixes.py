@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,9 +152,9 @@ Ranked = Callable[[Ints], tuple[Floats, Votes]]
 Case = Callable[[Ints, Votes], Ints]
 """Case (n, m) or (n, 1) of votes (n, m) on these rows, see :func:`counts_without_own`."""
 
-CLOSED_FORMS: tuple[ClosedForm, ...] = ("majority", "accuracy_weighted", "log_odds", "one_coin")
+CLOSED_FORMS: tuple[ClosedForm, ...] = get_args(ClosedForm)
 FRACTIONS: tuple[ClosedForm, ...] = ("majority", "accuracy_weighted")
-RANKINGS: tuple[Ranking, ...] = ("accuracy", "informativeness")
+RANKINGS: tuple[Ranking, ...] = get_args(Ranking)
 BLOCK = 32_768
 _COUNTED = 1_000_000
 """Votes that are counted together: the product needs a copy of them in double precision."""

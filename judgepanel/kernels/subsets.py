@@ -154,7 +154,7 @@ def subset_trial(
     correct, voted = counts(ballots, rows)
     weights = closed_form_weights(aggregator, correct, voted)
     correct, voted, case = counts_without_own(ballots, rows, correct, voted)
-    cases = _wide(case(rows, ballots.votes[rows]), ballots.n_judges)
+    cases = np.broadcast_to(case(rows, ballots.votes[rows]), (len(rows), ballots.n_judges))
     left_out = np.take_along_axis(closed_form_weights(aggregator, correct, voted), cases, axis=0)
     prior = prior_logit(ballots, rows) if aggregator == "log_odds" else 0.0
     return SubsetTrial(
@@ -164,10 +164,6 @@ def subset_trial(
         _additions(ballots.votes[rows], left_out, aggregator, prior),
         _additions(ballots.votes[split.evaluation], weights[None], aggregator, prior),
     )
-
-
-def _wide(position: Ints, n_judges: int) -> Ints:
-    return np.broadcast_to(position, (len(position), n_judges))
 
 
 def _additions(

@@ -43,53 +43,19 @@ if TYPE_CHECKING:
     from judgepanel.models.panel import fit_panel as fit_panel
     from judgepanel.models.panel import mixture_of as mixture_of
 
-__all__ = [
-    "AccuracyWeighted",
-    "AutoCalibrator",
-    "BetaCalibrator",
-    "ClippedBetaCalibrator",
-    "CrossValidatedBetaCalibrator",
-    "DawidSkene",
-    "FreeBetaCalibrator",
-    "GradedJoint",
-    "GradedOneCoin",
-    "IsotonicCalibrator",
-    "Joint",
-    "LogOdds",
-    "MajorityVote",
-    "Member",
-    "Mixture",
-    "MonotoneJoint",
-    "MonotoneStacking",
-    "NoCalibrator",
-    "OneCoin",
-    "PanelModel",
-    "PlattCalibrator",
-    "ResidualCorrection",
-    "RidgeBetaCalibrator",
-    "SplitConformal",
-    "Stacking",
-    "TemperatureCalibrator",
-    "TwoPL",
-    "calibrator",
-    "fit_panel",
-    "mixture_of",
-]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "aggregators": (
-            *("AccuracyWeighted", "DawidSkene", "GradedJoint", "GradedOneCoin", "Joint", "LogOdds"),
-            *("MajorityVote", "MonotoneJoint", "MonotoneStacking", "OneCoin", "Stacking"),
-        ),
-        "calibrators": (
-            *("AutoCalibrator", "BetaCalibrator", "ClippedBetaCalibrator"),
-            *("CrossValidatedBetaCalibrator", "FreeBetaCalibrator", "IsotonicCalibrator"),
-            *("NoCalibrator", "PlattCalibrator", "ResidualCorrection", "RidgeBetaCalibrator"),
-            *("SplitConformal", "TemperatureCalibrator", "calibrator"),
-        ),
-        "irt": ("TwoPL",),
-        "panel": ("Member", "Mixture", "PanelModel", "fit_panel", "mixture_of"),
-    },
-)
+_NAMES = {
+    "aggregators": (
+        *("AccuracyWeighted", "DawidSkene", "GradedJoint", "GradedOneCoin", "Joint", "LogOdds"),
+        *("MajorityVote", "MonotoneJoint", "MonotoneStacking", "OneCoin", "Stacking"),
+    ),
+    "calibrators": (
+        *("AutoCalibrator", "BetaCalibrator", "ClippedBetaCalibrator"),
+        *("CrossValidatedBetaCalibrator", "FreeBetaCalibrator", "IsotonicCalibrator"),
+        *("NoCalibrator", "PlattCalibrator", "ResidualCorrection", "RidgeBetaCalibrator"),
+        *("SplitConformal", "TemperatureCalibrator", "calibrator"),
+    ),
+    "irt": ("TwoPL",),
+    "panel": ("Member", "Mixture", "PanelModel", "fit_panel", "mixture_of"),
+}
+__all__ = [name for names in _NAMES.values() for name in names]
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -29,7 +29,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from judgepanel.arrays import Floats, Votes
 from judgepanel.kernels.aggregation import RIDGES, Aggregator, panel_scores
 from judgepanel.kernels.ballots import Ballots, fraction_logits, signs_of, weighted_logits
-from judgepanel.kernels.calibration import sigmoid
 from judgepanel.kernels.dawid_skene import (
     MAX_ITER,
     SMOOTHING,
@@ -40,9 +39,15 @@ from judgepanel.kernels.dawid_skene import (
     training,
     two_coin_logits,
 )
-from judgepanel.kernels.graded import band_counts, level_weights, levels_on
+from judgepanel.kernels.graded import (
+    GradedPanel,
+    band_counts,
+    graded_panels,
+    level_weights,
+    levels_on,
+)
 from judgepanel.kernels.joint import CS, Form, JointPanel
-from judgepanel.kernels.joint_graded import GradedPanel, graded_panels
+from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.prefixes import (
     N_FOLDS,
     ClosedForm,
@@ -78,9 +83,7 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the raw logit of class ``classes_[1]``, (n_items,)."""
         check_is_fitted(self)
-        checked = validate_data(
-            self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
+        checked = self._checked(X)
         votes = self._verdicts(checked)
         logits = self._logits_of(checked, votes)
         return np.where((votes == MISSING).all(axis=1), self.prior_logit_, logits)
@@ -140,10 +143,7 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         unlabelled = None
         if X_unlabelled is not None:
-            others = validate_data(
-                self, X_unlabelled, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
-            )
-            unlabelled = signs_of(self._verdicts(others))
+            unlabelled = signs_of(self._verdicts(self._checked(X_unlabelled)))
         votes = signs_of(self._verdicts(checked))
         return Ballots(
             votes,
@@ -153,6 +153,13 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             unlabelled=unlabelled,
             margins=self._margins(checked),
         )
+
+    def _checked(self, X: ArrayLike, *, reset: bool = False) -> Floats:
+        """Return the input as floats, of as many judges as in the fit unless ``reset``."""
+        table: Floats = validate_data(
+            self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
+        )
+        return table
 
     def _verdicts(self, X: Floats) -> Votes:
         """Return verdicts (n_items, n_judges) in {0, 1, -1 missing} of the input."""
@@ -364,20 +371,14 @@ class DawidSkene(VoteAggregator):
                 f"{type(self).__name__} with supervised=True requires y to be passed, but the "
                 "target y is None."
             )
-        votes = [self._votes(X, reset=True)]
+        tables = [self._checked(X, reset=True)]
         if X_unlabelled is not None:
-            votes.append(self._votes(X_unlabelled, reset=False))
-        every = np.concatenate(votes)
+            tables.append(self._checked(X_unlabelled))
+        every = signs_of(verdicts(np.concatenate(tables)))
         self.classes_ = np.array([0, 1])
         none = np.zeros(0, dtype=np.int8)
         self._learn(Ballots(every[:0], none, np.arange(0), bool(self.symmetric), every))
         return self
-
-    def _votes(self, X: ArrayLike, *, reset: bool) -> Votes:
-        checked = validate_data(
-            self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
-        return signs_of(verdicts(checked))
 
     def _rules(self) -> Rules:
         return Rules(self.smoothing, bool(self.symmetric), self.max_iter, self.tol)
@@ -480,8 +481,7 @@ class Stacking(VoteAggregator):
         return self._fit(X, y, groups)
 
     def _learn(self, ballots: Ballots) -> None:
-        everyone = np.arange(ballots.n_items)
-        self.panel_ = self._panels(ballots, [Fit(everyone, everyone[:0], self._fold(ballots))])[0]
+        self.panel_ = self._panels(ballots, [self._whole(ballots)])[0]
         self.weights_ = np.empty(ballots.n_judges)
         self.weights_[self.panel_.judges] = self.panel_.weights
         self.intercept_ = self.panel_.intercept
@@ -498,6 +498,10 @@ class Stacking(VoteAggregator):
         for fit, panel in zip(fits, self._panels(ballots, fits), strict=True):
             logits[fit.score] = panel.logits(ballots.votes[fit.score])
         return logits
+
+    def _whole(self, ballots: Ballots) -> Fit:
+        everyone = np.arange(ballots.n_items)
+        return Fit(everyone, everyone[:0], self._fold(ballots))
 
     def _fits(self, ballots: Ballots) -> list[Fit]:
         """Return fits without each fold, which score that fold."""
@@ -669,7 +673,7 @@ class GradedJoint(_Graded, Stacking):
         judge with b bands uses the first b.
     tau_ : as in :class:`Joint`.
     panel_ : the complete fitted scorer, see
-        :class:`judgepanel.kernels.joint_graded.GradedPanel`.
+        :class:`judgepanel.kernels.graded.GradedPanel`.
     """
 
     kind: Literal["joint_graded"] = "joint_graded"  # type: ignore[assignment]
@@ -688,8 +692,7 @@ class GradedJoint(_Graded, Stacking):
         self.threshold = threshold
 
     def _learn(self, ballots: Ballots) -> None:
-        everyone = np.arange(ballots.n_items)
-        self.panel_ = self._fitted(ballots, [Fit(everyone, everyone[:0], self._fold(ballots))])[0]
+        self.panel_ = self._fitted(ballots, [self._whole(ballots)])[0]
         self.weights_ = np.empty(self.panel_.weights.shape)
         self.weights_[:, self.panel_.judges] = self.panel_.weights
         self.intercept_, self.tau_ = self.panel_.intercept, self.panel_.tau

@@ -25,8 +25,8 @@ from judgepanel.kernels.calibration import (
     MapShape,
     Shape,
     fit,
-    sigmoid,
 )
+from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.residual import (
     FeatureEncoder,
     Features,
@@ -48,7 +48,31 @@ from judgepanel.votes import InputError
 from judgepanel.votes.errors import listed, quote_value
 
 
-class _KernelCalibrator(BaseEstimator):  # type: ignore[misc]
+class _LogitMap(BaseEstimator):  # type: ignore[misc]
+    """A map of raw logits; ``noun`` is what refusals call it."""
+
+    noun: str
+
+    def __init__(self, *, symmetric: bool = False) -> None:
+        self.symmetric = symmetric
+
+    def _logits(self, given: ArrayLike) -> Floats:
+        values = np.asarray(given, dtype=np.float64)
+        if values.ndim != 1 or not np.isfinite(values).all():
+            raise InputError(f"a {self.noun} takes a flat list of finite logits")
+        return values
+
+    def _checked(self, logits: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
+        """Return logits (n,), and labels (n,) as signs."""
+        scores, labels = self._logits(logits), np.asarray(y)
+        if labels.shape != scores.shape or len(scores) == 0:
+            raise InputError(f"a {self.noun} needs as many labels as logits, and at least one")
+        if not np.isin(labels, (0, 1)).all():
+            raise InputError(f"labels of a {self.noun} must be 0 or 1")
+        return scores, 2.0 * labels - 1.0
+
+
+class _KernelCalibrator(_LogitMap):
     """One calibrator of :mod:`kernels.calibration` at batch size 1.
 
     Parameters
@@ -61,12 +85,10 @@ class _KernelCalibrator(BaseEstimator):  # type: ignore[misc]
     replaced_ : whether it could not be fitted and fell back to temperature.
     """
 
+    noun = "calibrator"
     kind: Calibrator
     shape_: Shape
     _fit: CalibrationFit
-
-    def __init__(self, *, symmetric: bool = False) -> None:
-        self.symmetric = symmetric
 
     def fit(
         self,
@@ -94,16 +116,12 @@ class _KernelCalibrator(BaseEstimator):  # type: ignore[misc]
         InputError
             Invalid shapes, infinite logits, invalid labels, weights or folds, or no items.
         """
-        scores, labels = _column(logits), np.asarray(y)
-        if labels.shape != scores.shape or len(scores) == 0:
-            raise InputError("a calibrator needs as many labels as logits, and at least one")
-        if not np.isin(labels, (0, 1)).all():
-            raise InputError("labels of a calibrator must be 0 or 1")
+        scores, signs = self._checked(logits, y)
         weights = None if sample_weight is None else _weights(sample_weight, len(scores))[None, :]
         fitted = fit(
             (self.kind,),
             scores[None, :],
-            2.0 * labels - 1.0,
+            signs,
             weights,
             symmetric=self.symmetric,
             fold=fold,
@@ -117,7 +135,7 @@ class _KernelCalibrator(BaseEstimator):  # type: ignore[misc]
     def transform(self, logits: ArrayLike) -> Floats:
         """Return calibrated logits (n,)."""
         check_is_fitted(self)
-        return np.asarray(self._fit(_column(logits)[None, :])[0])
+        return np.asarray(self._fit(self._logits(logits)[None, :])[0])
 
     def predict_proba(self, logits: ArrayLike) -> Floats:
         """Return calibrated probabilities (n, 2) of labels 0 and 1."""
@@ -322,13 +340,6 @@ def calibrator(name: str, *, symmetric: bool = False) -> _KernelCalibrator:
     return _CLASSES[name](symmetric=symmetric)
 
 
-def _column(logits: ArrayLike) -> Floats:
-    values = np.asarray(logits, dtype=np.float64)
-    if values.ndim != 1 or not np.isfinite(values).all():
-        raise InputError("a calibrator takes a flat list of finite logits")
-    return values
-
-
 def _weights(given: ArrayLike, n: int) -> Floats:
     values = np.asarray(given, dtype=np.float64)
     if values.shape != (n,) or not (np.isfinite(values) & (values >= 0.0)).all():
@@ -336,7 +347,7 @@ def _weights(given: ArrayLike, n: int) -> Floats:
     return values
 
 
-class ResidualCorrection(BaseEstimator):  # type: ignore[misc]
+class ResidualCorrection(_LogitMap):
     """A logistic map of the raw logit, with optional item features (the paper's step 2).
 
     As given, l' = a l + x . gamma + b with a >= 0; under ``symmetric``, l' = l (a + x . gamma).
@@ -359,8 +370,7 @@ class ResidualCorrection(BaseEstimator):  # type: ignore[misc]
     replaced_ : whether there was no finite fit and it fell back to temperature without features.
     """
 
-    def __init__(self, *, symmetric: bool = False) -> None:
-        self.symmetric = symmetric
+    noun = "correction"
 
     def fit(self, logits: ArrayLike, y: ArrayLike, features: Features | None = None) -> Self:
         """Fit to raw logits (n,), labels (n,) in {0, 1} and features of n rows.
@@ -370,16 +380,12 @@ class ResidualCorrection(BaseEstimator):  # type: ignore[misc]
         InputError
             Invalid shapes, infinite logits or features, invalid labels, or no items.
         """
-        scores, labels = _residual_column(logits), np.asarray(y)
-        if labels.shape != scores.shape or len(scores) == 0:
-            raise InputError("a correction needs as many labels as logits, and at least one")
-        if not np.isin(labels, (0, 1)).all():
-            raise InputError("labels of a correction must be 0 or 1")
+        scores, signs = self._checked(logits, y)
         columns = feature_columns(features)
         self.encoder_: FeatureEncoder = fit_encoder(columns, len(scores))
         fitted = fit_residual(
             scores[None],
-            2.0 * labels - 1.0,
+            signs,
             self.encoder_.encode(columns, len(scores)),
             symmetric=self.symmetric,
         )
@@ -397,7 +403,7 @@ class ResidualCorrection(BaseEstimator):  # type: ignore[misc]
             A missing feature of the fit, or text instead of numbers.
         """
         check_is_fitted(self)
-        scores = _residual_column(logits)
+        scores = self._logits(logits)
         map_ = ResidualFit(
             np.array([self.slope_]),
             np.array([self.level_]),
@@ -412,13 +418,6 @@ class ResidualCorrection(BaseEstimator):  # type: ignore[misc]
         """Return corrected probabilities (n, 2) of labels 0 and 1."""
         p = sigmoid(self.transform(logits, features))
         return np.column_stack([1.0 - p, p])
-
-
-def _residual_column(logits: ArrayLike) -> Floats:
-    values = np.asarray(logits, dtype=np.float64)
-    if values.ndim != 1 or not np.isfinite(values).all():
-        raise InputError("a correction takes a flat list of finite logits")
-    return values
 
 
 Mondrian = Literal["class", "stratum"]

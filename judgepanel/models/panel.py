@@ -28,7 +28,7 @@ import scipy
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints, Votes
-from judgepanel.kernels.aggregation import AnyAggregator, panel_scores
+from judgepanel.kernels.aggregation import AnyAggregator
 from judgepanel.kernels.ballots import (
     Ballots,
     coded,
@@ -41,6 +41,7 @@ from judgepanel.kernels.ballots import (
 )
 from judgepanel.kernels.calibrated import calibration_folds
 from judgepanel.kernels.calibration import CalibrationFit, Calibrator, KnotShape, Shape, fit
+from judgepanel.kernels.evaluation import Recipe
 from judgepanel.kernels.graded import Levels
 from judgepanel.kernels.maps import softplus
 from judgepanel.kernels.prefixes import (
@@ -140,52 +141,21 @@ def fit_panel(
     -------
     The fitted panel.
     """
-    (model,) = fit_panels(
-        ballots,
-        names,
-        k,
-        aggregator=aggregator,
-        calibrators=(calibrator,),
-        ranking=ranking,
-        seed=seed,
-    )
-    return model
+    recipe = Recipe(aggregator, (calibrator,), ranking, seed=seed)
+    return fit_panels(ballots, names, k, recipe)[0]
 
 
 def fit_panels(
-    ballots: Ballots,
-    names: tuple[str, ...],
-    k: int,
-    *,
-    aggregator: AnyAggregator,
-    calibrators: tuple[Calibrator, ...],
-    ranking: Ranking = "accuracy",
-    seed: int = 0,
+    ballots: Ballots, names: tuple[str, ...], k: int, recipe: Recipe
 ) -> list[PanelModel]:
     """Fit the k best judges under several calibrators, which share one rule and its scores.
 
     Parameters and panels are those of :func:`fit_panel`.
     """
     scores: PrefixScores | None = None
-    if set(calibrators) != {"none"}:
-        scores = panel_scores(
-            ballots,
-            whole_of(ballots),
-            np.array([k]),
-            aggregator=aggregator,
-            ranking=ranking,
-            seed=seed,
-        )
-    return panels_of(
-        ballots,
-        names,
-        k,
-        scores,
-        aggregator=aggregator,
-        calibrators=calibrators,
-        ranking=ranking,
-        seed=seed,
-    )
+    if set(recipe.calibrators) != {"none"}:
+        scores = recipe.scores(ballots, whole_of(ballots), np.array([k]))
+    return panels_of(ballots, names, k, scores, recipe)
 
 
 def whole_of(ballots: Ballots) -> Split:
@@ -199,19 +169,15 @@ def panels_of(
     names: tuple[str, ...],
     k: int,
     scores: PrefixScores | None,
-    *,
-    aggregator: AnyAggregator,
-    calibrators: tuple[Calibrator, ...],
-    ranking: Ranking = "accuracy",
-    seed: int = 0,
+    recipe: Recipe,
 ) -> list[PanelModel]:
     """Return the fitted panels of the k best judges of ``ballots``, one per calibrator.
 
     ``scores`` has one column, to which calibrators are fitted; no item's own label may be in it.
     None will do for ``none``, which fits nothing.
     """
-    fits = _calibrators(ballots, scores, calibrators)
-    chosen, rule = fit_rule(ballots, k, aggregator, ranking, seed=seed)
+    fits = _calibrators(ballots, scores, recipe.calibrators)
+    chosen, rule = fit_rule(ballots, k, recipe.aggregator, recipe.ranking, seed=recipe.seed)
     correct, voted = counts(ballots, np.arange(ballots.n_items))
     rate = 0.5 if ballots.symmetric else float(np.mean(ballots.signs > 0))
     return [
@@ -226,7 +192,7 @@ def panels_of(
             prior=min(max(rate, CLIP), 1.0 - CLIP),
             n_fit=ballots.n_items,
         )
-        for calibrator in calibrators
+        for calibrator in recipe.calibrators
     ]
 
 

@@ -8,15 +8,14 @@ The weight of each judge's vote under every aggregator, fitted to all labelled i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, Literal, cast
 
 import numpy as np
 
 from judgepanel.arrays import Floats, Ints, Votes
-from judgepanel.kernels.aggregation import RIDGES, Aggregator, AnyAggregator, Graded
+from judgepanel.kernels.aggregation import AGGREGATORS, RIDGES, Aggregator, AnyAggregator, Graded
 from judgepanel.kernels.ballots import (
     Ballots,
     fraction_logits,
@@ -25,13 +24,18 @@ from judgepanel.kernels.ballots import (
     uncoded,
     weighted_logits,
 )
-from judgepanel.kernels.dawid_skene import Rules, fit_many, training, two_coin_logits
-from judgepanel.kernels.graded import Levels, band_counts, level_weights, levels_on
-from judgepanel.kernels.joint import Form, JointPanel, joint
+from judgepanel.kernels.dawid_skene import DawidSkeneFit, Rules, fit_many, training, two_coin_logits
+from judgepanel.kernels.graded import (
+    GradedPanel,
+    Levels,
+    band_counts,
+    graded_panels,
+    level_weights,
+    levels_on,
+)
+from judgepanel.kernels.joint import JointPanel, joint
 from judgepanel.kernels.joint_features import Agreement
-from judgepanel.kernels.joint_graded import GradedPanel, graded_panels
 from judgepanel.kernels.prefixes import (
-    CLOSED_FORMS,
     FRACTIONS,
     N_FOLDS,
     ClosedForm,
@@ -189,16 +193,16 @@ def fit_rule(
     return order, VoteSum(cast(Literal["one_coin"], aggregator), weights, start)
 
 
-def _two_coin(ballots: Ballots, order: Ints, aggregator: Aggregator) -> TwoCoin:
-    everyone = np.arange(ballots.n_items)
+def _em(ballots: Ballots, judges: Ints, aggregator: Aggregator) -> DawidSkeneFit:
+    """The EM of one panel on all rows."""
     clamp = aggregator == "dawid_skene_semi"
-    votes, labels = training(ballots, everyone, order, clamp=clamp)
-    fit = fit_many(
-        votes,
-        np.ones((len(order), 1), dtype=bool),
-        labels=labels,
-        rules=Rules(symmetric=ballots.symmetric),
-    )
+    votes, labels = training(ballots, np.arange(ballots.n_items), judges, clamp=clamp)
+    panel = np.ones((len(judges), 1), dtype=bool)
+    return fit_many(votes, panel, labels=labels, rules=Rules(symmetric=ballots.symmetric))
+
+
+def _two_coin(ballots: Ballots, order: Ints, aggregator: Aggregator) -> TwoCoin:
+    fit = _em(ballots, order, aggregator)
     return TwoCoin(
         cast(Literal["dawid_skene"], aggregator),
         _floats(fit.ones[:, 0]),
@@ -269,62 +273,28 @@ def _floats(values: Floats) -> Numbers:
     return tuple(float(value) for value in values)
 
 
-def _closed(kind: ClosedForm) -> Callable[[Ballots], Floats]:
-    def weights(ballots: Ballots) -> Floats:
-        return closed_form_weights(kind, *counts(ballots, np.arange(ballots.n_items)))
-
-    return weights
-
-
-def _dawid_skene(*, clamp: bool) -> Callable[[Ballots], Floats]:
-    def weights(ballots: Ballots) -> Floats:
-        judges = np.arange(ballots.n_judges)
-        votes, labels = training(ballots, np.arange(ballots.n_items), judges, clamp=clamp)
-        fit = fit_many(
-            votes,
-            np.ones((len(judges), 1), dtype=bool),
-            labels=labels,
-            rules=Rules(symmetric=ballots.symmetric),
-        )
-        return np.asarray((fit.ones - fit.zeros)[:, 0] / 2.0)
-
-    return weights
-
-
-def _ridge_weights(form: Form) -> Callable[[Ballots], Floats]:
-    linear = replace(form, agreement=False)
-
-    def weights(ballots: Ballots) -> Floats:
-        everyone = np.arange(ballots.n_items)
-        pieces = folds(ballots.units, everyone, N_FOLDS, seed=0, key=(0,))
-        fit = Fit(everyone, everyone[:0], fold_of(pieces, ballots.n_items))
-        (panel,) = linear.panels(ballots, [fit], ballots.n_judges)
-        values = np.empty(ballots.n_judges)
-        values[panel.judges] = panel.weights
-        return values
-
-    return weights
-
-
-WEIGHTS: Mapping[Aggregator, Callable[[Ballots], Floats]] = MappingProxyType(
-    {
-        **{kind: _closed(kind) for kind in CLOSED_FORMS},
-        "dawid_skene": _dawid_skene(clamp=False),
-        "dawid_skene_semi": _dawid_skene(clamp=True),
-        **{cast(Aggregator, kind): _ridge_weights(form) for kind, form in RIDGES.items()},
-    }
-)
-"""Functions from ballots to weights (n_judges,), by aggregator."""
-
-
 def judge_weights(
-    ballots: Ballots, names: Sequence[Aggregator] = tuple(WEIGHTS)
+    ballots: Ballots, names: Sequence[Aggregator] = AGGREGATORS
 ) -> dict[Aggregator, Floats]:
-    """Return weights (n_judges,) under each named aggregator that weights judges.
+    """Return weights (n_judges,) under each named aggregator.
 
     They are the log-odds of a vote for label 1, or half the difference between a vote for 1 and a
     vote for 0 if these differ (Dawid-Skene). ``majority`` and ``accuracy_weighted`` use a fraction
     of votes, so they are the weights in that fraction. For ``joint`` they are those of its linear
     form: the contribution of agreement with past items belongs to no single judge.
     """
-    return {name: WEIGHTS[name](ballots) for name in names if name in WEIGHTS}
+    return {name: _weights(ballots, name) for name in names}
+
+
+def _weights(ballots: Ballots, aggregator: Aggregator) -> Floats:
+    if aggregator in RIDGES:
+        linear = replace(RIDGES[aggregator], agreement=False)
+        (panel,) = linear.panels(ballots, [_whole(ballots, 0)], ballots.n_judges)
+        values = np.empty(ballots.n_judges)
+        values[panel.judges] = panel.weights
+        return values
+    if aggregator in ("dawid_skene", "dawid_skene_semi"):
+        fit = _em(ballots, np.arange(ballots.n_judges), aggregator)
+        return np.asarray((fit.ones - fit.zeros)[:, 0] / 2.0)
+    tally = counts(ballots, np.arange(ballots.n_items))
+    return closed_form_weights(cast(ClosedForm, aggregator), *tally)

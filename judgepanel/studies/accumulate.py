@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import Calibrated, SplitScores, baselines
-from judgepanel.kernels.calibration import Calibrator, column_blocks
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import SplitFit
+from judgepanel.kernels.maps import column_blocks
 from judgepanel.scoring.descriptive import sign_flip
 from judgepanel.scoring.inference import Estimate, estimate
 from judgepanel.scoring.metrics import ECE_BINS, ItemScores, blank_scores, gap_of, score_items

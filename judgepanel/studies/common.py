@@ -5,7 +5,7 @@ Warnings shared by several studies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,6 +35,27 @@ def check_each_once(what: str, kind: str, known: Sequence[str], given: Sequence[
             f"{what} needs one {kind} or more, each once",
             value=", ".join(given),
             allowed=", ".join(known),
+        )
+
+
+def only_if(holds: Callable[[Any], bool], problem: str, allowed: str) -> Callable[[Any], None]:
+    """Return a check of an option, which refuses a value, or one of several, unless it holds."""
+
+    def check(given: Any) -> None:
+        for value in given if isinstance(given, tuple) else (given,):
+            if not holds(value):
+                raise InputError(problem, value=value, allowed=allowed)
+
+    return check
+
+
+def check_honest(settings: Settings, choice: str) -> None:
+    """Refuse the paper's protocol for a ``choice`` by NLL, such as "panels are chosen"."""
+    if settings.protocol != "honest":
+        raise InputError(
+            f"{choice} by NLL, which the paper's protocol takes from in-sample scores",
+            value=settings.protocol,
+            allowed="honest",
         )
 
 

@@ -242,6 +242,21 @@ class SplitResult(RunResult):
 
 
 @frozen
+class PipelineResult(SplitResult):
+    """A split result under one pipeline, whose base rate has ``null_nll``."""
+
+    aggregator: str
+    calibrator: str
+    null_nll: float
+    n_judges: int
+    n_calibration: float
+
+    def repeated(self, records: Iterable[Mapping[str, object]], *names: str) -> pd.DataFrame:
+        """Return records as a frame, every row followed by some fields of the result."""
+        return pd.DataFrame(list(records)).assign(**{name: getattr(self, name) for name in names})
+
+
+@frozen
 class NllResult(SplitResult):
     """A split result with fields ``nll``, in nats, and ``null_nll``, that of the base rate."""
 

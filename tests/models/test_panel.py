@@ -7,6 +7,7 @@ import pytest
 
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import MAPS, fit
+from judgepanel.kernels.evaluation import Recipe
 from judgepanel.kernels.prefixes import prefix_scores, rank
 from judgepanel.models import (
     DawidSkene,
@@ -73,7 +74,7 @@ def test_a_score_is_the_aggregator_followed_by_the_calibrator(name, kind, symmet
 @pytest.mark.parametrize("aggregator", ["one_coin", "joint"])
 def test_panels_under_several_calibrators_are_those_fitted_one_at_a_time(aggregator):
     ballots, names = make_ballots(2, 80, 6, missing=0.1), ("none", "temperature", "beta")
-    panels = fit_panels(ballots, NAMES, 4, aggregator=aggregator, calibrators=names)
+    panels = fit_panels(ballots, NAMES, 4, Recipe(aggregator, names))
     assert panels == [
         fit_panel(ballots, NAMES, 4, aggregator=aggregator, calibrator=name) for name in names
     ]

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.models import AccuracyWeighted, LogOdds, MajorityVote, OneCoin
 from judgepanel.models.aggregators import DawidSkene
-from judgepanel.models.rules import WEIGHTS, judge_weights
+from judgepanel.models.rules import judge_weights
 from tests.helpers import make_ballots
 
 CLOSED = {
@@ -38,7 +39,7 @@ def test_dawid_skene_weighs_half_the_step_between_its_two_votes(supervised, symm
     np.testing.assert_allclose(judge_weights(ballots, [name])[name], step / 2)
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("name", AGGREGATORS)
 def test_a_judge_keeps_its_weight_wherever_it_stands(name):
     ballots = make_ballots(3, 60, 5)
     order = np.array([3, 0, 4, 1, 2])
@@ -48,14 +49,10 @@ def test_a_judge_keeps_its_weight_wherever_it_stands(name):
     )
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("name", AGGREGATORS)
 def test_weights_are_finite_for_judges_always_right_always_wrong_and_silent(name):
     ballots = make_ballots(4, 50, 6)
     votes = ballots.votes.copy()
     votes[:, 0], votes[:, 1], votes[:, 2] = ballots.signs, -ballots.signs, 0
     odd = type(ballots)(votes, ballots.signs, ballots.units)
     assert np.isfinite(judge_weights(odd, [name])[name]).all()
-
-
-def test_aggregators_without_weights_are_left_out():
-    assert list(judge_weights(make_ballots(), ["one_coin", "nobody"])) == ["one_coin"]

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from betacal import BetaCalibration
 
-from judgepanel.kernels.calibration import fit, sigmoid
+from judgepanel.kernels.calibration import fit
+from judgepanel.kernels.maps import sigmoid
 from tests.kernels.calibrate.test_calibration import column
 
 

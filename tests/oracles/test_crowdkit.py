@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from crowdkit.aggregation import DawidSkene as CrowdKit
 
-from judgepanel.kernels.calibration import sigmoid
 from judgepanel.kernels.dawid_skene import Rules, fit_many
+from judgepanel.kernels.maps import sigmoid
 from judgepanel.votes import MISSING
 from judgepanel.votes.load import load_votes
 from tests.helpers import larger, make_votes, signed

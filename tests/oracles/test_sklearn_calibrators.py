@@ -8,7 +8,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from judgepanel.kernels.calibration import fit, sigmoid
+from judgepanel.kernels.calibration import fit
+from judgepanel.kernels.maps import sigmoid
 from tests.kernels.calibrate.test_calibration import column
 
 

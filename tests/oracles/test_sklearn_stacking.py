@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
-from judgepanel.kernels.joint import fit_panels
+from judgepanel.kernels.joint import Form, stacking
 from judgepanel.kernels.joint_features import features
 from judgepanel.kernels.prefixes import Fit
 from judgepanel.kernels.ridge import PRECISION, SHAPE
@@ -21,7 +21,7 @@ def one_fit(ballots):
 @pytest.mark.parametrize("n_judges", [4, 25])
 def test_stacking_without_an_intercept_is_scikit_learn_s_ridge(C, n_judges):
     ballots = make_ballots(1, 90, n_judges, symmetric=True)
-    (panel,) = fit_panels(ballots, one_fit(ballots), n_judges, one_coin=False, Cs=(C,))
+    (panel,) = stacking.panels(ballots, one_fit(ballots), n_judges, Cs=(C,))
     theirs = LogisticRegression(C=C, fit_intercept=False, solver="newton-cholesky", tol=1e-10)
     theirs.fit(ballots.votes[:, panel.judges].astype(float), ballots.signs)
     np.testing.assert_allclose(panel.weights, theirs.coef_[0], rtol=0, atol=1e-6)
@@ -33,7 +33,9 @@ def test_stacking_without_an_intercept_is_scikit_learn_s_ridge(C, n_judges):
 @pytest.mark.parametrize("groups", [0, 12])
 def test_joint_is_the_optimum_of_its_objective(C, symmetric, agreement, groups):
     ballots = make_ballots(2, 70, 5, symmetric=symmetric, groups=groups)
-    (panel,) = fit_panels(ballots, one_fit(ballots), 5, one_coin=True, agreement=agreement, Cs=(C,))
+    (panel,) = Form(one_coin=True, agreement=agreement).panels(
+        ballots, one_fit(ballots), 5, Cs=(C,)
+    )
     one_features = features(
         ballots, np.arange(70), panel.judges, one_coin=True, agreement=agreement
     )

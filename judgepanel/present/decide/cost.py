@@ -15,8 +15,10 @@ from judgepanel.figures.style import (
     CURATE_LINE,
     INCLUDE,
     NEUTRAL,
+    WHITE,
+    Look,
     add_base_rate,
-    error_bars,
+    add_series,
     escaped,
     laid_out,
     mark_all_judges,
@@ -247,40 +249,36 @@ def cost_figure(result: Cost) -> go.Figure:
     least, most = float(cost.min()), max(full, float(cost.max()))
     budget = None if np.isnan(result.budget) else min(result.budget, full)
     figure = go.Figure()
-    figure.add_scatter(
-        x=[*cost[order], most],
-        y=[*reading[order], float(reading[order][-1])],
-        mode="lines",
-        line={"color": NEUTRAL, "width": 1.5, "dash": "dash", "shape": "hv"},
-        name="monotone fit",
+    stepped = [*reading[order], float(reading[order][-1])]
+    look = Look(NEUTRAL, NEUTRAL, "", "dash", 1.5)
+    add_series(
+        figure,
+        [*cost[order], most],
+        stepped,
+        look,
+        "monotone fit",
+        "",
+        line_shape="hv",
         hoverinfo="skip",
     )
-    figure.add_scatter(
-        x=cost,
-        y=nll.value,
-        mode="markers",
-        marker={
-            "color": [INCLUDE if point.on_frontier else "#FFFFFF" for point in points],
-            "line": {"color": INCLUDE, "width": 2},
-            "size": 10,
-        },
-        error_y=error_bars(nll, INCLUDE),
-        name="best panel found, 95 %",
+    add_series(
+        figure,
+        cost,
+        nll,
+        Look(INCLUDE, INCLUDE, "circle", "", size=10),
+        "best panel found, 95 %",
+        "cost %{x:.3g}, NLL %{y:.3f}<br>%{text}",
+        marker_color=[INCLUDE if point.on_frontier else WHITE for point in points],
+        marker_line_width=2,
         text=[_hover_names(point) for point in points],
-        hovertemplate="cost %{x:.3g}, NLL %{y:.3f}<br>%{text}<extra></extra>",
     )
     hover = "all judges: cost %{x:.3g}, NLL %{y:.3f}"
     mark_all_judges(figure, full, float(result.everyone.figures.nll.value), "all judges", hover)
     add_base_rate(figure, [least, most], [result.null_nll, result.null_nll])
     if budget is not None:
-        figure.add_scatter(
-            x=[budget, budget],
-            y=[float(np.nanmin([*nll.lo, *nll.value])), result.null_nll],
-            mode="lines",
-            line={"color": CURATE_LINE, "width": 1.5},
-            name="budget",
-            hovertemplate="budget %{x:.3g}<extra></extra>",
-        )
+        heights = [float(np.nanmin([*nll.lo, *nll.value])), result.null_nll]
+        look = Look(CURATE_LINE, CURATE_LINE, "", width=1.5)
+        add_series(figure, [budget, budget], heights, look, "budget", "budget %{x:.3g}")
     laid_out(figure, x=cost_axis(result.unit, counted=result.counted), y="NLL (nats per item)")
     if least > 0.0 and full > _LOG_FROM * least and (budget is None or budget > 0.0):
         ticks = _ticks(min(least, budget or least), most)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
 
 from judgepanel.figures.style import (
+    ALL_JUDGES,
     CHOSEN,
     INCLUDE,
     NEUTRAL,
+    Look,
     add_base_rate,
-    error_bars,
+    add_series,
     laid_out,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
@@ -27,12 +30,7 @@ from judgepanel.studies.decide.curators import (
     CuratorsSpec,
 )
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.sentences import (
-    AGGREGATOR_NAMES,
-    CODING,
-    SAME_PANEL,
-    tie_words,
-)
+from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING, SAME_PANEL, tie_words
 from judgepanel.words.tables import Column, differences, levels, numbers, text
 from judgepanel.words.text import (
     all_judges,
@@ -205,42 +203,24 @@ def curators_figure(result: Curators) -> go.Figure:
     ranked = sorted(result.curators, key=lambda row: -row.nll.value)
     names = [row.title if row.deployable else f"{row.title} (not deployable)" for row in ranked]
     nll = Interval.stacked(row.nll for row in ranked)
-    seen = [None if math.isnan(row.seen) else row.seen for row in ranked]
+    seen = [row.seen for row in ranked]
     figure = go.Figure()
-    figure.add_scatter(
-        x=[x for saw, value in zip(seen, nll.value, strict=True) for x in (saw, value, None)],
-        y=[name for name in names for _ in range(3)],
-        mode="lines",
-        line={"color": NEUTRAL, "width": 2},
+    add_series(
+        figure,
+        [x for saw, value in zip(seen, nll.value, strict=True) for x in (saw, value, math.nan)],
+        [name for name in names for _ in range(3)],
+        Look(NEUTRAL, NEUTRAL, width=2.0),
+        "",
+        "",
         hoverinfo="skip",
         showlegend=False,
     )
-    figure.add_scatter(
-        x=seen,
-        y=names,
-        mode="markers",
-        marker=CHOSEN.marker(10),
-        name="where it chose",
-        hovertemplate="%{y}<br>where it chose: %{x:.3f}<extra></extra>",
-    )
-    figure.add_scatter(
-        x=nll.value,
-        y=names,
-        mode="markers",
-        marker={"color": INCLUDE, "size": 10},
-        error_x=error_bars(nll, INCLUDE),
-        name="on new items, 95 %",
-        hovertemplate="%{y}<br>on new items: %{x:.3f}<extra></extra>",
-    )
+    chose, new = replace(CHOSEN, dash="", size=10), replace(ALL_JUDGES, dash="", size=10)
+    add_series(figure, seen, names, chose, "where it chose", "%{y}<br>where it chose: %{x:.3f}")
+    add_series(figure, nll, names, new, "on new items, 95 %", "%{y}<br>on new items: %{x:.3f}")
     ends, everyone = [names[0], names[-1]], float(result.everyone.nll.value)
-    figure.add_scatter(
-        x=[everyone, everyone],
-        y=ends,
-        mode="lines",
-        line={"color": INCLUDE, "width": 1.5, "dash": "dash"},
-        name="all judges",
-        hovertemplate="all judges: %{x:.3f}<extra></extra>",
-    )
+    look = Look(INCLUDE, INCLUDE, "", "dash", 1.5)
+    add_series(figure, [everyone, everyone], ends, look, "all judges", "all judges: %{x:.3f}")
     add_base_rate(figure, [result.null_nll, result.null_nll], ends, "base rate: %{x:.3f}")
     laid_out(figure, x="NLL (nats per item)", y="", height=130 + 30 * len(names))
     figure.update_yaxes(categoryorder="array", categoryarray=names)

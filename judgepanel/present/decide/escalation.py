@@ -10,12 +10,7 @@ from plotly.subplots import make_subplots
 
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.figures.style import (
-    INCLUDE,
-    error_bars,
-    laid_out,
-    mark_chosen,
-)
+from judgepanel.figures.style import INCLUDE, Look, add_series, laid_out, mark_chosen
 from judgepanel.kernels.aggregation import of_votes
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
 from judgepanel.present.decide.cost import amount, amounts, cost_axis
@@ -166,34 +161,22 @@ def escalation_figure(result: Escalation) -> go.Figure:
     """Draw NLL above accuracy against cost, with the recommended threshold marked."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
     chosen = result.recommended
+    look, cost = Look(INCLUDE, INCLUDE, "circle", "solid", 2.0, 8), float(chosen.cost.value)
     for row, metric in enumerate(("nll", "accuracy"), start=1):
-        estimates = Interval.stacked(getattr(figures, metric) for figures in result.rows)
-        figure.add_scatter(
-            x=[figures.cost.value for figures in result.rows],
-            y=estimates.value,
-            mode="lines+markers",
-            line={"color": INCLUDE, "width": 2},
-            marker={"color": INCLUDE, "size": 8},
-            error_y=error_bars(estimates, INCLUDE),
+        place = {"showlegend": row == 1, "row": row, "col": 1}
+        add_series(
+            figure,
+            [figures.cost.value for figures in result.rows],
+            Interval.stacked(getattr(figures, metric) for figures in result.rows),
+            look,
+            "ask all below a threshold, 95 %",
+            "below %{text}: cost %{x:.3g}, %{y:.3f}<br>%{customdata:.0%} of items",
             text=[f"{figures.threshold:g}" for figures in result.rows],
             customdata=[figures.escalated.value for figures in result.rows],
-            name="ask all below a threshold, 95 %",
-            showlegend=row == 1,
-            hovertemplate="below %{text}: cost %{x:.3g}, %{y:.3f}<br>%{customdata:.0%} of items"
-            "<extra></extra>",
-            row=row,
-            col=1,
+            **place,
         )
-        mark_chosen(
-            figure,
-            float(chosen.cost.value),
-            float(getattr(chosen, metric).value),
-            "threshold chosen on calibration rows",
-            "chosen: cost %{x:.3g}, %{y:.3f}",
-            showlegend=row == 1,
-            row=row,
-            col=1,
-        )
+        name, hover = "threshold chosen on calibration rows", "chosen: cost %{x:.3g}, %{y:.3f}"
+        mark_chosen(figure, cost, float(getattr(chosen, metric).value), name, hover, **place)
     laid_out(figure, x="", y="NLL (nats per item)", height=560)
     figure.update_yaxes(title="accuracy", automargin=True, zeroline=False, row=2, col=1)
     axis = cost_axis(result.unit, counted=result.counted)

@@ -7,13 +7,7 @@ from dataclasses import replace
 import plotly.graph_objects as go
 
 from judgepanel.decision.recommend_result import Recommendation, RecommendSpec, contest_of
-from judgepanel.figures.style import (
-    CURATE_LINE,
-    INCLUDE,
-    add_base_rate,
-    error_bars,
-    laid_out,
-)
+from judgepanel.figures.style import CURATE_LINE, INCLUDE, Look, add_base_rate, add_series, laid_out
 from judgepanel.kernels.aggregation import of_votes
 from judgepanel.present.blocks import Answer, Block, Caveat, Method, Paragraph, Table, drawing
 from judgepanel.present.study import Entry
@@ -157,16 +151,9 @@ def what_if_figure(result: WhatIf) -> go.Figure:
     styles = ((CURATE_LINE, "diamond"), (INCLUDE, "circle"))
     for place, (panel, (colour, symbol)) in enumerate(zip(both, styles, strict=True)):
         nll, lo, hi = panel.nll
-        figure.add_scatter(
-            x=[nll],
-            y=[place],
-            mode="markers",
-            name=names[place],
-            marker={"color": colour, "symbol": symbol, "size": 11},
-            error_x=error_bars(panel.nll[None], colour),
-            hovertemplate=f"{names[place]}: {nll:.3f} [{lo:.3f}, {hi:.3f}]<extra></extra>",
-            showlegend=False,
-        )
+        hover = f"{names[place]}: {nll:.3f} [{lo:.3f}, {hi:.3f}]"
+        look = Look(colour, colour, symbol, "", size=11)
+        add_series(figure, panel.nll[None], [place], look, names[place], hover, showlegend=False)
     null = [result.null_nll, result.null_nll]
     add_base_rate(figure, null, [-0.6, 1.6], "base rate: %{x:.3f}")
     laid_out(figure, x="NLL (nats per item)", y="", height=190)

@@ -14,13 +14,15 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Floats
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.redundancy import correlation_map
 from judgepanel.figures.style import (
     DOTTED,
     INCLUDE,
     NEUTRAL,
-    error_bars,
+    Look,
+    add_series,
     escaped,
     laid_out,
     with_opacity,
@@ -56,7 +58,6 @@ _FAINT = 0.5
 _HOVER = (
     "%{customdata[0]:.3~g} to %{customdata[1]:.3~g} from the threshold"
     "<br>right %{y:.1%} [%{customdata[3]:.1%}, %{customdata[4]:.1%}] of %{customdata[2]} items"
-    "<extra></extra>"
 )
 
 
@@ -97,26 +98,22 @@ def _told_apart(near: float, far: float) -> tuple[str, ...]:
 def grade_figure(curve: GradeCurve) -> go.Figure:
     """Draw the share of right votes by the distance of the grade, with intervals."""
     figure = go.Figure()
-    figure.add_scatter(
-        x=curve.median,
-        y=curve.accuracy.value,
-        mode="lines+markers",
-        name="right",
-        showlegend=False,
-        marker={"color": INCLUDE, "size": 9},
-        line={"color": INCLUDE, "width": 1},
-        error_y=error_bars(curve.accuracy, INCLUDE) | {"thickness": 1, "width": 0},
-        customdata=np.column_stack(
-            [curve.nearest, curve.farthest, curve.voted, curve.accuracy.lo, curve.accuracy.hi]
-        ),
-        hovertemplate=_HOVER,
-    )
+    _draw(figure, curve, curve.median, Look(INCLUDE, INCLUDE, "circle", "solid", 1.0), _HOVER)
     figure.add_hline(y=0.5, line=DOTTED)
     laid_out(figure, x="distance of the grade from the threshold", y="right votes", height=320)
     lowest = min(0.5, float(curve.accuracy.lo.min()))
     figure.update_yaxes(tickformat=".0%", range=[lowest - 0.02, 1.02])
     figure.update_xaxes(rangemode="tozero")
     return figure
+
+
+def _draw(figure: go.Figure, curve: GradeCurve, x: Floats, look: Look, hover: str) -> None:
+    """Add the share of right votes in each band, with thin intervals of the main curve."""
+    right = curve.accuracy
+    of_bands = [curve.nearest, curve.farthest, curve.voted, right.lo, right.hi]
+    name, data = escaped(curve.judge), np.column_stack(of_bands)
+    add_series(figure, x, right, look, name, hover, customdata=data, showlegend=False)
+    figure.data[-1].error_y.update(thickness=1, width=0)
 
 
 def grade_table(curve: GradeCurve) -> dict[str, Column]:
@@ -166,22 +163,9 @@ def grades_figure(curves: Sequence[GradeCurve]) -> go.Figure:
     for curve in reversed(curves):
         first = curve is curves[0]
         colour = INCLUDE if first else with_opacity(NEUTRAL, _FAINT)
-        figure.add_scatter(
-            x=curve.nearer,
-            y=curve.accuracy.value,
-            mode="lines+markers",
-            name=escaped(curve.judge),
-            showlegend=first,
-            marker={"color": colour, "size": 9 if first else 5},
-            line={"color": colour, "width": 2 if first else 1},
-            error_y=error_bars(curve.accuracy, colour) | {"thickness": 1, "width": 0}
-            if first
-            else None,
-            customdata=np.column_stack(
-                [curve.nearest, curve.farthest, curve.voted, curve.accuracy.lo, curve.accuracy.hi]
-            ),
-            hovertemplate=f"{escaped(curve.judge)}<br>{_HOVER}",
-        )
+        look = Look(colour, colour, "circle", "solid", 2.0 if first else 1.0, 9 if first else 5)
+        _draw(figure, curve, curve.nearer, look, f"{escaped(curve.judge)}<br>{_HOVER}")
+        figure.data[-1].update(showlegend=first, error_y={"visible": first})
     figure.add_hline(y=0.5, line=DOTTED)
     laid_out(figure, x="votes nearer to the threshold", y="right votes", height=320)
     figure.update_yaxes(tickformat=".0%", range=[0, 1.02])

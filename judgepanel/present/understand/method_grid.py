@@ -10,15 +10,7 @@ import numpy as np
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.candidates import GridCells, method_grid
 from judgepanel.figures.style import METRIC_NAMES
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Figure,
-    Method,
-    Paragraph,
-    Table,
-    paragraphs,
-)
+from judgepanel.present.blocks import Answer, Block, Figure, Method, Paragraph, Table, paragraphs
 from judgepanel.present.decide.recommend import decision_sentence
 from judgepanel.present.study import Entry
 from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec

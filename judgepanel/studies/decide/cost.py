@@ -21,18 +21,31 @@ import pandas as pd
 import scipy
 
 from judgepanel.arrays import Bools, Floats
-from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import CLOSED_FORMS, ClosedForm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import check_known, few_labels, run_fields, splits_of, stand_ins
+from judgepanel.studies.common import (
+    check_honest,
+    few_labels,
+    only_if,
+    run_fields,
+    splits_of,
+    stand_ins,
+)
 from judgepanel.studies.compare import Estimator
-from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
-from judgepanel.studies.decide.curators import CuratorFigures, curator_arms, curator_figures
+from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
+from judgepanel.studies.decide.curators import (
+    CuratorFigures,
+    CuratorTally,
+    curator_arms,
+    curator_figures,
+)
+from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.panel.curated import (
     Curated,
     UnderBudgets,
@@ -51,14 +64,16 @@ from judgepanel.studies.panel.curator import (
     Rules,
     affordable,
     check_budget,
+    check_folds,
     check_price,
+    check_steps,
     costs_of,
     evidence_of,
     known_judges,
     no_costs_note,
 )
-from judgepanel.studies.results import SplitResult, by_split, flat_row, frozen
-from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.studies.results import PipelineResult, by_split, flat_row, frozen
+from judgepanel.votes import VoteMatrix
 from judgepanel.votes.matrix import cached
 
 _NEXT = ("gain", "lo", "hi", "extra", "price", "price_lo", "price_hi")
@@ -112,7 +127,7 @@ class CostPoint:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cost(SplitResult):
+class Cost(PipelineResult):
     """Result of :data:`COST`.
 
     ``points`` are in order of ascending budgets fixed before any panel was scored; ``everyone`` is
@@ -131,12 +146,7 @@ class Cost(SplitResult):
     judges: tuple[str, ...]
     judge_costs: Floats
     chosen_share: Floats
-    aggregator: str
-    calibrator: str
-    null_nll: float
     constant_nll: float
-    n_judges: int
-    n_calibration: float
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -183,14 +193,9 @@ class Cost(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per ascending budget, then all judges."""
-        return pd.DataFrame([_row(point) for point in (*self.points, self.everyone)]).assign(
-            null_nll=self.null_nll,
-            constant_nll=self.constant_nll,
-            aggregator=self.aggregator,
-            calibrator=self.calibrator,
-            unit=self.unit,
-            n_splits=self.n_splits,
-        )
+        rows = map(_row, (*self.points, self.everyone))
+        repeated = ("null_nll", "constant_nll", "aggregator", "calibrator", "unit", "n_splits")
+        return self.repeated(rows, *repeated)
 
     def decisions(self) -> dict[str, Any]:
         """Return points and their panels."""
@@ -240,17 +245,17 @@ def priced_judges(votes: VoteMatrix, prepared: Prepared) -> tuple[Known, JudgeCo
     return replace(known_judges(votes, prepared), costs=tuple(costs.cost.tolist())), costs
 
 
+@dataclass(eq=False)
 class Plan:
     """Best panels under ascending budgets, from one search of the same evidence.
 
     ``reference``: whether the NLL of all judges is needed, too.
     """
 
-    def __init__(self, budgets: Floats, aggregator: Aggregator, *, reference: bool = True) -> None:
-        self.budgets = budgets
-        self.aggregator = aggregator
-        self.reference = reference
-        self._searched: dict[tuple[int, ...], UnderBudgets] = {}
+    budgets: Floats
+    aggregator: Aggregator
+    reference: bool = True
+    _searched: dict[tuple[int, ...], UnderBudgets] = field(default_factory=dict, init=False)
 
     def search(self, evidence: Evidence) -> UnderBudgets:
         """Return the panels for this evidence, cached until :meth:`forget`."""
@@ -292,20 +297,8 @@ SPARSE = 0.9
 _SAME = 1e-12
 
 
-def check_choosing(settings: Settings, aggregator: str, calibrator: str) -> None:
-    """Refuse unknown names, and the paper's protocol."""
-    check_known("aggregator", AGGREGATORS, (aggregator,))
-    check_known("calibrator", CALIBRATORS, (calibrator,))
-    if settings.protocol != "honest":
-        raise InputError(
-            "panels are chosen by NLL, which the paper's protocol takes from in-sample scores",
-            value=settings.protocol,
-            allowed="honest",
-        )
-
-
 @dataclass(frozen=True, slots=True)
-class CostSpec:
+class CostSpec(StudySpec):
     """Budgets, and the pipeline that compares and scores their panels.
 
     Raises
@@ -315,34 +308,28 @@ class CostSpec:
         the paper's protocol.
     """
 
-    settings: Settings = Settings()
-    aggregator: Aggregator = field(default="joint", metadata={"help": "how votes are summed"})
-    calibrator: Calibrator = field(default="none", metadata={"help": "calibrator of every panel"})
-    budget: float | None = field(
-        default=None, metadata={"help": "a budget per item: the best panel whose cost is within it"}
+    aggregator: Aggregator = option("joint")
+    calibrator: Calibrator = option("none", "calibrator of every panel")
+    budget: float | None = option(
+        None, "a budget per item: the best panel whose cost is within it", check=check_price
     )
-    points: int = field(
-        default=7,
-        metadata={"help": "number of budgets on the curve, from the cheapest judge to all judges"},
+    points: int = option(
+        7,
+        "number of budgets on the curve, from the cheapest judge to all judges",
+        check=only_if(
+            lambda n: 2 <= n <= MOST_POINTS, "number of budgets out of range", f"2..{MOST_POINTS}"
+        ),
     )
-    folds: int = field(
-        default=5, metadata={"help": "number of inner folds on calibration rows, for closed forms"}
+    folds: int = option(
+        5, "number of inner folds on calibration rows, for closed forms", check=check_folds
     )
-    steps: int = field(
-        default=20, metadata={"help": "number of judges that the greedy order adds; 0 turns it off"}
+    steps: int = option(
+        20, "number of judges that the greedy order adds; 0 turns it off", check=check_steps
     )
 
     def __post_init__(self) -> None:
-        check_choosing(self.settings, self.aggregator, self.calibrator)
-        check_price(self.budget)
-        if not 2 <= self.points <= MOST_POINTS:
-            raise InputError(
-                "number of budgets out of range", value=self.points, allowed=f"2..{MOST_POINTS}"
-            )
-        if self.folds < 2:
-            raise InputError("too few inner folds", value=self.folds, allowed="2 or more")
-        if self.steps < 0:
-            raise InputError("steps is too small", value=self.steps, allowed="0 or more")
+        StudySpec.__post_init__(self)
+        check_honest(self.settings, "panels are chosen")
 
     @property
     def rules(self) -> Rules:
@@ -440,19 +427,9 @@ def _panels(votes: VoteMatrix, spec: CostSpec) -> UnderBudgets:
 def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
     """Return the panels and scores of every budget from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    totals, chosen = partial.scores, partial.chosen
+    totals = partial.scores
     _, costs = priced_judges(votes, prepared)
-    budgets = budgets_of(spec, costs, prepared.judges)
-    everyone, points = cost_points(
-        totals,
-        prepared,
-        costs,
-        budgets,
-        chosen,
-        _panels(votes, spec),
-        comparable=spec.comparable,
-        seed=spec.settings.seed,
-    )
+    everyone, points = cost_points(partial, spec, prepared, costs, _panels(votes, spec))
     return Cost(
         points=points,
         everyone=everyone,
@@ -463,7 +440,7 @@ def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
         full_cost=costs.full,
         judges=prepared.judges,
         judge_costs=costs.cost,
-        chosen_share=chosen[:, 1:].mean(axis=0),
+        chosen_share=partial.chosen[:, 1:].mean(axis=0),
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
         null_nll=float(totals.null_nll.mean()),
@@ -476,28 +453,21 @@ def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
 
 
 def cost_points(
-    tally: Tally,
-    prepared: Prepared,
-    costs: JudgeCosts,
-    budgets: Floats,
-    chosen: Bools,
-    final: UnderBudgets,
-    *,
-    comparable: bool,
-    seed: int,
+    partial: CostTally, spec: CostSpec, prepared: Prepared, costs: JudgeCosts, final: UnderBudgets
 ) -> tuple[CostPoint, tuple[CostPoint, ...]]:
-    """All judges, and one point per budget; ``chosen`` (S, 1 + n_budgets, n_judges), all first."""
+    """All judges, and one point per budget."""
+    tally, chosen = partial.scores, partial.chosen
+    budgets = budgets_of(spec, costs, prepared.judges)
     titles = ["all judges", *(f"under {budget:g}" for budget in budgets)]
     names = ["all", *(f"budget_{place}" for place in range(len(budgets)))]
     picked = chosen.sum(axis=0)
+    picked = np.concatenate([picked, np.zeros_like(picked[:1])])
     figures = curator_figures(
-        tally,
+        CuratorTally(tally, chosen.sum(axis=2), picked, np.zeros((0, 5))),
         prepared.ballots.units,
         tuple(Curator(n, t, lambda e: final.everyone) for n, t in zip(names, titles, strict=True)),
-        chosen.sum(axis=2),
-        np.concatenate([picked, np.zeros_like(picked[:1])]),
-        comparable=comparable,
-        seed=seed,
+        comparable=spec.comparable,
+        seed=spec.settings.seed,
     )[:-1]
     reading = readings(np.array([figure.nll.value for figure in figures[1:]]))
     spent = costs.of(chosen)

@@ -8,8 +8,9 @@ Result of :data:`CURATORS_STUDY`: promised and achieved NLL of each choice of ju
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -17,20 +18,29 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import SplitScores, calibrate, evaluate
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.prefixes import CLOSED_FORMS, ClosedForm
+from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.prefixes import ClosedForm
 from judgepanel.kernels.subsets import MOST_GROUPS
 from judgepanel.scoring.inference import MARGIN, Verdict, simultaneous_reach, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import check_known, few_labels, run_fields, splits_of, stand_ins
+from judgepanel.studies.common import (
+    check_honest,
+    check_known,
+    few_labels,
+    only_if,
+    run_fields,
+    splits_of,
+    stand_ins,
+)
 from judgepanel.studies.compare import Estimator, grid_estimates
-from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare, steady
+from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
+from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.panel.curated import (
     NAMES,
     ORACLE,
@@ -42,9 +52,9 @@ from judgepanel.studies.panel.curated import (
     table_look,
     taken,
 )
-from judgepanel.studies.panel.curator import Curator, Rules, check_price, known_judges
-from judgepanel.studies.results import SplitResult, by_split, flat_row, frozen, summed
-from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.studies.panel.curator import Curator, Rules, check_folds, check_price, known_judges
+from judgepanel.studies.results import PipelineResult, by_split, flat_row, frozen, summed
+from judgepanel.votes import VoteMatrix
 
 LOOKED_BEST = "looked_best"
 ORACLE_NOTE = "not deployable: chosen on the evaluation rows"
@@ -121,7 +131,7 @@ class SelectorFigures:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curators(SplitResult):
+class Curators(PipelineResult):
     """Result of :data:`CURATORS_STUDY`.
 
     ``curators`` are all judges, then the others in the requested order, and last ``looked_best``,
@@ -135,13 +145,8 @@ class Curators(SplitResult):
     judges: tuple[str, ...]
     chosen_share: Floats
     selector: SelectorFigures | None
-    aggregator: str
     refit: str
-    calibrator: str
-    null_nll: float
     constant_nll: float
-    n_judges: int
-    n_calibration: float
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -176,14 +181,8 @@ class Curators(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per curator."""
-        return pd.DataFrame([flat_row(curator) for curator in self.curators]).assign(
-            null_nll=self.null_nll,
-            constant_nll=self.constant_nll,
-            aggregator=self.aggregator,
-            refit=self.refit,
-            calibrator=self.calibrator,
-            n_splits=self.n_splits,
-        )
+        repeated = ("null_nll", "constant_nll", "aggregator", "refit", "calibrator", "n_splits")
+        return self.repeated(map(flat_row, self.curators), *repeated)
 
     def decisions(self) -> dict[str, Any]:
         """Return verdicts and how often judges were chosen."""
@@ -201,8 +200,12 @@ class Curators(SplitResult):
 _NOTES = {ORACLE: ORACLE_NOTE, SELECTOR: SELECTOR_NOTE}
 
 
+def _one_or_more(name: str) -> Callable[[Any], None]:
+    return only_if(lambda n: n >= 1, f"{name} is too small", "1 or more")
+
+
 @dataclass(frozen=True, slots=True)
-class CuratorsSpec:
+class CuratorsSpec(StudySpec):
     """The curators, and the pipeline under which they are compared.
 
     ``curators`` None uses all that have their inputs and whose search is not too long; all judges
@@ -217,57 +220,40 @@ class CuratorsSpec:
         on in-sample scores.
     """
 
-    settings: Settings = Settings()
-    curators: tuple[str, ...] | None = field(
-        default=None,
-        metadata={"help": f"ways of choosing (all that are not too long): {', '.join(NAMES)}"},
+    curators: tuple[str, ...] | None = option(
+        None,
+        f"ways of choosing (all that are not too long): {', '.join(NAMES)}",
+        check=partial(check_known, "curator", NAMES),
     )
-    aggregator: ClosedForm = field(
-        default="one_coin", metadata={"help": "how votes are summed to compare panels"}
+    aggregator: ClosedForm = option("one_coin", "how votes are summed to compare panels")
+    calibrator: Calibrator = option("beta", "calibrator of every panel")
+    refit: Aggregator | None = option(
+        None, "how votes of the chosen judges are summed (default: the same)"
     )
-    calibrator: Calibrator = field(default="beta", metadata={"help": "calibrator of every panel"})
-    refit: Aggregator | None = field(
-        default=None,
-        metadata={"help": "how votes of the chosen judges are summed (default: the same)"},
+    folds: int = option(
+        5, "number of inner folds on calibration rows, for closed forms", check=check_folds
     )
-    folds: int = field(
-        default=5, metadata={"help": "number of inner folds on calibration rows, for closed forms"}
+    size: int = option(5, "panel size of curators with a fixed size", check=_one_or_more("size"))
+    width: int = option(
+        3, "number of panels of each size that the beam keeps", check=_one_or_more("width")
     )
-    size: int = field(default=5, metadata={"help": "panel size of curators with a fixed size"})
-    width: int = field(
-        default=3, metadata={"help": "number of panels of each size that the beam keeps"}
+    steps: int = option(
+        20, "number of judges that forward searches add", check=_one_or_more("steps")
     )
-    steps: int = field(default=20, metadata={"help": "number of judges that forward searches add"})
-    groups: int = field(
-        default=9, metadata={"help": "maximum number of groups in the exhaustive search"}
+    groups: int = option(
+        9,
+        "maximum number of groups in the exhaustive search",
+        check=only_if(
+            lambda n: 2 <= n <= MOST_GROUPS, "number of groups out of range", f"2..{MOST_GROUPS}"
+        ),
     )
-    budget: float | None = field(
-        default=None, metadata={"help": "budget per item for the best panel under a budget"}
+    budget: float | None = option(
+        None, "budget per item for the best panel under a budget", check=check_price
     )
 
     def __post_init__(self) -> None:
-        check_known("curator", NAMES, self.curators or ())
-        check_known("aggregator that curators compare under", CLOSED_FORMS, (self.aggregator,))
-        check_known("calibrator", CALIBRATORS, (self.calibrator,))
-        if self.refit is not None:
-            check_known("aggregator", AGGREGATORS, (self.refit,))
-        if self.settings.protocol != "honest":
-            raise InputError(
-                "curators choose by NLL, which the paper's protocol takes from in-sample scores",
-                value=self.settings.protocol,
-                allowed="honest",
-            )
-        if self.folds < 2:
-            raise InputError("too few inner folds", value=self.folds, allowed="2 or more")
-        for name in ("size", "width", "steps"):
-            if getattr(self, name) < 1:
-                value = getattr(self, name)
-                raise InputError(f"{name} is too small", value=value, allowed="1 or more")
-        if not 2 <= self.groups <= MOST_GROUPS:
-            raise InputError(
-                "number of groups out of range", value=self.groups, allowed=f"2..{MOST_GROUPS}"
-            )
-        check_price(self.budget)
+        StudySpec.__post_init__(self)
+        check_honest(self.settings, "curators choose")
 
     @property
     def rules(self) -> Rules:
@@ -366,22 +352,14 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
     """Return levels, optimism, differences and stability from the splits so far."""
     prepared = prepare(votes, spec.settings)
     curators, left_out = curators_of(votes, prepared, spec)
-    totals, sizes, looks = partial.scores, partial.sizes, partial.looks
-    figures = curator_figures(
-        totals,
-        prepared.ballots.units,
-        curators,
-        sizes,
-        partial.picked,
-        comparable=spec.refitted == spec.aggregator,
-        seed=spec.settings.seed,
-    )
+    totals, units, seed = partial.scores, prepared.ballots.units, spec.settings.seed
+    comparable = spec.refitted == spec.aggregator
     n_calibration = float(totals.n_calibration.mean())
     return Curators(
-        curators=figures,
+        curators=curator_figures(partial, units, curators, comparable=comparable, seed=seed),
         judges=prepared.judges,
         chosen_share=partial.picked / len(totals.numbers),
-        selector=selector_figures(looks, n_calibration),
+        selector=selector_figures(partial.looks, n_calibration),
         aggregator=spec.aggregator,
         refit=spec.refitted,
         calibrator=spec.calibrator,
@@ -395,21 +373,19 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
 
 
 def curator_figures(
-    tally: Tally,
+    partial: CuratorTally,
     units: Ints,
     curators: tuple[Curator, ...],
-    sizes: Ints,
-    picked: Ints,
     *,
     comparable: bool,
     seed: int,
 ) -> tuple[CuratorFigures, ...]:
     """Figures of every curator, then of the one that looked best; all judges are the reference.
 
-    ``sizes`` (S, n_curators) and ``picked`` (n_curators + 1, n_judges), see :class:`CuratorTally`.
     Ends are NaN from a single split. ``comparable``: the NLLs of choice and score use the same
     aggregator; otherwise their difference is meaningless and NaN.
     """
+    tally, sizes, picked = partial.scores, partial.sizes, partial.picked
     estimated = Estimator.of(tally, units)
     table = {metric: level[0] for metric, level in grid_estimates(tally, estimated).items()}
     nll, best = table["nll"], tally.chosen[:, 0]
@@ -506,10 +482,10 @@ def selector_figures(looks: Floats, n_calibration: float) -> SelectorFigures | N
 def _warnings(
     prepared: Prepared, spec: CuratorsSpec, totals: Tally, left_out: tuple[str, ...]
 ) -> tuple[str, ...]:
-    warnings = [*prepared.notices, *left_out]
-    warnings += few_labels(prepared, float(totals.n_calibration.mean()))
     fits = len(totals.numbers) * totals.n_arms
-    warnings += stand_ins((spec.calibrator,), totals.replaced.tolist(), fits)
+    few = few_labels(prepared, float(totals.n_calibration.mean()))
+    replaced = stand_ins((spec.calibrator,), totals.replaced.tolist(), fits)
+    warnings = [*prepared.notices, *left_out, *few, *replaced]
     if spec.refitted != spec.aggregator:
         warnings.append(
             f"Panels were compared under {spec.aggregator} and scored under {spec.refitted}: the "

@@ -12,7 +12,7 @@ They are estimated from the logits of the cheap panel and of all judges.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -23,7 +23,7 @@ import pandas as pd
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import calibrate, evaluate
+from judgepanel.kernels.calibrated import calibrate, evaluate, left_out
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores
 from judgepanel.scoring.inference import MARGIN, Estimate, Verdict, simultaneous_reach, verdict
@@ -31,21 +31,22 @@ from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import run_fields, splits_of, stand_ins
+from judgepanel.studies.common import check_honest, only_if, run_fields, splits_of, stand_ins
 from judgepanel.studies.compare import RANGES
-from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare, steady
-from judgepanel.studies.decide.cost import (
-    Plan,
-    all_rows,
-    check_choosing,
-    cost_notes,
-    cost_rules,
-    priced_judges,
-)
+from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
+from judgepanel.studies.decide.cost import Plan, all_rows, cost_notes, cost_rules, priced_judges
 from judgepanel.studies.decide.curators import stability
+from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.panel.curated import curated, evidence_in
-from judgepanel.studies.panel.curator import Chosen, Curator, Evidence, JudgeCosts, Rules
-from judgepanel.studies.results import SplitResult, by_split, combine, flat_row, frozen
+from judgepanel.studies.panel.curator import (
+    Chosen,
+    Curator,
+    Evidence,
+    JudgeCosts,
+    Rules,
+    check_steps,
+)
+from judgepanel.studies.results import PipelineResult, by_split, combine, flat_row, frozen
 from judgepanel.studies.trust.probabilities import Evaluations, OutOfSample, evaluations
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import listed
@@ -90,7 +91,7 @@ class EscalationFigures:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Escalation(SplitResult):
+class Escalation(PipelineResult):
     """Result of :data:`ESCALATION`.
 
     ``rows`` are in order of ascending thresholds, fixed in advance, from .5 (the cheap panel alone)
@@ -115,11 +116,6 @@ class Escalation(SplitResult):
     unit: str
     counted: bool
     latency_unit: str
-    aggregator: str
-    calibrator: str
-    null_nll: float
-    n_judges: int
-    n_calibration: float
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -150,16 +146,12 @@ class Escalation(SplitResult):
     def frame(self) -> pd.DataFrame:
         """Return one row per threshold, then the recommended one."""
         names = [*("fixed" for _ in self.rows), "recommended"]
-        rows = zip(names, (*self.rows, self.recommended), strict=True)
-        return pd.DataFrame([{"arm": name, **flat_row(row)} for name, row in rows]).assign(
-            skill=lambda frame: 1.0 - frame["nll"] / self.null_nll,
-            null_nll=self.null_nll,
-            full_cost=self.full_cost,
-            unit=self.unit,
-            aggregator=self.aggregator,
-            calibrator=self.calibrator,
-            n_splits=self.n_splits,
-        )
+        rows = [
+            {"arm": name, **flat_row(row), "skill": 1.0 - float(row.nll.value) / self.null_nll}
+            for name, row in zip(names, (*self.rows, self.recommended), strict=True)
+        ]
+        repeated = ("null_nll", "full_cost", "unit", "aggregator", "calibrator", "n_splits")
+        return self.repeated(rows, *repeated)
 
     def decisions(self) -> dict[str, Any]:
         """Return the cheap panel, the recommended threshold and all thresholds."""
@@ -269,7 +261,7 @@ def _gaps(of: Evaluations, gaps: Floats, seed: int) -> tuple[Estimate, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class EscalationSpec:
+class EscalationSpec(StudySpec):
     """The cheap panel, the thresholds, and the pipeline.
 
     The cheap panel consists of the judges named in ``cheap``, or of the ``cheapest`` judges of this
@@ -283,58 +275,44 @@ class EscalationSpec:
         both judges and a number of them; the paper's protocol.
     """
 
-    settings: Settings = Settings()
-    aggregator: Aggregator = field(default="joint", metadata={"help": "how votes are summed"})
-    calibrator: Calibrator = field(default="none", metadata={"help": "calibrator of both panels"})
-    cheap: tuple[str, ...] | None = field(
-        default=None, metadata={"help": "judges of the cheap panel, by name"}
+    aggregator: Aggregator = option("joint")
+    calibrator: Calibrator = option("none", "calibrator of both panels")
+    cheap: tuple[str, ...] | None = option(None, "judges of the cheap panel, by name")
+    cheapest: int | None = option(
+        None,
+        "or: number of cheapest judges that form the cheap panel",
+        check=only_if(lambda n: n >= 1, "a panel needs at least one judge", "1 or more"),
     )
-    cheapest: int | None = field(
-        default=None, metadata={"help": "or: number of cheapest judges that form the cheap panel"}
+    share: float = option(
+        0.2,
+        "or: the best panel for this share of the cost of all judges",
+        check=only_if(lambda share: 0.0 < share <= 1.0, "the share is out of range", "(0, 1]"),
     )
-    share: float = field(
-        default=0.2,
-        metadata={"help": "or: the best panel for this share of the cost of all judges"},
+    thresholds: tuple[float, ...] = option(
+        (0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99),
+        "ask all judges below this confidence; 0.5 and 1 are always included",
+        check=only_if(lambda p: 0.5 <= p <= 1.0, "a threshold is out of range", "[0.5, 1]"),
     )
-    thresholds: tuple[float, ...] = field(
-        default=(0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99),
-        metadata={"help": "ask all judges below this confidence; 0.5 and 1 are always included"},
+    tolerance: float = option(
+        0.02,
+        "largest NLL increase of the recommended threshold, as a share of that of all judges",
+        check=only_if(lambda t: 0.0 <= t < np.inf, "the tolerance is out of range", "0 up"),
     )
-    tolerance: float = field(
-        default=0.02,
-        metadata={
-            "help": (
-                "largest NLL increase of the recommended threshold, as a share of "
-                "that of all judges"
-            )
-        },
-    )
-    steps: int = field(
-        default=0,
-        metadata={
-            "help": "number of judges that a greedy order adds; 0 turns it off, which is faster"
-        },
+    steps: int = option(
+        0,
+        "number of judges that a greedy order adds; 0 turns it off, which is faster",
+        check=check_steps,
     )
 
     def __post_init__(self) -> None:
-        check_choosing(self.settings, self.aggregator, self.calibrator)
-        for limit in self.thresholds:
-            if not 0.5 <= limit <= 1.0:
-                raise InputError("a threshold is out of range", value=limit, allowed="[0.5, 1]")
-        if not 0.0 < self.share <= 1.0:
-            raise InputError("the share is out of range", value=self.share, allowed="(0, 1]")
-        if not 0.0 <= self.tolerance < np.inf:
-            raise InputError("the tolerance is out of range", value=self.tolerance, allowed="0 up")
-        if self.cheapest is not None and self.cheapest < 1:
-            raise InputError("a panel needs at least one judge", value=self.cheapest)
+        StudySpec.__post_init__(self)
+        check_honest(self.settings, "panels are chosen")
         if self.cheapest is not None and self.cheap:
             raise InputError(
                 "the cheap panel is named judges or a number of them, not both",
                 value=self.cheapest,
                 allowed="cheap or cheapest",
             )
-        if self.steps < 0:
-            raise InputError("steps is too small", value=self.steps, allowed="0 or more")
 
     @property
     def limits(self) -> tuple[float, ...]:
@@ -378,16 +356,6 @@ def _given(title: str, inside: Bools) -> Curator:
     return Curator("given", title, choose, uses_labels=False)
 
 
-def everyone() -> Curator:
-    """Return a curator of all judges, without inner estimates."""
-    return Curator(
-        "all",
-        "all judges",
-        lambda e: Chosen(np.ones(e.ballots.n_judges, dtype=bool), 0.0),
-        uses_labels=False,
-    )
-
-
 def run_chunk(votes: VoteMatrix, spec: EscalationSpec, chunk: Chunk) -> Escalated:
     """Score both panels and choose a threshold in the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
@@ -396,7 +364,8 @@ def run_chunk(votes: VoteMatrix, spec: EscalationSpec, chunk: Chunk) -> Escalate
     for split in splits_of(prepared, spec.settings, chunk):
         cheap = cheap_curator(spec, prepared.judges, costs)
         evidence = evidence_in(prepared.ballots, split.calibration, known, spec.rules, split.number)
-        escalations.append(_of_split(prepared.ballots, split, (cheap, everyone()), evidence, spec))
+        curators = cheap, _given("all judges", np.ones(len(prepared.judges), dtype=bool))
+        escalations.append(_of_split(prepared.ballots, split, curators, evidence, spec))
     return reduce(combine, escalations)
 
 
@@ -444,20 +413,10 @@ def _own_logits(
     ballots: Ballots, split: Split, scores: PrefixScores, name: Calibrator, fold: Ints
 ) -> Floats:
     """Calibrated logits (n_cal,) of calibration rows, each fold by a map fitted to the others."""
-    rows = split.calibration
-    logits = np.empty(len(rows))
-    for number in np.unique(fold):
-        own = fold == number
-        part = replace(
-            scores,
-            calibration=scores.calibration[:, ~own],
-            calibration_empty=scores.calibration_empty[:, ~own],
-            evaluation=scores.calibration[:, own],
-            evaluation_empty=scores.calibration_empty[:, own],
-            fold=None if scores.fold is None else scores.fold[~own],
-        )
-        fitted = calibrate(ballots, Split(int(number), rows[~own], rows[own]), part, (name,))
-        logits[own] = fitted.logits_of(name, slice(0, 1))[0]
+    logits = np.empty(len(split.calibration))
+    for number in np.unique(fold).tolist():
+        fitted = calibrate(ballots, *left_out(split, scores, fold, number), (name,))
+        logits[fold == number] = fitted.logits_of(name, slice(0, 1))[0]
     return logits
 
 
@@ -466,11 +425,8 @@ def _cheap(votes: VoteMatrix, spec: EscalationSpec) -> Bools:
     """The cheap panel chosen on all labelled rows; the same for every partial result."""
     prepared = prepare(votes, spec.settings)
     known, costs = priced_judges(votes, prepared)
-    return (
-        cheap_curator(spec, prepared.judges, costs)
-        .chosen(all_rows(prepared, known, spec.rules))
-        .judges
-    )
+    curator = cheap_curator(spec, prepared.judges, costs)
+    return curator.chosen(all_rows(prepared, known, spec.rules)).judges
 
 
 def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escalation:

@@ -21,7 +21,7 @@ from judgepanel.distributions import norm_ppf, t_ppf
 from judgepanel.kernels.ballots import signs_of
 from judgepanel.kernels.cross_proxies import best_judge, cross_proxies
 from judgepanel.kernels.residual import FeatureColumns, feature_columns
-from judgepanel.scoring.fair_sample import ALPHA, FairSample, fair_sample
+from judgepanel.scoring.clustered import ALPHA, FairSample, fair_sample
 from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.prediction_powered import (
@@ -47,6 +47,7 @@ ALL = "all items"
 QUANTILES = 4
 MOST_GROUPS = 50
 FEW_LABELS = 10
+_NO_PAIRS = np.zeros((0, 2), dtype=np.int64), Interval.full(0, np.nan, "share"), np.zeros(0)
 REACH = 0.03
 """Half width for which the number of labels is given."""
 SYSTEMS = ("system", "model", "policy", "variant", "version", "prompt", "config")
@@ -340,7 +341,7 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
     ours, alone = rates("panel"), rates("panel", tuned=False)
     rate = _joined(ours)
     judges = np.concatenate([s.sums(shares) / np.maximum(s.n_items, 1.0) for s in samples])
-    pairs, gap, p = all_pairs(ours[-1]) if groups.names else _no_pairs()
+    pairs, gap, p = all_pairs(ours[-1]) if groups.names else _NO_PAIRS
     gap_alone = differences(alone[-1], pairs)[0] if groups.names else gap
     n_labels = np.concatenate([s.n_labels for s in samples]).astype(np.int64)
     fair = fair_sample(votes.labelled, _traits(votes, signs), units)
@@ -386,10 +387,6 @@ def _about(votes: VoteMatrix, spec: EstimateSpec) -> Target:
 
 def _joined(parts: list[Rates]) -> Interval:
     return Interval.joined([part.rate for part in parts])
-
-
-def _no_pairs() -> tuple[Ints, Interval, Floats]:
-    return np.zeros((0, 2), dtype=np.int64), Interval.full(0, np.nan, "share"), np.zeros(0)
 
 
 def _may_be_best(n_groups: int, pairs: Ints, gap: Interval, p: Floats) -> Bools:
@@ -480,10 +477,6 @@ def _warnings(
     return tuple(warnings)
 
 
-def _one_round(spec: EstimateSpec) -> int:
-    return 1
-
-
 ESTIMATE: Study[EstimateSpec, Proxies, Estimates] = Study(
     name="estimate",
     title="Rates from few labels",
@@ -493,5 +486,5 @@ ESTIMATE: Study[EstimateSpec, Proxies, Estimates] = Study(
     partial=Proxies,
     run_chunk=run_chunk,
     merge=merge,
-    rounds=_one_round,
+    rounds=lambda _: 1,
 )

@@ -15,7 +15,7 @@ Figures of judges, groups, removals and copies from the values of items and spli
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.panels import VALUED, Valued
+from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.panels import Valued
 from judgepanel.scoring.inference import (
     MARGIN,
     Estimate,
@@ -40,9 +40,16 @@ from judgepanel.scoring.inference import (
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import ValueTally, tally_values
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import check_known, few_labels, run_fields, splits_of, stand_ins
+from judgepanel.studies.common import (
+    check_honest,
+    only_if,
+    run_fields,
+    run_warnings,
+    splits_of,
+    stand_ins,
+)
 from judgepanel.studies.compare import RANGES
-from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare
+from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.decide.one_split import (
     COPIES,
     Layout,
@@ -54,7 +61,8 @@ from judgepanel.studies.decide.one_split import (
     plan_of,
     values_of,
 )
-from judgepanel.studies.results import SplitResult, by_split, flat_row, frozen
+from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.results import PipelineResult, by_split, flat_row, frozen
 from judgepanel.votes import InputError, VoteMatrix
 
 Role = Literal["copy", "specialist", "complement", "ordinary"]
@@ -151,7 +159,7 @@ class Copied:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Value(SplitResult):
+class Value(PipelineResult):
     """Result of :data:`VALUE`.
 
     ``judges`` are in the order of the analysis; ``removal`` is by m. ``droppable`` is the largest m
@@ -171,20 +179,15 @@ class Value(SplitResult):
     droppable: int
     droppable_judges: tuple[str, ...]
     copies: tuple[Copied, ...]
-    aggregator: str
-    calibrator: str
     shapley_aggregator: str
     shapley_calibrator: str
     shapley_nll: float
     permutations: int
     nll_all: Interval
     margin: float
-    null_nll: float
     constant_nll: float
     feature: str
     slices: tuple[str, ...]
-    n_judges: int
-    n_calibration: float
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -218,13 +221,8 @@ class Value(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """One row per judge."""
-        return pd.DataFrame([_judge_row(judge) for judge in self.judges]).assign(
-            nll_all=self.nll_all.value,
-            null_nll=self.null_nll,
-            aggregator=self.aggregator,
-            calibrator=self.calibrator,
-            n_splits=self.n_splits,
-        )
+        rows = [{**_judge_row(judge), "nll_all": self.nll_all.value} for judge in self.judges]
+        return self.repeated(rows, "null_nll", "aggregator", "calibrator", "n_splits")
 
     def removal_frame(self) -> pd.DataFrame:
         """Return one row per number of removed judges."""
@@ -261,22 +259,27 @@ _UNKNOWN = (float("nan"),) * 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gathered:
-    """All splits in order: ``tally`` of the values, ``layout`` of its rows.
+    """All splits in order, and their plan; ``units`` (N,) are those of the items."""
 
-    ``units`` (N,) are those of the items; arrays (S, ...) are as in :class:`SplitValues`; ``inner``
-    (K,) is NaN until all splits are in.
-    """
-
-    tally: ValueTally
-    layout: Layout
+    partial: ValuePartial
+    plan: Plan
     units: Ints
-    slices: Floats
-    noise: Floats
-    family_noise: Floats
-    steady: Floats
-    family_steady: Floats
-    correlation: Floats
-    inner: Floats
+
+    @property
+    def tally(self) -> ValueTally:
+        """The values of all splits, by the rows of ``layout``."""
+        return self.partial.tally
+
+    @property
+    def layout(self) -> Layout:
+        """What the rows of the tally hold."""
+        return layout_of(self.plan)
+
+    @property
+    def inner(self) -> Floats:
+        """Values (K,) by inner folds of all labelled rows, NaN until all splits are in."""
+        inner = self.partial.inner
+        return inner if len(inner) else np.full(self.layout.n_judges, np.nan)
 
     def items(self, name: str) -> Floats:
         """Mean value of every evaluated item, (n, N)."""
@@ -325,13 +328,14 @@ def mean_loss(split_values: Gathered, name: str) -> float:
     return float(split_values.items(name).mean())
 
 
-def removal_figures(split_values: Gathered, plan: Plan, seed: int) -> tuple[Removal, ...]:
+def removal_figures(split_values: Gathered, seed: int) -> tuple[Removal, ...]:
     """Return the curve over the number m of removed judges.
 
     Whether m judges can be removed is tested in a fixed order, stopping at the first failure, so
     every test may use the full level (Maurer, Hothorn and Lehmacher 1995).
     """
-    if not plan.removed:
+    removed = split_values.plan.removed
+    if not removed:
         return ()
     base, base_splits = split_values.items("everyone"), split_values.splits("everyone")
     items, splits = split_values.items("removed"), split_values.splits("removed")
@@ -343,7 +347,7 @@ def removal_figures(split_values: Gathered, plan: Plan, seed: int) -> tuple[Remo
     band = Interval(gap.value, gap.value - reach, gap.value + reach)
     margin = MARGIN * float(base.mean())
     free, rows = True, []
-    for i, m in enumerate(plan.removed):
+    for i, m in enumerate(removed):
         same = not items[i].any()
         lo, hi = float(gap.lo[i]), float(gap.hi[i])
         free = free and (same or hi < margin)
@@ -361,37 +365,38 @@ def removal_figures(split_values: Gathered, plan: Plan, seed: int) -> tuple[Remo
     return tuple(rows)
 
 
-def copy_figures(split_values: Gathered, plan: Plan, names: tuple[str, ...]) -> tuple[Copied, ...]:
+def copy_figures(split_values: Gathered, names: tuple[str, ...]) -> tuple[Copied, ...]:
     """Return the effect of copies on the panel."""
     estimates = split_values.estimated("copied")
     delta = Interval.of(estimates)
     return tuple(
         Copied(names[j], why, COPIES, delta[i], float(estimates.p[i]))
-        for i, (j, why) in enumerate(plan.copied)
+        for i, (j, why) in enumerate(split_values.plan.copied)
     )
 
 
-def group_figures(
-    split_values: Gathered, plan: Plan, names: tuple[str, ...]
-) -> tuple[GroupValue, ...]:
+def group_figures(split_values: Gathered, names: tuple[str, ...]) -> tuple[GroupValue, ...]:
     """Return families, then clusters of at least two judges, largest first."""
-    value = split_values.estimated("family")
-    shapley = split_values.sampled(
-        "family_shapley", split_values.family_noise, split_values.family_steady
+    plan, partial = split_values.plan, split_values.partial
+    estimates = split_values.estimated("family")
+    value, p = Interval.of(estimates), estimates.p.tolist()
+    shapley = Interval.of(
+        split_values.sampled("family_shapley", partial.family_noise, partial.family_steady)
     )
     rows = [
-        _group("family", name, _named(members, names), value, i, shapley)
+        GroupValue("family", name, _named(members, names), value[i], p[i], shapley[i])
         for i, (name, members) in enumerate(zip(plan.family_names, plan.families, strict=True))
     ]
     labels = np.unique(plan.cluster[plan.cluster > 0])
-    members = np.array([plan.cluster == label for label in labels], dtype=float)
+    inside = np.array([plan.cluster == label for label in labels])
     if len(labels):
-        mean = members / members.sum(axis=1, keepdims=True)
-        interval = split_values.of(
+        mean = inside / inside.sum(axis=1, keepdims=True)
+        estimates = split_values.of(
             mean @ split_values.items("cluster"), split_values.splits("cluster") @ mean.T
         )
+        value, p, unknown = Interval.of(estimates), estimates.p.tolist(), Interval.single(*_UNKNOWN)
         rows += [
-            _group("cluster", str(label), _named(members[i] > 0, names), interval, i, None)
+            GroupValue("cluster", str(label), _named(inside[i], names), value[i], p[i], unknown)
             for i, label in enumerate(labels)
         ]
     return tuple(rows)
@@ -401,35 +406,17 @@ def _named(members: NDArray[np.bool_], names: tuple[str, ...]) -> tuple[str, ...
     return tuple(names[j] for j in np.flatnonzero(members))
 
 
-def _group(
-    kind: str,
-    name: str,
-    members: tuple[str, ...],
-    value: Estimate,
-    i: int,
-    shapley: Estimate | None,
-) -> GroupValue:
-    return GroupValue(
-        "family" if kind == "family" else "cluster",
-        name,
-        members,
-        Interval.of(value)[i],
-        float(value.p[i]),
-        Interval.single(*_UNKNOWN) if shapley is None else Interval.of(shapley)[i],
-    )
-
-
 def judge_figures(
-    split_values: Gathered, plan: Plan, prepared: Prepared, droppable: int
+    split_values: Gathered, names: tuple[str, ...], droppable: int
 ) -> tuple[JudgeValue, ...]:
     """Return every judge; the ``droppable`` judges with the lowest inner value can be removed."""
+    plan, partial = split_values.plan, split_values.partial
     estimates = split_values.estimated("each")
     value = Interval.of(estimates)
-    shapley = Interval.of(split_values.sampled("shapley", split_values.noise, split_values.steady))
+    shapley = Interval.of(split_values.sampled("shapley", partial.noise, partial.steady))
     gain = Interval.of(split_values.estimated("gain"), "").clip(0.0, np.inf)
-    correlation = _correlations(split_values, plan)
-    sliced = _slice_gaps(split_values, plan)
-    names = prepared.judges
+    correlation = _correlations(split_values)
+    sliced = _slice_gaps(split_values)
     rank = ranks(split_values.inner)
     rows = []
     for j, name in enumerate(names):
@@ -474,18 +461,19 @@ def _role(value: Interval, correlation: Interval, slice_p: float) -> Role:
     return "complement" if value.above() else "ordinary"
 
 
-def _correlations(split_values: Gathered, plan: Plan) -> Interval:
+def _correlations(split_values: Gathered) -> Interval:
     """Error correlations (K,) with intervals from their spread over calibration sides.
 
     A calibration side is sampled without replacement: with n of N items its estimate has variance
     (N - n) / n of that on all of them, about the estimate on all.
     """
-    tally, value = split_values.tally, plan.correlation
-    known = np.isfinite(split_values.correlation)
+    tally, value = split_values.tally, split_values.plan.correlation
+    in_splits = split_values.partial.correlation
+    known = np.isfinite(in_splits)
     n_known = known.sum(axis=0)
-    safe = np.where(known, split_values.correlation, 0.0)
+    safe = np.where(known, in_splits, 0.0)
     mean = safe.sum(axis=0) / np.maximum(n_known, 1)
-    square = np.where(known, (split_values.correlation - mean) ** 2, 0.0).sum(axis=0)
+    square = np.where(known, (in_splits - mean) ** 2, 0.0).sum(axis=0)
     spread = np.sqrt(square / np.maximum(n_known - 1, 1))
     n_cal, n_eval = float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())
     scale = np.sqrt(n_cal / n_eval)
@@ -506,9 +494,10 @@ class _SliceGaps:
     p: Floats
 
 
-def _slice_gaps(split_values: Gathered, plan: Plan) -> _SliceGaps:
+def _slice_gaps(split_values: Gathered) -> _SliceGaps:
     """One-sided tests of more value in a slice, Holm over judges and slices."""
-    n_judges, n_slices = split_values.layout.n_judges, len(plan.slices.rows)
+    slices = split_values.plan.slices.rows
+    n_judges, n_slices = split_values.layout.n_judges, len(slices)
     shape = n_judges, n_slices
     if not n_slices or len(split_values.tally.numbers) < 2:
         none = Interval.full(shape, np.nan)
@@ -516,9 +505,9 @@ def _slice_gaps(split_values: Gathered, plan: Plan) -> _SliceGaps:
     seen = np.flatnonzero(split_values.tally.seen > 0)
     each = split_values.items("each")
     gaps, p = [], np.empty(shape)
-    for s, members in enumerate(plan.slices.rows):
+    for s, members in enumerate(slices):
         inside = np.isin(seen, members)
-        gap = split_values.of(_contrast(each, inside), split_values.slices[:, :, s])
+        gap = split_values.of(_contrast(each, inside), split_values.partial.slices[:, :, s])
         reach = bonferroni_reach(gap, n_judges * n_slices)
         gaps.append(Interval(gap.value, gap.value - reach, gap.value + reach))
         p[:, s] = np.where(gap.value > 0, gap.p / 2.0, 1.0 - gap.p / 2.0)
@@ -543,7 +532,7 @@ MOST_ORDERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class ValueSpec:
+class ValueSpec(StudySpec):
     """The pipeline and options for valuing judges.
 
     ``permutations`` orders of joining give Shapley values in each split: half of them are drawn for
@@ -557,40 +546,27 @@ class ValueSpec:
         8..1000; the paper's protocol, under which judges would be ranked by in-sample scores.
     """
 
-    settings: Settings = Settings()
-    aggregator: Valued = field(default="joint", metadata={"help": "how votes are summed"})
-    calibrator: Calibrator = field(
-        default="none", metadata={"help": "the calibrator of all panels"}
+    aggregator: Valued = option("joint")
+    calibrator: Calibrator = option("none", "the calibrator of all panels")
+    permutations: int = option(
+        40,
+        "orders per split for Shapley values, a multiple of 8",
+        check=only_if(
+            lambda n: 8 <= n <= MOST_ORDERS and n % 8 == 0,
+            "orders come in four designs of pairs",
+            f"a multiple of 8 from 8 to {MOST_ORDERS}",
+        ),
     )
-    permutations: int = field(
-        default=40, metadata={"help": "orders per split for Shapley values, a multiple of 8"}
+    feature: str | None = option(
+        None, "item feature that defines slices (default: the first usable one)"
     )
-    feature: str | None = field(
-        default=None,
-        metadata={"help": "item feature that defines slices (default: the first usable one)"},
-    )
-    copied: tuple[str, ...] | None = field(
-        default=None,
-        metadata={
-            "help": "judges to copy (default: the most accurate, median and most correlated)"
-        },
+    copied: tuple[str, ...] | None = option(
+        None, "judges to copy (default: the most accurate, median and most correlated)"
     )
 
     def __post_init__(self) -> None:
-        check_known("aggregator that judges are valued under", VALUED, (self.aggregator,))
-        check_known("calibrator", CALIBRATORS, (self.calibrator,))
-        if self.settings.protocol != "honest":
-            raise InputError(
-                "judges are ranked by NLL, which the paper's protocol takes from in-sample scores",
-                value=self.settings.protocol,
-                allowed="honest",
-            )
-        if not 8 <= self.permutations <= MOST_ORDERS or self.permutations % 8:
-            raise InputError(
-                "orders come in four designs of pairs",
-                value=self.permutations,
-                allowed=f"a multiple of 8 from 8 to {MOST_ORDERS}",
-            )
+        StudySpec.__post_init__(self)
+        check_honest(self.settings, "judges are ranked")
         if self.copied is not None and len(set(self.copied)) < len(self.copied):
             raise InputError("a judge to copy is given twice", value=", ".join(self.copied))
 
@@ -638,15 +614,7 @@ def run_chunk(votes: VoteMatrix, spec: ValueSpec, chunk: Chunk) -> ValuePartial:
     )
 
 
-_PER_SPLIT = (
-    "slices",
-    "noise",
-    "family_noise",
-    "steady",
-    "family_steady",
-    "correlation",
-    "fits",
-)
+_PER_SPLIT = tuple(declared.name for declared in fields(SplitValues))[1:]
 
 
 def _prepared(votes: VoteMatrix, spec: ValueSpec) -> tuple[Prepared, Plan]:
@@ -664,8 +632,8 @@ def _prepared(votes: VoteMatrix, spec: ValueSpec) -> tuple[Prepared, Plan]:
 def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
     """Return values, roles and removable judges from the splits so far."""
     prepared, plan = _prepared(votes, spec)
-    split_values = _gathered(prepared, plan, partial)
-    removal = removal_figures(split_values, plan, spec.settings.seed)
+    split_values = Gathered(partial, plan, prepared.ballots.units)
+    removal = removal_figures(split_values, spec.settings.seed)
     droppable = max((row.m for row in removal if row.free), default=0)
     order = np.argsort(ranks(split_values.inner), kind="stable")
     first = order[:droppable] if len(partial.inner) else order[:0]
@@ -673,12 +641,12 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
     aggregator, calibrator = spec.rules.shapley
     settings = replace(spec.settings, splits=rounds(spec))
     return Value(
-        judges=judge_figures(split_values, plan, prepared, droppable),
-        groups=group_figures(split_values, plan, prepared.judges),
+        judges=judge_figures(split_values, prepared.judges, droppable),
+        groups=group_figures(split_values, prepared.judges),
         removal=removal,
         droppable=droppable,
         droppable_judges=tuple(prepared.judges[j] for j in first),
-        copies=copy_figures(split_values, plan, prepared.judges),
+        copies=copy_figures(split_values, prepared.judges),
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
         shapley_aggregator=aggregator,
@@ -694,34 +662,20 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
         n_judges=prepared.ballots.n_judges,
         n_calibration=float(split_values.tally.n_calibration.mean()),
         **run_fields(prepared, settings, split_values.tally),
-        warnings=_warnings(prepared, spec, split_values, partial),
+        warnings=_warnings(prepared, spec, partial),
     )
 
 
-def _gathered(prepared: Prepared, plan: Plan, partial: ValuePartial) -> Gathered:
-    """Return all splits in order."""
-    inner = partial.inner
-    per_split = {name: getattr(partial, name) for name in _PER_SPLIT if name != "fits"}
-    return Gathered(
-        tally=partial.tally,
-        layout=layout_of(plan),
-        units=prepared.ballots.units,
-        inner=inner if len(inner) else np.full(prepared.ballots.n_judges, np.nan),
-        **per_split,
-    )
-
-
-def _warnings(
-    prepared: Prepared, spec: ValueSpec, split_values: Gathered, partial: ValuePartial
-) -> tuple[str, ...]:
-    warnings = [*prepared.notices]
-    warnings += few_labels(prepared, float(split_values.tally.n_calibration.mean()))
+def _warnings(prepared: Prepared, spec: ValueSpec, partial: ValuePartial) -> tuple[str, ...]:
     made, replaced = (int(n) for n in partial.fits.sum(axis=0))
     name = spec.rules.shapley[1] if spec.calibrator == "none" else spec.calibrator
-    warnings += stand_ins((name,), (replaced,), made)
-    if prepared.ballots.n_judges == 1:
-        warnings.append("There is only one judge, so its value is that against the base rate.")
-    return tuple(warnings)
+    alone = "There is only one judge, so its value is that against the base rate."
+    return run_warnings(
+        prepared,
+        partial.tally,
+        *stand_ins((name,), (replaced,), made),
+        alone if prepared.ballots.n_judges == 1 else "",
+    )
 
 
 def rounds(spec: ValueSpec) -> int:

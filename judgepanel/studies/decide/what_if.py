@@ -22,7 +22,7 @@ measured item by item (:data:`judgepanel.studies.decide.what_if.WHAT_IF`). The f
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -33,21 +33,14 @@ from numpy.typing import NDArray
 from judgepanel.arrays import Bools
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import SplitScores
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.scoring.descriptive import allow_difference, allow_level, between, one_more_error
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import (
-    check_known,
-    errs_rarely,
-    few_labels,
-    run_fields,
-    splits_of,
-    stand_ins,
-)
+from judgepanel.studies.common import errs_rarely, few_labels, run_fields, splits_of, stand_ins
 from judgepanel.studies.compare import RANGES, Estimator
 from judgepanel.studies.contract import (
     Chunk,
@@ -58,6 +51,7 @@ from judgepanel.studies.contract import (
     prepare,
     steady,
 )
+from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.panel.curator import known_judges
 from judgepanel.studies.panel.recommended import (
     AVERAGE,
@@ -67,7 +61,7 @@ from judgepanel.studies.panel.recommended import (
     check_panel_aggregators,
     recommended,
 )
-from judgepanel.studies.results import SplitResult, flat_row, long_frame
+from judgepanel.studies.results import PipelineResult, flat_row, long_frame
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import Oriented
 
@@ -88,7 +82,7 @@ class PanelFigures:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WhatIf(SplitResult):
+class WhatIf(PipelineResult):
     """``delta`` = NLL(``kept``) - NLL(``against``) on the same items, in nats, with interval and p.
 
     ``verdict`` compares it with ``margin`` as for panel sizes, with ``against`` in place of all.
@@ -100,12 +94,7 @@ class WhatIf(SplitResult):
     p: float
     margin: float
     verdict: Verdict
-    aggregator: str
-    calibrator: str
-    null_nll: float
     constant_nll: float
-    n_judges: int
-    n_calibration: float
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -147,8 +136,13 @@ class WhatIf(SplitResult):
         }
 
 
+def _check_any(judges: tuple[str, ...]) -> None:
+    if not judges:
+        raise InputError("a panel needs at least one judge", allowed="1 judge or more")
+
+
 @dataclass(frozen=True, slots=True)
-class WhatIfSpec:
+class WhatIfSpec(StudySpec):
     """The judges that are kept and those they are compared with; None means all judges.
 
     Under ``average``, ``calibrator`` is always none.
@@ -159,27 +153,20 @@ class WhatIfSpec:
         An empty panel on either side, or an unknown name; the average under the paper's protocol.
     """
 
-    settings: Settings = Settings()
-    keep: tuple[str, ...] | None = field(
-        default=None, metadata={"help": "judges to keep (default: all judges)"}
+    keep: tuple[str, ...] | None = option(
+        None, "judges to keep (default: all judges)", check=_check_any
     )
-    against: tuple[str, ...] | None = field(
-        default=None, metadata={"help": "judges of the panel to compare with (default: all judges)"}
+    against: tuple[str, ...] | None = option(
+        None, "judges of the panel to compare with (default: all judges)", check=_check_any
     )
-    aggregator: PanelAggregator = field(
-        default="joint",
-        metadata={"help": "how votes are summed; average: what is recommended from these judges"},
+    aggregator: PanelAggregator = option(
+        "joint", "how votes are summed; average: what is recommended from these judges"
     )
-    calibrator: Calibrator = field(
-        default="none", metadata={"help": "calibrator of both panels (none for average)"}
-    )
+    calibrator: Calibrator = option("none", "calibrator of both panels (none for average)")
 
     def __post_init__(self) -> None:
+        StudySpec.__post_init__(self)
         check_panel_aggregators((self.aggregator,), self.settings)
-        check_known("calibrator", CALIBRATORS, (self.calibrator,))
-        for judges in (self.keep, self.against):
-            if judges is not None and not judges:
-                raise InputError("a panel needs at least one judge", allowed="1 judge or more")
         if self.aggregator == AVERAGE:
             object.__setattr__(self, "calibrator", "none")
 

@@ -17,7 +17,6 @@ from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator, AnyAggregator, cross_fits, of_votes
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import (
-    Calibrated,
     SplitScores,
     calibrate,
     evaluate,
@@ -26,7 +25,7 @@ from judgepanel.kernels.calibrated import (
 )
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import Choice, Recipe, evaluate_split, inner_losses
-from judgepanel.kernels.prefixes import Ranking, rank
+from judgepanel.kernels.prefixes import Ranking, places_in, rank
 from judgepanel.models.panel import PanelModel, fit_panels, panels_of, whole_of
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split, folds
@@ -204,7 +203,7 @@ def _leads(candidate: Candidate) -> bool:
     """Joint over everyone, or over the best panel that keeps within a budget."""
     if candidate.curator == BUDGET:
         return (candidate.aggregator, candidate.calibrator) == FAVOURITES[0][1:]
-    return _names(candidate) in FAVOURITES
+    return (candidate.name, candidate.aggregator, candidate.calibrator) in FAVOURITES
 
 
 def _follows(candidate: Candidate, n_judges: int) -> bool:
@@ -217,10 +216,6 @@ def _follows(candidate: Candidate, n_judges: int) -> bool:
         return True
     large = candidate.k in (n_judges, half(n_judges))
     return large and candidate.calibrator in MEMBERS.get(candidate.aggregator, ())
-
-
-def _names(candidate: Candidate) -> tuple[str, str, str]:
-    return candidate.name, candidate.aggregator, candidate.calibrator
 
 
 def panels(n_judges: int, top: tuple[int, ...] = TOP) -> Panels:
@@ -388,9 +383,10 @@ def compete(
     """
     arms = _blank_arms(len(choices.all()) + n_choices, len(split.evaluation))
     standing = _blank(choices, split.calibration, ballots)
+    at = _Place(ballots, split, terms, (split.number, 1))
     start, replaced = 0, 0
     for family in choices.families:
-        part = _on_split(ballots, split, family, terms)
+        part = _on_split(at, family)
         standing.put(start, part.standing)
         for name in family.calibrators:
             start = arms.put(start, part.scores.evaluation[name])
@@ -407,9 +403,10 @@ def stand(
 ) -> Standing:
     """Cross-validate every candidate on these rows alone; folds are drawn by ``key``."""
     standing = _blank(choices, rows, ballots)
+    at = _Place(ballots, Split(0, rows, rows[:0]), terms, key)
     start = 0
     for family in choices.families:
-        start = standing.put(start, _family_standing(ballots, rows, family, terms, key))
+        start = standing.put(start, _family_standing(at, family))
     return standing
 
 
@@ -434,16 +431,10 @@ def absent_losses(
         most = min(max(_ABSENT_CELLS // len(groups), 50), len(half.evaluation))
         some = np.sort(rng.choice(half.evaluation, most, replace=False))
         copied, scored = _with_absent(ballots, some, groups)
-        split = Split(half.number, half.calibration, scored)
+        at = _Place(copied, Split(half.number, half.calibration, scored), terms, key)
+        by_family = [at.scored(family).evaluation for family in choices.families]
         parts.append(
-            np.concatenate(
-                [
-                    scores.evaluation[name].nll
-                    for family in choices.families
-                    for scores in [_scored(copied, split, family, terms, key)]
-                    for name in family.calibrators
-                ]
-            )
+            np.concatenate([scores.nll for scored in by_family for scores in scored.values()])
         )
     return np.concatenate(parts, axis=1)
 
@@ -477,13 +468,10 @@ def final_members(
     ``names`` are the columns of ``ballots``.
     """
     candidate = candidates[0]
-    pipeline: dict[str, Any] = {
-        "aggregator": candidate.aggregator,
-        "calibrators": tuple(one.calibrator for one in candidates),
-        "seed": terms.seed,
-    }
+    calibrators = tuple(one.calibrator for one in candidates)
+    recipe = Recipe(candidate.aggregator, calibrators, candidate.ranking, seed=terms.seed)
     if candidate.curator is None:
-        return fit_panels(ballots, names, candidate.k, ranking=candidate.ranking, **pipeline)
+        return fit_panels(ballots, names, candidate.k, recipe)
     whole = whole_of(ballots)
     evidence = evidence_of(ballots, whole.calibration, terms.known, terms.rules, FINAL)
     result = curated(
@@ -493,7 +481,7 @@ def final_members(
     if result.chosen.table:
         raise ValueError("a table of patterns is not a panel that can be taken away")
     panel = tuple(name for name, chosen in zip(names, judges, strict=True) if chosen)
-    return panels_of(ballots.of_judges(judges), panel, len(panel), result.scores, **pipeline)
+    return panels_of(ballots.of_judges(judges), panel, len(panel), result.scores, recipe)
 
 
 FINAL = (0, 2)
@@ -508,49 +496,43 @@ class _Part:
     standing: Standing
 
 
-def _on_split(ballots: Ballots, split: Split, family: Family | Curation, terms: Terms) -> _Part:
-    key = (split.number, 1)
-    if isinstance(family, Family):
-        every = np.ones(len(family.sizes), dtype=bool)
-        scores = evaluate_split(
-            ballots,
-            split,
-            family.sizes,
-            family.recipe(terms.seed),
-            Choice(every, terms.n_folds, key),
-        )
-        if scores.inner is None:
-            raise ValueError("candidates are compared on calibration rows")
-        return _Part(scores, _standing(scores.inner, ballots, split.calibration, family))
-    panel = _made(ballots, split, family, terms, key)
-    scores = _curated_scores(ballots, split, family, panel)
-    return _Part(scores, _curated_standing(ballots, split, family, terms, panel, key))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """Where a family competes: on a split of ballots; ``key`` starts its random streams."""
+
+    ballots: Ballots
+    split: Split
+    terms: Terms
+    key: tuple[int, ...]
+
+    def made(self, family: Curation) -> Curated:
+        """What the curator of a family makes of the calibration rows."""
+        ballots, split, terms = self.ballots, self.split, self.terms
+        evidence = evidence_of(ballots, split.calibration, terms.known, terms.rules, self.key)
+        return curated(ballots, split, CURATORS[family.curator], evidence, family.aggregator)
+
+    def scored(self, family: Family | Curation, choice: Choice | None = None) -> SplitScores:
+        """A family on the evaluation rows."""
+        if isinstance(family, Curation):
+            return self.scored_panel(family, self.made(family))
+        recipe = family.recipe(self.terms.seed)
+        return evaluate_split(self.ballots, self.split, family.sizes, recipe, choice)
+
+    def scored_panel(self, family: Curation, made: Curated) -> SplitScores:
+        """The panel of a curator on the evaluation rows."""
+        fitted = calibrate(self.ballots, self.split, made.scores, family.calibrators)
+        return evaluate(self.ballots, self.split, fitted, made.scores.order, np.zeros((0, 1)))
 
 
-def _scored(
-    ballots: Ballots,
-    split: Split,
-    family: Family | Curation,
-    terms: Terms,
-    key: tuple[int, ...],
-) -> SplitScores:
-    """A family on the evaluation rows of a split, without a look at who stands how."""
-    if isinstance(family, Family):
-        return evaluate_split(ballots, split, family.sizes, family.recipe(terms.seed))
-    return _curated_scores(ballots, split, family, _made(ballots, split, family, terms, key))
-
-
-def _made(
-    ballots: Ballots, split: Split, family: Curation, terms: Terms, key: tuple[int, ...]
-) -> Curated:
-    """What the curator of a family makes of the calibration rows."""
-    evidence = evidence_of(ballots, split.calibration, terms.known, terms.rules, key)
-    return curated(ballots, split, CURATORS[family.curator], evidence, family.aggregator)
-
-
-def _curated_scores(ballots: Ballots, split: Split, family: Curation, made: Curated) -> SplitScores:
-    fitted = calibrate(ballots, split, made.scores, family.calibrators)
-    return evaluate(ballots, split, fitted, made.scores.order, np.zeros((0, 1)))
+def _on_split(at: _Place, family: Family | Curation) -> _Part:
+    if isinstance(family, Curation):
+        panel = at.made(family)
+        return _Part(at.scored_panel(family, panel), _curated_standing(at, family, panel))
+    every = np.ones(len(family.sizes), dtype=bool)
+    scores = at.scored(family, Choice(every, at.terms.n_folds, at.key))
+    if scores.inner is None:
+        raise ValueError("candidates are compared on calibration rows")
+    return _Part(scores, _standing(at, family, scores.inner))
 
 
 def _blank_arms(n_arms: int, n_eval: int) -> ItemScores:
@@ -566,62 +548,44 @@ def _blank(choices: Candidates, rows: Ints, ballots: Ballots) -> Standing:
     return Standing(np.empty((n, len(rows))), np.empty((n, ballots.n_judges), dtype=np.bool_))
 
 
-def _family_standing(
-    ballots: Ballots,
-    rows: Ints,
-    family: Family | Curation,
-    terms: Terms,
-    key: tuple[int, ...],
-) -> Standing:
+def _family_standing(at: _Place, family: Family | Curation) -> Standing:
     """Of one family on some rows, none of which is left to be scored."""
     if isinstance(family, Curation):
-        whole = Split(0, rows, rows[:0])
-        panel = _made(ballots, whole, family, terms, key)
-        return _curated_standing(ballots, whole, family, terms, panel, key)
+        return _curated_standing(at, family, at.made(family))
+    rows, recipe = at.split.calibration, family.recipe(at.terms.seed)
     losses = inner_losses(
-        ballots, rows, family.sizes, family.recipe(terms.seed), n_folds=terms.n_folds, key=key
+        at.ballots, rows, family.sizes, recipe, n_folds=at.terms.n_folds, key=at.key
     )
-    return _standing(losses, ballots, rows, family)
+    return _standing(at, family, losses)
 
 
-def _standing(losses: Floats, ballots: Ballots, rows: Ints, family: Family) -> Standing:
+def _standing(at: _Place, family: Family, losses: Floats) -> Standing:
     """Of one family; ``losses`` is (n_calibrators, n_k, n_rows)."""
-    order = rank(ballots, rows, family.ranking)
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    panels = place[None, :] < family.sizes[:, None]
+    order = rank(at.ballots, at.split.calibration, family.ranking)
+    panels = places_in(order) < family.sizes[:, None]
     return Standing(
         losses.reshape(-1, losses.shape[-1]), np.tile(panels, (len(family.calibrators), 1))
     )
 
 
-def _curated_standing(
-    ballots: Ballots,
-    split: Split,
-    family: Curation,
-    terms: Terms,
-    made: Curated,
-    key: tuple[int, ...],
-) -> Standing:
+def _curated_standing(at: _Place, family: Curation, made: Curated) -> Standing:
     """Of one curator, whose choice is made again in every inner fold."""
     names = family.calibrators
     if cross_fits(family.aggregator) and made.scores.fold is not None:
-        losses = losses_by_fold(ballots, split, made.scores, names, made.scores.fold)
+        losses = losses_by_fold(at.ballots, at.split, made.scores, names)
     else:
-        losses = _by_inner_folds(ballots, split, family, terms, key)
+        losses = _by_inner_folds(at, family)
     panels = np.tile(made.chosen.judges, (len(names), 1))
     return Standing(losses.reshape(len(names), -1), panels)
 
 
-def _by_inner_folds(
-    ballots: Ballots, split: Split, family: Curation, terms: Terms, key: tuple[int, ...]
-) -> Floats:
-    rows = split.calibration
-    inner_folds = np.empty((len(family.calibrators), 1, len(rows)))
+def _by_inner_folds(at: _Place, family: Curation) -> Floats:
+    ballots, rows = at.ballots, at.split.calibration
+    losses = np.empty((len(family.calibrators), 1, len(rows)))
     place = np.full(ballots.n_items, -1)
     place[rows] = np.arange(len(rows))
-    for inner in folds(ballots.units, rows, terms.n_folds, seed=terms.seed, key=key):
-        panel = _made(ballots, inner, family, terms, (*key, inner.number))
-        fitted: Calibrated = calibrate(ballots, inner, panel.scores, family.calibrators)
-        inner_folds[..., place[inner.evaluation]] = item_losses(fitted)
-    return inner_folds
+    for inner in folds(ballots.units, rows, at.terms.n_folds, seed=at.terms.seed, key=at.key):
+        panel = replace(at, split=inner, key=(*at.key, inner.number)).made(family)
+        fitted = calibrate(ballots, inner, panel.scores, family.calibrators)
+        losses[..., place[inner.evaluation]] = item_losses(fitted)
+    return losses

@@ -104,110 +104,76 @@ def curated(
         chosen = curator.choose(evidence)
         if np.isnan(chosen.nll):
             chosen = replace(chosen, nll=evidence.seen_nll(chosen.judges))
-    if not calibrates and not chosen.table:
-        return Curated(chosen, _held_out(ballots, split, chosen.judges, evidence.rules.seed, refit))
-    return Curated(chosen, _scores(ballots, split, curator, chosen, evidence, refit))
+    at = _Refit(ballots, split, evidence, refit)
+    if calibrates or chosen.table:
+        return Curated(chosen, at.scores(curator, chosen))
+    return Curated(chosen, at.chosen_anew(None, chosen))
 
 
-def _held_out(
-    ballots: Ballots, split: Split, judges: Bools, seed: int, refit: Aggregator
-) -> PrefixScores:
-    """Score the evaluation rows alone; scores of the calibration rows are 0."""
-    if not cross_fits(refit):
-        return _fixed(ballots, split, judges, refit)
-    rows = split.calibration
-    pieces = folds(ballots.units, rows, N_FOLDS, seed=seed, key=(split.number, 4))
-    fit = Fit(rows, split.evaluation, fold_of(pieces, ballots.n_items)[rows])
-    logits, empty = fitted_logits(ballots, fit, judges, refit)
-    return PrefixScores(
-        np.array([int(judges.sum())]),
-        np.arange(ballots.n_judges),
-        np.zeros((1, len(rows))),
-        np.zeros((1, len(rows)), dtype=bool),
-        logits[None],
-        empty[None],
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class _Refit:
+    """Panels that are chosen and scored in a split, under the aggregator ``refit``."""
 
+    ballots: Ballots
+    split: Split
+    evidence: Evidence
+    refit: Aggregator
 
-def _scores(
-    ballots: Ballots,
-    split: Split,
-    curator: Curator,
-    chosen: Chosen,
-    evidence: Evidence,
-    refit: Aggregator,
-) -> PrefixScores:
-    rules, k = evidence.rules, np.array([chosen.size])
-    if chosen.table and refit == rules.aggregator:
-        return cross_fitted(
-            ballots,
-            split,
-            k,
-            table_kernel,
-            ranking=chosen.ranking or "accuracy",
-            own_label="removed",
-            seed=rules.seed,
-            key=(split.number, 4),
-        )
-    if chosen.ranking is not None or not curator.uses_labels:
-        seen = ballots if chosen.ranking else ballots.of_judges(chosen.judges)
-        return panel_scores(
-            seen,
-            split,
-            k,
-            aggregator=refit,
-            ranking=chosen.ranking or "accuracy",
-            seed=rules.seed,
-            key=(split.number, 4),
-        )
-    return _chosen_anew(ballots, split, curator, chosen, evidence, refit)
+    def scores(self, curator: Curator, chosen: Chosen) -> PrefixScores:
+        """Score both sides, as calibrators may see them."""
+        rules, k = self.evidence.rules, np.array([chosen.size])
+        ranking, key = chosen.ranking or "accuracy", (self.split.number, 4)
+        if chosen.table and self.refit == rules.aggregator:
+            return cross_fitted(
+                self.ballots,
+                self.split,
+                k,
+                table_kernel,
+                ranking=ranking,
+                own_label="removed",
+                seed=rules.seed,
+                key=key,
+            )
+        if chosen.ranking is not None or not curator.uses_labels:
+            seen = self.ballots if chosen.ranking else self.ballots.of_judges(chosen.judges)
+            recipe = Recipe(self.refit, ranking=ranking, seed=rules.seed)
+            return recipe.scores(seen, self.split, k, key)
+        return self.chosen_anew(curator, chosen)
 
+    def chosen_anew(self, curator: Curator | None, chosen: Chosen) -> PrefixScores:
+        """Score both sides, the calibration rows by panels chosen again outside each fold.
 
-def _chosen_anew(
-    ballots: Ballots,
-    split: Split,
-    curator: Curator,
-    chosen: Chosen,
-    evidence: Evidence,
-    refit: Aggregator,
-) -> PrefixScores:
-    """Return calibration scores assembled from folds, with the choice made again outside each."""
-    if curator.choose is None:
-        raise ValueError("the oracle cannot be asked again")
-    rows, seed = split.calibration, evidence.rules.seed
-    fold = np.empty(len(rows), dtype=np.int64)
-    logits, empty = np.empty(len(rows)), np.empty(len(rows), dtype=bool)
-    place = np.full(ballots.n_items, -1)
-    place[rows] = np.arange(len(rows))
-    pieces = folds(ballots.units, rows, N_FOLDS, seed=seed, key=(split.number, 4))
-    for piece in pieces:
-        fold[place[piece.evaluation]] = piece.number
-    for piece in pieces:
-        inside = place[piece.evaluation]
-        part = evidence.part(place[piece.calibration], piece.number)
-        judges = curator.choose(part).judges
+        Without a ``curator`` to choose again, scores of the calibration rows are 0.
+        """
+        ballots, split, refit = self.ballots, self.split, self.refit
+        rows, seed = split.calibration, self.evidence.rules.seed
+        logits, empty = np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
+        place = np.full(ballots.n_items, -1)
+        place[rows] = np.arange(len(rows))
+        pieces = folds(ballots.units, rows, N_FOLDS, seed=seed, key=(split.number, 4))
+        fold = fold_of(pieces, ballots.n_items)
+        for piece in pieces:
+            if curator is None:
+                break
+            inside = place[piece.evaluation]
+            part = self.evidence.part(place[piece.calibration], piece.number)
+            judges = curator.chosen(part).judges
+            if cross_fits(refit):
+                learn = Fit(piece.calibration, piece.evaluation, fold[piece.calibration])
+                logits[inside], empty[inside] = fitted_logits(ballots, learn, judges, refit)
+            else:
+                scores = _fixed(ballots, split, judges, refit)
+                logits[inside] = scores.calibration[0, inside]
+                empty[inside] = scores.calibration_empty[0, inside]
         if cross_fits(refit):
-            learn = Fit(piece.calibration, piece.evaluation, fold[place[piece.calibration]])
-            logits[inside], empty[inside] = fitted_logits(ballots, learn, judges, refit)
+            whole = Fit(rows, split.evaluation, fold[rows])
+            held, unseen = fitted_logits(ballots, whole, chosen.judges, refit)
         else:
-            scores = _fixed(ballots, split, judges, refit)
-            logits[inside] = scores.calibration[0, inside]
-            empty[inside] = scores.calibration_empty[0, inside]
-    if cross_fits(refit):
-        whole = Fit(rows, split.evaluation, fold)
-        held, unseen = fitted_logits(ballots, whole, chosen.judges, refit)
-    else:
-        final = _fixed(ballots, split, chosen.judges, refit)
-        held, unseen = final.evaluation[0], final.evaluation_empty[0]
-    return PrefixScores(
-        np.array([chosen.size]),
-        np.arange(ballots.n_judges),
-        logits[None],
-        empty[None],
-        held[None],
-        unseen[None],
-        fold,
-    )
+            final = _fixed(ballots, split, chosen.judges, refit)
+            held, unseen = final.evaluation[0], final.evaluation_empty[0]
+        size, order = np.array([chosen.size]), np.arange(ballots.n_judges)
+        own, new = (logits[None], empty[None]), (held[None], unseen[None])
+        return PrefixScores(size, order, *own, *new, fold[rows])
 
 
 def _fixed(ballots: Ballots, split: Split, judges: Bools, aggregator: Aggregator) -> PrefixScores:
@@ -533,10 +499,6 @@ MOST_CELLS = 5e6
 """Panels x calibration rows above which a search runs only if requested by name."""
 
 
-def _pairs(n_judges: int, rules: Rules) -> float:
-    return n_judges * (n_judges + 1) / 2.0
-
-
 def _beam(n_judges: int, rules: Rules) -> float:
     return float(n_judges * rules.width * min(rules.steps, n_judges))
 
@@ -556,7 +518,12 @@ CURATORS: Mapping[str, Curator] = MappingProxyType(
             Curator("random", "random judges, k given", random_k, uses_labels=False),
             Curator("forward", "greedy forward", greedy_forward),
             Curator("beam", "forward beam", beam_forward, searches=_beam),
-            Curator("backward", "backward elimination", backward_elimination, searches=_pairs),
+            Curator(
+                "backward",
+                "backward elimination",
+                backward_elimination,
+                searches=lambda n, _: n * (n + 1) / 2.0,
+            ),
             Curator("lasso", "l1 path", lasso),
             Curator("exhaustive", "every union of groups", every_union),
             Curator("one_per_family", "one per family", one_per_family, needs="families"),

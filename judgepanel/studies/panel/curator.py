@@ -25,7 +25,7 @@ from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import nll_by_fold
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import Recipe, inner_nll
+from judgepanel.kernels.evaluation import Recipe, inner_losses
 from judgepanel.kernels.prefixes import (
     RANKINGS,
     ClosedForm,
@@ -53,6 +53,7 @@ from judgepanel.kernels.subsets import (
     table_kernel,
 )
 from judgepanel.scoring.splits import Split
+from judgepanel.studies.common import only_if
 from judgepanel.studies.contract import Prepared
 from judgepanel.studies.trust.parse import legible, to_drop
 from judgepanel.studies.understand.judge_table import families_of
@@ -192,6 +193,10 @@ def check_price(budget: float | None) -> None:
         raise InputError("the budget is not a price", value=budget, allowed="a number, 0 or more")
 
 
+check_folds = only_if(lambda n: n >= 2, "too few inner folds", "2 or more")
+check_steps = only_if(lambda n: n >= 0, "steps is too small", "0 or more")
+
+
 def check_budget(cost: Floats, budget: float, judges: Sequence[str] = ()) -> None:
     """Refuse a budget below the cost of every judge; name the cheapest and its cost."""
     cheapest = int(np.argmin(cost))
@@ -278,25 +283,12 @@ class Evidence:
 
     def comparison(self, inner: Inner = "folds") -> Comparison:
         """Return a comparison of panels on these rows alone, by inner folds or one inner split."""
-        rules = self.rules
+        seed, of_these = self.rules.seed, (self.ballots, self.rows)
+        pipeline = self.rules.aggregator, self.rules.calibrator
         if inner == "split":
-            return by_split(
-                self.ballots,
-                self.rows,
-                rules.aggregator,
-                rules.calibrator,
-                seed=rules.seed,
-                key=(*self.key, 101),
-            )
-        return by_folds(
-            self.ballots,
-            self.rows,
-            rules.aggregator,
-            rules.calibrator,
-            n_folds=rules.folds,
-            seed=rules.seed,
-            key=(*self.key, 102),
-        )
+            return by_split(*of_these, *pipeline, seed=seed, key=(*self.key, 101))
+        n_folds, key = self.rules.folds, (*self.key, 102)
+        return by_folds(*of_these, *pipeline, n_folds=n_folds, seed=seed, key=key)
 
     def seen_nll(self, judges: Bools) -> float:
         """Return the NLL of one panel (n_judges,) by inner folds of these rows."""
@@ -410,16 +402,11 @@ def prefix_nll(evidence: Evidence, sizes: Ints, ranking: Ranking) -> NDArray[np.
     """NLL (n_sizes,) of the best k by inner folds, ranked again in each."""
     rules = evidence.rules
     recipe = Recipe(rules.aggregator, (rules.calibrator,), ranking, seed=rules.seed)
-    return np.asarray(
-        inner_nll(
-            evidence.ballots,
-            evidence.rows,
-            sizes,
-            recipe,
-            n_folds=rules.folds,
-            key=(*evidence.key, 102),
-        )[0]
+    key = (*evidence.key, 102)
+    losses = inner_losses(
+        evidence.ballots, evidence.rows, sizes, recipe, n_folds=rules.folds, key=key
     )
+    return np.asarray(losses.mean(axis=-1)[0])
 
 
 def first_of(

@@ -20,8 +20,9 @@ from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator, panel_scores
 from judgepanel.kernels.calibrated import Calibrated, calibrate
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator, sigmoid
+from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluation import Recipe, fit_split
+from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.prefixes import RANKINGS, Ranking
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP

@@ -24,7 +24,8 @@ import pandas as pd
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import SplitScores
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator, softplus
+from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.maps import softplus
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.accumulate import Arms, Tally, tally

@@ -407,8 +407,8 @@ class DifficultyTransferSpec:
         return TransferRecipe(
             aggregator,
             self.calibrators,
-            self.strata,
-            self.most,
+            strata=self.strata,
+            most=self.most,
             in_sample=self.settings.protocol == "paper",
             seed=self.settings.seed,
         )

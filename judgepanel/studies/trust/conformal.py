@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.calibration import sigmoid
 from judgepanel.kernels.evaluation import SLICE
+from judgepanel.kernels.maps import sigmoid
 from judgepanel.scoring.conformal import (
     ONE,
     ZERO,

@@ -11,11 +11,9 @@ Result of the judges study: each judge, the map, the clusters, the effective num
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,8 +38,18 @@ from judgepanel.kernels.redundancy import (
 from judgepanel.models.rules import judge_weights
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
-from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare
-from judgepanel.studies.results import by_split, frozen, json_values, long_frame, scalars, summed
+from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
+from judgepanel.studies.options import StudySpec
+from judgepanel.studies.results import (
+    by_split,
+    column,
+    frame_columns,
+    frozen,
+    json_values,
+    long_frame,
+    scalars,
+    summed,
+)
 from judgepanel.studies.understand.judge_table import families_of, judge_table
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import listed
@@ -50,7 +58,7 @@ MAP_JUDGES = 300
 STABLE = 0.5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Judges:
     """Result of :data:`judgepanel.studies.understand.judges.JUDGES`.
 
@@ -83,25 +91,31 @@ class Judges:
     ``map_together`` (halves in one cluster) are condensed, (m (m - 1) / 2,), see :meth:`square`.
     """
 
-    judges: tuple[str, ...]
-    family: tuple[str, ...]
-    set_aside: Bools
-    constant: Bools
-    correct: Ints
-    voted: Ints
-    accuracy: Interval
-    coverage: Floats
-    leaning: Floats
+    judges: tuple[str, ...] = column(name="judge")
+    family: tuple[str, ...] = column()
+    accuracy: Interval = column("Share of the judge's votes on labelled items that are right.")
+    correct: Ints = column()
+    voted: Ints = column()
+    coverage: Floats = column()
+    leaning: Floats = column(
+        "Share of votes for label 1 minus the share of label 1 on the same items."
+    )
+    constant: Bools = column()
+    set_aside: Bools = column("Whether the judge is left out as constant.")
     aggregators: tuple[str, ...]
     weights: Floats
-    ability: Interval
-    discrimination: Interval
-    cluster: Ints
-    with_cluster: Floats
-    with_rest: Floats
-    stability: Floats
-    nearest: tuple[str, ...]
-    nearest_correlation: Floats
+    cluster: Ints = column(
+        "Number of the judge's cluster by size, 1 the largest; its judges err together."
+    )
+    with_cluster: Floats = column("Mean error correlation with the judges of the same cluster.")
+    with_rest: Floats = column("Mean error correlation with all other judges.")
+    stability: Floats = column(
+        "Mean share of halves in which the judge shares a cluster with each member of its cluster."
+    )
+    ability: Interval = column()
+    discrimination: Interval = column()
+    nearest: tuple[str, ...] = column()
+    nearest_correlation: Floats = column("Error correlation with the nearest judge.")
     correlation: Interval
     effective: Interval
     dimensions: Interval
@@ -122,24 +136,6 @@ class Judges:
     planned_rounds: int
     seed: int
     warnings: tuple[str, ...]
-
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "accuracy": "Share of the judge's votes on labelled items that are right.",
-            "leaning": "Share of votes for label 1 minus the share of label 1 on the same items.",
-            "set_aside": "Whether the judge is left out as constant.",
-            "cluster": (
-                "Number of the judge's cluster by size, 1 the largest; its judges err together."
-            ),
-            "with_cluster": "Mean error correlation with the judges of the same cluster.",
-            "with_rest": "Mean error correlation with all other judges.",
-            "stability": (
-                "Mean share of halves in which the judge shares a cluster with each member "
-                "of its cluster."
-            ),
-            "nearest_correlation": "Error correlation with the nearest judge.",
-        }
-    )
 
     @property
     def partial(self) -> bool:
@@ -183,13 +179,10 @@ class Judges:
 
     def frame(self) -> pd.DataFrame:
         """Return one row per judge, most accurate first."""
-        weights = dict(zip(self.aggregators, self.weights, strict=True))
-        columns = {
-            "judge": self.judges,
-            "family": self.family,
-            **{name: getattr(self, name) for name in _COLUMNS},
-            **{f"weight_{name}": values for name, values in weights.items()},
-        }
+        declared = frame_columns(type(self))
+        columns = {info.name: getattr(self, name) for name, info in declared.items()}
+        for name, weights in zip(self.aggregators, self.weights, strict=True):
+            columns[f"weight_{name}"] = weights
         frame = long_frame((len(self.judges),), columns)
         return frame.sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
 
@@ -210,20 +203,12 @@ class Judges:
         }
 
 
-_COLUMNS = (
-    *("accuracy", "correct", "voted", "coverage", "leaning", "constant", "set_aside"),
-    *("cluster", "with_cluster", "with_rest", "stability", "ability", "discrimination"),
-    *("nearest", "nearest_correlation"),
-)
-
 FEW_LABELS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class JudgesSpec:
+class JudgesSpec(StudySpec):
     """Options of the study; ``settings.most_splits`` is the number of random halves."""
-
-    settings: Settings = Settings()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

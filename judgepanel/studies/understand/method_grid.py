@@ -10,10 +10,8 @@ aggregators are calibrated together, with one batched fit per calibrator and fol
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,41 +21,25 @@ from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibrated import SplitScores
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.evaluation import FORMS, LEARNS, Form, Pipelines, evaluate_grid
+from judgepanel.kernels.evaluation import LEARNS, Form, Pipelines, evaluate_grid
 from judgepanel.scoring.inference import simultaneous_reach
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.accumulate import METRICS, Arms, Tally, tally
+from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import (
-    check_each_once,
-    check_known,
-    few_labels,
-    run_fields,
-    splits_of,
-    stand_ins,
-)
+from judgepanel.studies.common import run_fields, run_warnings, splits_of, stand_ins
 from judgepanel.studies.compare import Estimator, grid_estimates
-from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
-from judgepanel.studies.results import SplitResult, json_values, long_frame
+from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
+from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.results import NllResult, column, frozen, json_values
 from judgepanel.votes import VoteMatrix
 
-GRID_CALIBRATORS: tuple[Calibrator, ...] = (
-    "none",
-    "temperature",
-    "platt",
-    "beta",
-    "beta_l2",
-    "beta_free",
-    "beta_cv",
-    "isotonic",
-    "auto",
-)
+GRID_CALIBRATORS = tuple(name for name in CALIBRATORS if name != "beta_clipped")
 SAME_AS_TEMPERATURE: tuple[Calibrator, ...] = ("platt", "beta_free")
 """Calibrators that equal temperature scaling if each item is used with its swap."""
 
 
 @dataclass(frozen=True, slots=True)
-class MethodGridSpec:
+class MethodGridSpec(StudySpec):
     """The grid; ``form`` is ``cross_fitted`` or the paper's ``nested`` 70/30.
 
     Raises
@@ -66,26 +48,13 @@ class MethodGridSpec:
         An unknown, missing or duplicate aggregator or calibrator, or an unknown form.
     """
 
-    settings: Settings = Settings()
-    aggregators: tuple[Aggregator, ...] = field(
-        default=AGGREGATORS, metadata={"help": "aggregators: rows of the grid"}
+    aggregators: tuple[Aggregator, ...] = option(
+        AGGREGATORS, "aggregators: rows of the grid", once=True
     )
-    calibrators: tuple[Calibrator, ...] = field(
-        default=GRID_CALIBRATORS, metadata={"help": "calibrators: columns of the grid"}
+    calibrators: tuple[Calibrator, ...] = option(
+        GRID_CALIBRATORS, "calibrators: columns of the grid", once=True
     )
-    form: Form = field(
-        default="cross_fitted",
-        metadata={"help": "how labels are divided between aggregator and calibrator"},
-    )
-
-    def __post_init__(self) -> None:
-        for kind, known, given in (
-            ("aggregator", AGGREGATORS, self.aggregators),
-            ("calibrator", CALIBRATORS, self.calibrators),
-            ("form", FORMS, (self.form,)),
-        ):
-            check_known(kind, known, given)
-            check_each_once("the grid", kind, known, given)
+    form: Form = option("cross_fitted", "how labels are divided between aggregator and calibrator")
 
     def pipelines(self, *, symmetric: bool) -> Pipelines:
         """Return the grid for the kernels; methods that coincide under ``symmetric`` occur once."""
@@ -101,8 +70,8 @@ class MethodGridSpec:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MethodGrid(SplitResult):
+@frozen
+class MethodGrid(NllResult):
     """Result of :data:`METHOD_GRID`.
 
     Arrays are (n_aggregators, n_calibrators) in the order of the names. NLL is in nats per item,
@@ -114,47 +83,29 @@ class MethodGrid(SplitResult):
     (n_calibrators,) is that of a constant score through the same calibrators.
     """
 
-    aggregators: tuple[str, ...]
-    calibrators: tuple[str, ...]
+    aggregators: tuple[str, ...] = column(name="aggregator", axis=-2)
+    calibrators: tuple[str, ...] = column(name="calibrator")
     form: str
-    nll: Interval
-    brier: Interval
-    accuracy: Interval
-    ece: Interval
-    delta: Interval
-    tied: NDArray[np.bool_]
+    nll: Interval = column()
+    brier: Interval = column()
+    accuracy: Interval = column()
+    ece: Interval = column()
+    delta: Interval = column(
+        "NLL of the pair minus that of the best pair, in nats.",
+        ends=" over all pairs at once",
+    )
+    tied: NDArray[np.bool_] = column()
     best: tuple[int, int]
     chosen_nll: Interval
-    chosen_share: Floats
-    null_nll: float
+    chosen_share: Floats = column()
+    null_nll: float = column()
     constant_nll: Floats
     n_judges: int
     n_calibration: float
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "delta": "NLL of the pair minus that of the best pair, in nats.",
-            "delta_lo": "Lower end of the 95 % band of delta over all pairs at once.",
-            "delta_hi": "Upper end of the 95 % band of delta over all pairs at once.",
-        }
-    )
-
     def frame(self) -> pd.DataFrame:
         """Return one row per cell, lowest NLL first."""
-        frame = long_frame(
-            self.tied.shape,
-            {
-                "aggregator": np.array(self.aggregators)[:, None],
-                "calibrator": self.calibrators,
-                "n_splits": self.n_splits,
-                **{metric: getattr(self, metric) for metric in METRICS},
-                "null_nll": self.null_nll,
-                "skill": 1.0 - self.nll.value / self.null_nll,
-                "delta": self.delta,
-                "tied": self.tied,
-                "chosen_share": self.chosen_share,
-            },
-        )
+        frame = NllResult.frame(self).drop(columns="seed")
         return frame.sort_values("nll", kind="stable", ignore_index=True)
 
     def decisions(self) -> dict[str, Any]:
@@ -258,17 +209,18 @@ def _against(totals: Tally, estimated: Estimator, best: int, spec: MethodGridSpe
 def _warnings(
     prepared: Prepared, spec: MethodGridSpec, pipelines: Pipelines, totals: Tally
 ) -> tuple[str, ...]:
-    warnings = list(prepared.notices)
-    n_calibration = float(totals.n_calibration.mean())
-    warnings += few_labels(prepared, n_calibration)
-    if spec.form == "nested":
-        warnings.append(
-            f"Nested form: of {n_calibration:,.0f} calibration items {LEARNS:.0%} fit the "
-            "aggregator and the rest the calibrator."
-        )
+    nested = (
+        f"Nested form: of {totals.n_calibration.mean():,.0f} calibration items {LEARNS:.0%} fit "
+        "the aggregator and the rest the calibrator."
+    )
     fits = len(totals.numbers) * len(pipelines.aggregators)
-    warnings += stand_ins(pipelines.calibrators, np.ravel(totals.replaced).tolist(), fits)
-    return tuple(warnings)
+    replaced = np.ravel(totals.replaced).tolist()
+    return run_warnings(
+        prepared,
+        totals,
+        nested if spec.form == "nested" else "",
+        *stand_ins(pipelines.calibrators, replaced, fits),
+    )
 
 
 def _deciding(grid: MethodGrid) -> Deciding:

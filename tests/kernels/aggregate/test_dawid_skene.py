@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from judgepanel.kernels import dawid_skene as em
 from judgepanel.kernels import dawid_skene as kernel
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import sigmoid
 from judgepanel.kernels.dawid_skene import Rules, dawid_skene, dawid_skene_semi, fit_many
+from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.prefixes import Fit, cross_fitted, rank
 from judgepanel.scoring.splits import split
 from judgepanel.votes import InputError

@@ -13,11 +13,11 @@ from judgepanel.kernels.graded import (
     LEAST,
     MOST_BANDS,
     band_counts,
+    graded_panels,
     left_out_evidence,
     level_weights,
     levels_on,
 )
-from judgepanel.kernels.joint_graded import graded_panels
 from judgepanel.kernels.prefixes import Fit
 from judgepanel.scoring.splits import split
 from tests.helpers import make_ballots

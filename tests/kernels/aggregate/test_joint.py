@@ -13,14 +13,7 @@ from judgepanel.kernels import joint as module
 from judgepanel.kernels import joint_features
 from judgepanel.kernels import joint_features as agreement_module
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.joint import (
-    CS,
-    fit_panels,
-    joint,
-    joint_monotone,
-    stacking,
-    stacking_monotone,
-)
+from judgepanel.kernels.joint import CS, Form, joint, joint_monotone, stacking, stacking_monotone
 from judgepanel.kernels.joint_features import (
     DIRECTIONS,
     agreement_among,
@@ -143,7 +136,7 @@ def test_a_path_ends_where_a_fit_from_nothing_ends():
     learnt = [joint_features.features(ballots, rows, np.arange(8), one_coin=True, agreement=True)]
     (path,) = module._fit(learnt, CS, scale=True, intercept=True)  # each from the one before
     for place in (0, 4, 8):
-        (alone,) = fit_panels(ballots, [fit], 8, one_coin=True, agreement=True, Cs=CS[place:][:1])
+        (alone,) = joint.panels(ballots, [fit], 8, Cs=CS[place:][:1])
         order = np.argsort(alone.judges)
         np.testing.assert_allclose(alone.weights[order], path.weights[place], rtol=0, atol=1e-5)
         assert alone.intercept == pytest.approx(path.intercept[place], abs=1e-5)
@@ -225,7 +218,7 @@ def test_without_evidence_of_more_joint_is_a_scaled_one_coin_sum():
     ballots = make_ballots(11, 200, 6, symmetric=True)
     rows = np.arange(200)
     fit = Fit(rows, rows, np.zeros(200, dtype=np.int64))  # one fold: the smallest C
-    (panel,) = fit_panels(ballots, [fit], 6, one_coin=True, agreement=True)
+    (panel,) = joint.panels(ballots, [fit], 6)
     base = one_coin_weight(*counts(ballots, rows))[panel.judges]
     assert panel.cv_nll is None
     assert panel.C_weights.tolist() == [1.0] + [0.0] * (len(CS) - 1)
@@ -235,7 +228,7 @@ def test_without_evidence_of_more_joint_is_a_scaled_one_coin_sum():
 def test_a_family_that_repeats_itself_counts_once():
     ballots = related_panel(12, 1600, 12, copies=6, accuracy=0.8)
     rows, new = np.arange(400), np.arange(400, 1600)
-    (panel,) = fit_panels(ballots, cross_fits(ballots, rows, new)[:1], 12, one_coin=True)
+    (panel,) = Form(one_coin=True).panels(ballots, cross_fits(ballots, rows, new)[:1], 12)
     one_coin = ballots.votes[new] @ one_coin_weight(*counts(ballots, rows))
     signs = ballots.signs[new].astype(float)
     assert panel.tau < 0.5
@@ -253,7 +246,7 @@ def test_agreement_finds_what_no_weights_can():
     nll = {}
     for agreement in (False, True):
         fits = cross_fits(ballots, rows, new)[:1]
-        (panel,) = fit_panels(ballots, fits, 3, one_coin=True, agreement=agreement)
+        (panel,) = Form(one_coin=True, agreement=agreement).panels(ballots, fits, 3)
         nll[agreement] = item_nll(panel.logits(votes[new]), signs[new].astype(float))
     assert nll[True] < item_nll(logits[new], signs[new].astype(float)) + 0.01
     assert nll[True] < nll[False] - 0.03
@@ -266,7 +259,7 @@ def test_lenient_judges_are_not_taken_for_a_label_prior():
     yes = rng.random((2100, 10)) < np.where(signs > 0, 0.95, 0.5)[:, None]
     ballots = Ballots(np.where(yes, 1, -1).astype(np.int8), signs, np.arange(2100))
     rows, new = np.arange(100), np.arange(100, 2100)
-    (panel,) = fit_panels(ballots, cross_fits(ballots, rows, new)[:1], 10, one_coin=True)
+    (panel,) = Form(one_coin=True).panels(ballots, cross_fits(ballots, rows, new)[:1], 10)
     logits = panel.logits(ballots.votes[new])
     best = np.log(0.95 / 0.5) * yes[new].sum(1) + np.log(0.05 / 0.5) * (~yes[new]).sum(1)
     assert panel.intercept < -1.0

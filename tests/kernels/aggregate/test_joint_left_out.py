@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from judgepanel.kernels import joint_left_out
-from judgepanel.kernels.joint import fit_panels
+from judgepanel.kernels.joint import joint
 from judgepanel.kernels.joint_left_out import held_at, held_joints
 from judgepanel.kernels.prefixes import Fit
 from judgepanel.scoring.metrics import item_nll
@@ -40,7 +40,7 @@ def held(ballots, fit):
 
 def exact(ballots, fit, judges):
     fewer = replace(ballots, votes=ballots.votes[:, judges])
-    (panel,) = fit_panels(fewer, [fit], len(judges), one_coin=True, agreement=True, Cs=(RIDGE,))
+    (panel,) = joint.panels(fewer, [fit], len(judges), Cs=(RIDGE,))
     return panel.logits(fewer.votes[fit.score])
 
 
@@ -94,13 +94,13 @@ def test_steps_with_the_full_hessian_come_to_rest_where_newton_does(kind, monkey
 
 def test_shares_are_those_of_the_full_panel_and_sum_to_one():
     ballots, fit = world("plain")
-    (joint,) = held_joints(ballots, [fit])
-    (panel,) = fit_panels(ballots, [fit], 6, one_coin=True, agreement=True)
+    (held,) = held_joints(ballots, [fit])
+    (panel,) = joint.panels(ballots, [fit], 6)
     remaining = panel.C_weights >= joint_left_out.LEAST_SHARE
-    np.testing.assert_allclose(joint.Cs, panel.Cs[remaining])
-    assert joint.shares.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(held.Cs, panel.Cs[remaining])
+    assert held.shares.sum() == pytest.approx(1.0)
     full = panel.logits(ballots.votes[fit.score])
-    np.testing.assert_allclose(joint.everyone(fit.score), full, atol=0.05)
+    np.testing.assert_allclose(held.everyone(fit.score), full, atol=0.05)
 
 
 def test_without_a_judge_that_never_voted_there_is_just_one_judge_less():
@@ -134,14 +134,14 @@ def test_on_real_votes_values_are_near_those_of_refits_that_choose_their_ridges(
     fold = fold_of(pieces, ballots.n_items)[one_split.calibration]
     fit = Fit(one_split.calibration, one_split.evaluation, fold)
     signs = ballots.signs[fit.score].astype(float)
-    (joint,) = held_joints(ballots, [fit])
-    whole, less = joint.everyone(fit.score), joint.without_each(fit.score)
+    (held,) = held_joints(ballots, [fit])
+    whole, less = held.everyone(fit.score), held.without_each(fit.score)
     quick = (item_nll(less, signs) - item_nll(whole, signs)).mean(axis=1)
     judges = np.argsort(quick)[[0, 1, 20, 40, -2, -1]]
 
     def exactly(columns):
         fewer = replace(ballots, votes=ballots.votes[:, columns])
-        (panel,) = fit_panels(fewer, [fit], len(columns), one_coin=True, agreement=True)
+        (panel,) = joint.panels(fewer, [fit], len(columns))
         return item_nll(panel.logits(fewer.votes[fit.score]), signs).mean()
 
     everybody = np.arange(ballots.n_judges)

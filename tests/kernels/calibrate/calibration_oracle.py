@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
-from judgepanel.kernels.calibration import ALPHA, INPUT_CLIP, LAMBDA, LAMBDA_L2
-from judgepanel.kernels.maps import MAX_SLOPE
+from judgepanel.kernels.calibration import INPUT_CLIP, LAMBDA_L2
+from judgepanel.kernels.maps import ALPHA, LAMBDA, MAX_SLOPE
 from tests.helpers import softplus
 
 IDENTITY = np.array([1.0, -1.0, 0.0])

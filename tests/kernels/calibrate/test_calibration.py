@@ -3,16 +3,8 @@
 import numpy as np
 import pytest
 
-from judgepanel.kernels.calibration import (
-    CALIBRATORS,
-    INPUT_CLIP,
-    MAPS,
-    apply_map,
-    fit,
-    sigmoid,
-    softplus,
-)
-from judgepanel.kernels.maps import MAX_SLOPE, fit_beta
+from judgepanel.kernels.calibration import CALIBRATORS, INPUT_CLIP, MAPS, apply_map, fit
+from judgepanel.kernels.maps import MAX_SLOPE, fit_beta, sigmoid, softplus
 from judgepanel.votes import InputError
 from tests.kernels.calibrate.calibration_oracle import brute_fit, objective
 

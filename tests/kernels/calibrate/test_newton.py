@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from judgepanel.kernels.maps import IDENTITY, elastic_newton
+from judgepanel.kernels.maps import IDENTITY, Box, elastic_newton
 
 LOW, HIGH = np.array([0.0, -np.inf, -np.inf]), np.array([np.inf, 0.0, np.inf])
 
@@ -45,7 +45,7 @@ def lowest(x, slope, hessian, lasso):
 
 def test_every_column_ends_at_the_lowest_point_of_the_box():
     x, slope, hessian, lasso = models(0, 300)
-    y = elastic_newton(x, slope, hessian, lasso, IDENTITY, LOW, HIGH)
+    y = elastic_newton(x, slope, hessian, lasso, Box(IDENTITY, LOW, HIGH))
     assert (y >= LOW).all()
     assert (y <= HIGH).all()
     for own in zip(y, x, slope, hessian, lasso, strict=True):
@@ -55,7 +55,7 @@ def test_every_column_ends_at_the_lowest_point_of_the_box():
 
 def test_a_column_moves_no_bit_of_another():
     arrays = models(1, 40)
-    together = elastic_newton(*arrays, IDENTITY, LOW, HIGH)
+    together = elastic_newton(*arrays, Box(IDENTITY, LOW, HIGH))
     for b in range(40):
-        alone = elastic_newton(*(part[b : b + 1] for part in arrays), IDENTITY, LOW, HIGH)
+        alone = elastic_newton(*(part[b : b + 1] for part in arrays), Box(IDENTITY, LOW, HIGH))
         np.testing.assert_array_equal(alone[0], together[b])

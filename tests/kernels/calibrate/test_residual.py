@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from judgepanel.kernels.calibration import MAX_SLOPE, fit, sigmoid
+from judgepanel.kernels.calibration import fit
+from judgepanel.kernels.maps import MAX_SLOPE, sigmoid
 from judgepanel.kernels.residual import cross_fitted_residual, fit_encoder, fit_residual, rows_of
 
 

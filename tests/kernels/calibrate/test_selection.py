@@ -10,12 +10,12 @@ from judgepanel.kernels.calibration import (
     CROSS_VALIDATED,
     FEW_LABELS,
     GRID,
-    LAMBDA,
     Columns,
     cross_validated,
     fit,
     lowest,
 )
+from judgepanel.kernels.maps import LAMBDA
 from judgepanel.votes import InputError
 from tests.helpers import item_nll
 from tests.kernels.calibrate.calibration_oracle import IDENTITY

@@ -7,8 +7,9 @@ import pytest
 
 from judgepanel.kernels import aggregation
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import fit, sigmoid
+from judgepanel.kernels.calibration import fit
 from judgepanel.kernels.evaluation import STEPS, Pipeline, _steps, evaluate_pipeline
+from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.prefixes import prefix_scores
 from judgepanel.kernels.residual import fit_encoder, fit_residual, rows_of
 from judgepanel.scoring.conformal import LEVELS, nonconformity, set_kinds, threshold

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.evaluation import evaluate_split, inner_nll
+from judgepanel.kernels.evaluation import evaluate_split, inner_losses
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import to_plain
@@ -93,9 +93,10 @@ class TestNumbers:
         ks = np.arange(1, 9)
         for position, number in enumerate(tally.numbers):
             rows = split(ballots.units, int(number)).calibration
-            nll = inner_nll(
+            losses = inner_losses(
                 ballots, rows, ks, spec.recipe, n_folds=CHOICE_FOLDS, key=(int(number), 3)
             )
+            nll = losses.mean(axis=-1)
             np.testing.assert_array_equal(tally.chosen_on[position], nll)
             np.testing.assert_array_equal(tally.chosen[position], nll.argmin(axis=1))
 
