@@ -42,6 +42,17 @@ def option(default: Any, help: str = "", **more: Any) -> Any:
     return field(default=default, metadata={"help": help, **more})
 
 
+def valid(problem: str, holds: Callable[[Any], bool], allowed: str | None = None) -> Any:
+    """Return a check that refuses a value, or one of several, that does not hold."""
+
+    def check(value: Any) -> None:
+        for part in value if isinstance(value, tuple) else (value,):
+            if not holds(part):
+                raise InputError(problem, value=part, allowed=allowed)
+
+    return check
+
+
 @dataclass(frozen=True, slots=True)
 class StudySpec:
     """The options of a study; subclasses declare them.

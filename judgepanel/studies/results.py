@@ -44,7 +44,10 @@ class FrameColumn:
     ``text`` describes it; empty for a name that means the same in all studies. ``heading`` and
     ``form`` (:mod:`judgepanel.words.tables`) are those of tables for people; a column without a
     heading is in the frame only. ``name`` is its name if not that of the field, ``axis`` the axis
-    of the frame along which an array (n,) runs, ``ends`` what holds for the ends of its interval.
+    of the frame along which an array (n,) runs, ``expand`` an axis of the frame that an array with
+    all others lacks. ``ends`` says what holds for the ends of its interval and ``stem``, if it is
+    not None, is how their names begin; an interval of a name that is taken gives its ends only.
+    ``key`` columns say what a row is and come first.
     """
 
     text: str = ""
@@ -52,7 +55,18 @@ class FrameColumn:
     form: str = ""
     name: str = ""
     axis: int = -1
+    expand: int | None = None
     ends: str = ""
+    stem: str | None = None
+    key: bool = False
+
+    def shaped(self, values: Any) -> Any:
+        """Return values with the axes of the frame."""
+        if self.expand is not None:
+            return np.expand_dims(values, self.expand)
+        if self.axis < -1 and np.ndim(values) == 1:
+            return _array(values).reshape(-1, *[1] * (-1 - self.axis))
+        return values
 
 
 def column(text: str = "", heading: str = "", form: str = "", **more: Any) -> Any:
@@ -174,14 +188,19 @@ def derived(
     return lambda method: Derived(method, FrameColumn(text, heading, form, **more))
 
 
+def constant(values: Any, text: str = "", **more: Any) -> Derived[Any]:
+    """Declare a column that is the same in all results; parameters as in :class:`FrameColumn`."""
+    return Derived(lambda _: values, FrameColumn(text, **more))
+
+
 def frame_columns(kind: type) -> Mapping[str, FrameColumn]:
-    """Return the declared columns of a result's class by field or method, those of the run last."""
+    """Return the declared columns of a result's class by field or method: keys first, run last."""
     declared = {f.name: f.metadata[COLUMN] for f in fields(kind) if COLUMN in f.metadata}
     for base in reversed(kind.__mro__):
         declared |= {n: value.info for n, value in vars(base).items() if isinstance(value, Derived)}
     run = {name: declared.pop(name) for name in ("n_splits", "seed") if name in declared}
-    named = {n: c if c.name else replace(c, name=n) for n, c in (declared | run).items()}
-    return MappingProxyType(named)
+    in_order = sorted((declared | run).items(), key=lambda item: not item[1].key)
+    return MappingProxyType({n: c if c.name else replace(c, name=n) for n, c in in_order})
 
 
 @frozen
@@ -209,13 +228,24 @@ class RunResult:
 
     def frame(self) -> pd.DataFrame:
         """Return the declared columns: one row per position of the largest, last axis fastest."""
-        columns = {}
+        columns: dict[str, Any] = {}
         for name, info in frame_columns(type(self)).items():
             values = getattr(self, name)
-            if info.axis < -1 and np.ndim(values) == 1:
-                values = _array(values).reshape(-1, *[1] * (-1 - info.axis))
-            columns[info.name] = values
+            if info.stem is None:
+                columns[info.name] = info.shaped(values)
+            else:
+                columns.setdefault(info.name, values.value)
+                columns |= {f"{info.stem}lo": values.lo, f"{info.stem}hi": values.hi}
         return long_frame(None, columns)
+
+    def records(self, axis: Mapping[str, Iterable[object]], *names: str) -> list[dict[str, Any]]:
+        """Return fields by position of their first axis as JSON, beside what the positions are."""
+        positions = enumerate(zip(*axis.values(), strict=True))
+        return [
+            dict(zip(axis, position, strict=True))
+            | json_values({name: getattr(self, name)[i] for name in names})
+            for i, position in positions
+        ]
 
     def last(self, *names: str) -> dict[str, Any]:
         """Return the last row of some columns, as JSON values; an interval keeps its ends."""
@@ -396,9 +426,10 @@ def own_columns(study: Study[Any, Any, Any]) -> Mapping[str, str]:
     for column in frame_columns(study.result).values():
         if column.text:
             own[column.name] = column.text
-        for end, word in _ENDS.items() if column.ends else ():
+        stem = f"{column.name}_" if column.stem is None else column.stem
+        for end, word in _ENDS.items() if column.ends or column.stem is not None else ():
             text = f"{word} end of the 95 % interval of {column.name}{column.ends}."
-            own[column.name + end] = text
+            own[stem + end[1:]] = text
     return own | dict(getattr(study.result, "COLUMNS", {}))
 
 
