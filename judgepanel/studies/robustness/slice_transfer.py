@@ -346,10 +346,11 @@ class SliceTransfer(RunResult):
 
     def decisions(self) -> dict[str, Any]:
         """Return the cost of labels from elsewhere in every slice."""
-        names = ("slice", "items", "labels", "nll", "null_nll", "delta", "delta_lo", "delta_hi")
-        own, away = (self.frame().groupby("slice", sort=False).nth(arm) for arm in (0, 1))
-        table = away[[*names, "p_holm", "outcome"]].rename(columns={"nll": "nll_elsewhere"})
-        table = table.assign(labels=own["labels"].to_numpy(), nll_own=own["nll"].to_numpy())
+        own, away = (self.frame()[arm :: len(ARMS)].reset_index(drop=True) for arm in (0, 1))
+        names = ["slice", "items", "null_nll", "delta", "delta_lo", "delta_hi", "p_holm", "outcome"]
+        table = away[names].assign(
+            labels=own["labels"], nll_own=own["nll"], nll_elsewhere=away["nll"]
+        )
         return {"feature": self.feature, "slices": to_plain(table.to_dict("records"))}
 
 
