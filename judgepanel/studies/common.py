@@ -120,9 +120,11 @@ def few_labels(prepared: Prepared, n_calibration: float, *, allowed: bool = Fals
     return result + few_errors(prepared, allowed=allowed)
 
 
-def run_warnings(prepared: Prepared, splits: SplitCounts, *more: str) -> tuple[str, ...]:
+def run_warnings(
+    prepared: Prepared, splits: SplitCounts, *more: str, allowed: bool = False
+) -> tuple[str, ...]:
     """Return what must accompany every figure: notices about votes, few labels, and ``more``."""
-    few = few_labels(prepared, float(splits.n_calibration.mean()))
+    few = few_labels(prepared, float(splits.n_calibration.mean()), allowed=allowed)
     return (*prepared.notices, *few, *filter(None, more))
 
 

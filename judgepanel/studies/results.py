@@ -45,8 +45,8 @@ class FrameColumn:
     ``form`` (:mod:`judgepanel.words.tables`) are those of tables for people; a column without a
     heading is in the frame only. ``name`` is its name if not that of the field, ``axis`` the axis
     of the frame along which an array (n,) runs, ``expand`` an axis of the frame that an array with
-    all others lacks. ``ends`` says what holds for the ends of its interval and ``stem``, if it is
-    not None, is how their names begin; an interval of a name that is taken gives its ends only.
+    all others lacks. ``ends`` says what holds for the ends of its interval of ``level`` per cent, and
+    ``bounds`` are their names; an interval with bounds of a name that is taken gives its ends only.
     ``key`` columns say what a row is and come first.
     """
 
@@ -57,7 +57,8 @@ class FrameColumn:
     axis: int = -1
     expand: int | None = None
     ends: str = ""
-    stem: str | None = None
+    bounds: tuple[str, str] | None = None
+    level: int = 95
     key: bool = False
 
     def shaped(self, values: Any) -> Any:
@@ -203,39 +204,21 @@ def frame_columns(kind: type) -> Mapping[str, FrameColumn]:
     return MappingProxyType({n: c if c.name else replace(c, name=n) for n, c in in_order})
 
 
-@frozen
-class RunResult:
-    """The data behind a result; :func:`judgepanel.studies.common.fields_of_run` fills the fields.
+class Declared:
+    """A result whose frame follows from its declared columns."""
 
-    ``n_splits`` of ``planned_splits`` splits are included. ``measures_coding`` means that figures
-    show how the labels were coded and not how good the judges are.
-    """
-
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
-    n_splits: int = column()
-    planned_splits: int
-    seed: int = column()
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
+    __slots__ = ()
 
     def frame(self) -> pd.DataFrame:
         """Return the declared columns: one row per position of the largest, last axis fastest."""
         columns: dict[str, Any] = {}
         for name, info in frame_columns(type(self)).items():
             values = getattr(self, name)
-            if info.stem is None:
+            if info.bounds is None:
                 columns[info.name] = info.shaped(values)
             else:
                 columns.setdefault(info.name, values.value)
-                columns |= {f"{info.stem}lo": values.lo, f"{info.stem}hi": values.hi}
+                columns |= zip(info.bounds, (values.lo, values.hi), strict=True)
         return long_frame(None, columns)
 
     def records(self, axis: Mapping[str, Iterable[object]], *names: str) -> list[dict[str, Any]]:
@@ -257,7 +240,31 @@ class RunResult:
 
     def summary(self) -> dict[str, Any]:
         """Return decisions, and every field that is a single number or text."""
-        return {**self.decisions(), **scalars(self), "partial": self.partial}
+        return {**self.decisions(), **scalars(self), "partial": getattr(self, "partial", False)}
+
+
+@frozen
+class RunResult(Declared):
+    """The data behind a result; :func:`judgepanel.studies.common.fields_of_run` fills the fields.
+
+    ``n_splits`` of ``planned_splits`` splits are included. ``measures_coding`` means that figures
+    show how the labels were coded and not how good the judges are.
+    """
+
+    orientation: str
+    protocol: str
+    one_class: bool
+    measures_coding: bool
+    n_items: int
+    n_splits: int = column()
+    planned_splits: int
+    seed: int = column()
+    warnings: tuple[str, ...]
+
+    @property
+    def partial(self) -> bool:
+        """Whether splits are still missing."""
+        return self.n_splits < self.planned_splits
 
 
 @frozen
@@ -426,10 +433,11 @@ def own_columns(study: Study[Any, Any, Any]) -> Mapping[str, str]:
     for column in frame_columns(study.result).values():
         if column.text:
             own[column.name] = column.text
-        stem = f"{column.name}_" if column.stem is None else column.stem
-        for end, word in _ENDS.items() if column.ends or column.stem is not None else ():
-            text = f"{word} end of the 95 % interval of {column.name}{column.ends}."
-            own[stem + end[1:]] = text
+        bounds = column.bounds or (f"{column.name}_lo", f"{column.name}_hi")
+        for name, word in zip(bounds, _ENDS.values(), strict=True):
+            if column.ends or column.bounds:
+                over = f"the {column.level} % interval of {column.name}{column.ends}"
+                own[name] = f"{word} end of {over}."
     return own | dict(getattr(study.result, "COLUMNS", {}))
 
 

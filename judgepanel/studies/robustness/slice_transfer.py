@@ -317,7 +317,9 @@ class SliceTransfer(RunResult):
     delta: Interval = column(
         "NLL with labels from elsewhere minus that with the slice's own, in nats."
     )
-    band: Interval = column(ends=" in all slices together", name="delta", stem="band_")
+    band: Interval = column(
+        ends=" in all slices together", name="delta", bounds=("band_lo", "band_hi")
+    )
     p: Floats = column()
     p_holm: Floats = column()
     n_judges: int

@@ -152,7 +152,7 @@ class LabelBudget(BudgetResult):
     gain: Interval
     n_evaluation: float
 
-    @derived(ends=" at all budgets together", name="delta", stem="band_")
+    @derived(ends=" at all budgets together", name="delta", bounds=("band_lo", "band_hi"))
     def bands(self) -> Interval:
         """The band of every panel, NaN for all judges."""
         return self.with_reference(self.band)
