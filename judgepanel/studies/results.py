@@ -45,9 +45,9 @@ class FrameColumn:
     ``form`` (:mod:`judgepanel.words.tables`) are those of tables for people; a column without a
     heading is in the frame only. ``name`` is its name if not that of the field, ``axis`` the axis
     of the frame along which an array (n,) runs, ``expand`` an axis of the frame that an array with
-    all others lacks. ``ends`` says what holds for the ends of its interval of ``level`` per cent, and
-    ``bounds`` are their names; an interval with bounds of a name that is taken gives its ends only.
-    ``key`` columns say what a row is and come first.
+    all others lacks. ``ends`` says what holds for the ends of its interval of ``level`` per cent,
+    ``bounds`` are their names; with bounds, an interval of a name that is taken gives its ends
+    only. ``key`` columns say what a row is and come first.
     """
 
     text: str = ""
@@ -55,7 +55,7 @@ class FrameColumn:
     form: str = ""
     name: str = ""
     axis: int = -1
-    expand: int | None = None
+    expand: int | tuple[int, ...] | None = None
     ends: str = ""
     bounds: tuple[str, str] | None = None
     level: int = 95

@@ -177,7 +177,8 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
     totals = partial.scores
     rho = partial.rho
     estimated = Estimator.of(totals, prepared.ballots.units)
-    levels = grid_estimates(totals, estimated, rare=errs_rarely(prepared))
+    grid = grid_estimates(totals, estimated, rare=errs_rarely(prepared))
+    levels: dict[str, Any] = {metric: level[:, :-1] for metric, level in grid.items()}
     rho_lo, rho_hi = np.quantile(rho, (0.025, 0.975), axis=0)
     fits = len(totals.numbers) * totals.n_arms
     logit, shape, taken = _shapes(prepared, spec)
@@ -185,7 +186,7 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
         aggregator=spec.aggregator,
         calibrators=spec.calibrators,
         k=spec.sizes(prepared.ballots.n_judges),
-        **{metric: level[:, :-1] for metric, level in levels.items()},
+        **levels,
         rho=Interval(rho.mean(axis=0), rho_lo, rho_hi, unit=""),
         shape_logit=logit,
         shape_raw=sigmoid(logit),

@@ -332,7 +332,8 @@ def merge(
     prepared = prepare(votes, spec.settings)
     ballots, totals, sets = prepared.ballots, partial.scores, partial.sets
     estimated = Estimator.of(totals, ballots.units)
-    levels = grid_estimates(totals, estimated)
+    grid = grid_estimates(totals, estimated)
+    levels: dict[str, Any] = {metric: level[:, :-1] for metric, level in grid.items()}
     pairs = [(STEPS.index(step), STEPS.index(BEFORE[step])) for step in STEPS]
     behind = [(STEPS.index("1-3"), STEPS.index("1+3"))]
     run = run_fields(prepared, spec.settings, totals)
@@ -343,7 +344,7 @@ def merge(
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
         features=tuple(features_of(prepared, spec.features) or ()),
-        **{metric: level[:, :-1] for metric, level in levels.items()},
+        **levels,
         delta=_differences(totals, estimated, pairs),
         residual_delta=_differences(totals, estimated, behind)[:, 0],
         levels=LEVELS,
