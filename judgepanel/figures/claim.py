@@ -9,16 +9,15 @@ import plotly.graph_objects as go
 
 from judgepanel.arrays import Floats
 from judgepanel.figures.style import (
-    BAND_OPACITY,
     CURATE_FILL,
     CURATE_LINE,
     DOTTED,
     INCLUDE,
     NEUTRAL,
+    add_band,
     add_base_rate,
     error_bars,
     laid_out,
-    with_opacity,
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.paper.claim import MAP_NAMES, Claim, apply
@@ -112,17 +111,8 @@ def _add(figure: go.Figure, look: str, k: Floats, nll: Interval) -> None:
     name, fill, colour, width, dash, symbol = _LOOKS[look]
     known, apart = bool(np.isfinite(nll.lo).all()), look in _APART
     nll = replace(nll, lo=np.maximum(nll.lo, _LOW))
-    if look in _BANDED and known:
-        figure.add_scatter(
-            x=np.concatenate([k, k[::-1]]),
-            y=np.concatenate([nll.hi, nll.lo[::-1]]),
-            mode="lines",
-            line={"width": 0},
-            fill="toself",
-            fillcolor=with_opacity(fill, BAND_OPACITY),
-            hoverinfo="skip",
-            showlegend=False,
-        )
+    if look in _BANDED:
+        add_band(figure, k, nll, fill, showlegend=False)
     bars = {**error_bars(nll, colour), "thickness": width, "width": 5}
     figure.add_scatter(
         x=k,

@@ -19,6 +19,7 @@ from judgepanel.figures.style import (
     DOTTED,
     INCLUDE,
     NEUTRAL,
+    add_band,
     add_base_rate,
     error_bars,
     escaped,
@@ -196,17 +197,7 @@ def removal_figure(result: Value) -> go.Figure:
     free = np.array([True, *(row.free for row in rows)])
     place = np.arange(len(m))
     figure = go.Figure()
-    if np.isfinite([band.lo, band.hi]).all():
-        figure.add_scatter(
-            x=np.concatenate([place, place[::-1]]),
-            y=np.concatenate([band.hi, band.lo[::-1]]),
-            mode="lines",
-            fill="toself",
-            fillcolor=with_opacity(INCLUDE, BAND_OPACITY),
-            line={"width": 0},
-            hoverinfo="skip",
-            name="95 % band of all steps",
-        )
+    add_band(figure, place, band, INCLUDE, name="95 % band of all steps")
     figure.add_scatter(
         x=place,
         y=delta.value,

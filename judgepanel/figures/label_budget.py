@@ -10,13 +10,13 @@ import plotly.graph_objects as go
 from judgepanel.arrays import Floats
 from judgepanel.figures.style import (
     ALL_JUDGES,
-    BAND_OPACITY,
     CHOSEN,
     DOTTED,
     NEUTRAL,
     Look,
+    add_band,
     add_base_rate,
-    error_bars,
+    add_series,
     laid_out,
     with_opacity,
 )
@@ -49,16 +49,10 @@ def label_budget(result: LabelBudget, calibrator: str, panels: Sequence[str] = (
         add_line(figure, result.labels, result.nll[c, p], name, look, what, listed=listed)
         tail = result.fitted(c, p, beyond)
         if _goes_on(tail, float(result.nll.value[c, p, -1])):
-            figure.add_scatter(
-                x=beyond,
-                y=tail,
-                mode="lines",
-                line={"color": look.colour, "width": 1.5, "dash": "dot"},
-                name=f"{name}: extrapolated",
-                showlegend=p == everyone,
-                hovertemplate=f"{name}, extrapolated to %{{x:.0f}} labels: %{{y:.3f}}"
-                "<extra></extra>",
-            )
+            faint = Look(look.fill, look.colour, "", "dot", 1.5)
+            hover = f"{name}, extrapolated to %{{x:.0f}} labels: %{{y:.3f}}"
+            more = f"{name}: extrapolated"
+            add_series(figure, beyond, tail, faint, more, hover, showlegend=p == everyone)
             if p == everyone:
                 figure.add_vrect(
                     x0=beyond[0],
@@ -95,53 +89,23 @@ def add_line(
 
     Only one band of a figure goes into the legend, or a phone has no room for the plot.
     """
-    if np.isfinite(nll.lo).all() and np.isfinite(nll.hi).all():
-        _add_band(figure, x, nll, look, f"{name}: 95 % interval", listed=listed)
-    figure.add_scatter(
-        x=x,
-        y=nll.value,
-        **look.drawn(),
-        name=name,
-        hovertemplate=f"{name}, {what}: %{{y:.3f}}<extra></extra>",
-    )
+    add_band(figure, x, nll, look.fill, name=f"{name}: 95 % interval", showlegend=listed)
+    add_series(figure, x, nll.value, look, name, f"{name}, {what}: %{{y:.3f}}")
 
 
 def budget_difference(result: LabelBudget, calibrator: str, panel: str) -> go.Figure:
     """NLL of another panel less that of all judges, against the number of labels."""
     c, p = result.row(calibrator), result.arms.index(panel)
     figure, look = go.Figure(), look_of(result, p)
-    delta, together = result.delta[c, p], result.band[c, p]
-    if np.isfinite(together.lo).all() and np.isfinite(together.hi).all():
-        name = "95 % at all budgets together"
-        _add_band(figure, result.labels, together, look, name, listed=True)
-    figure.add_scatter(
-        x=result.labels,
-        y=delta.value,
-        **look.drawn(),
-        error_y=error_bars(delta, look.colour),
-        name=f"{panel}, with 95 % at each budget",
-        hovertemplate=f"{panel}, %{{x:.0f}} labels: %{{y:+.3f}}<extra></extra>",
-    )
+    labels = result.labels
+    name = "95 % at all budgets together"
+    add_band(figure, labels, result.band[c, p], look.fill, name=name, showlegend=True)
+    name, hover = f"{panel}, with 95 % at each budget", f"{panel}, %{{x:.0f}} labels: %{{y:+.3f}}"
+    add_series(figure, labels, result.delta[c, p], look, name, hover)
     figure.add_hline(y=0.0, line=DOTTED)
     laid_out(figure, x="labels the panel is fitted on", y="difference in NLL", height=320)
     _log_axis(figure, result.labels)
     return figure
-
-
-def _add_band(
-    figure: go.Figure, x: Floats, band: Interval, look: Look, name: str, *, listed: bool
-) -> None:
-    figure.add_scatter(
-        x=np.concatenate([x, x[::-1]]),
-        y=np.concatenate([band.hi, band.lo[::-1]]),
-        fill="toself",
-        fillcolor=with_opacity(look.fill, BAND_OPACITY),
-        line={"width": 0},
-        mode="lines",
-        hoverinfo="skip",
-        name=name,
-        showlegend=listed,
-    )
 
 
 def _log_axis(figure: go.Figure, values: Floats) -> None:

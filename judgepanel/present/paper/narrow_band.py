@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from judgepanel.figures.style import CURATE_LINE, DOTTED, INCLUDE, NEUTRAL, error_bars, laid_out
+from judgepanel.figures.style import (
+    CURATE_LINE,
+    DOTTED,
+    INCLUDE,
+    NEUTRAL,
+    Look,
+    add_series,
+    laid_out,
+)
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.present.study import Entry
 from judgepanel.studies.paper.narrow_band import NARROW_BAND, NarrowBand, NarrowBandSpec
@@ -94,16 +102,9 @@ def band_figure(result: NarrowBand, size: int, share: int) -> go.Figure:
         colour, symbol, dash = _LOOKS[i % len(_LOOKS)]
         name = f"latent correlation {rho:g}"
         delta = result.band[:, i, size, share]
-        figure.add_scatter(
-            x=result.widths + 0.004 * (i - (n - 1) / 2),
-            y=delta.value,
-            mode="lines+markers",
-            line={"color": colour, "width": 2.5, "dash": dash},
-            marker={"color": colour, "symbol": symbol, "size": 9},
-            error_y=error_bars(delta, colour),
-            name=name,
-            hovertemplate=f"{name}: %{{y:+.3f}}<extra></extra>",
-        )
+        look = Look(colour, colour, symbol, dash, 2.5)
+        x = result.widths + 0.004 * (i - (n - 1) / 2)
+        add_series(figure, x, delta, look, name, f"{name}: %{{y:+.3f}}")
     if math.isfinite(result.own_width):
         figure.add_vline(x=result.own_width, line={"color": NEUTRAL, "width": 1, "dash": "dash"})
     return laid_out(
