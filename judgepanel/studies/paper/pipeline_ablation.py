@@ -423,9 +423,6 @@ PIPELINE_ABLATION: Study[PipelineAblationSpec, AblationTally, PipelineAblation] 
     name="pipeline_ablation",
     title="The pipeline step by step",
     question="What does each step of the pipeline add?",
-    spec=PipelineAblationSpec,
-    result=PipelineAblation,
-    partial=AblationTally,
     run_chunk=run_chunk,
     merge=merge,
     settled=steady(

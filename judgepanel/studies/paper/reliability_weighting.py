@@ -326,9 +326,6 @@ RELIABILITY_WEIGHTING: Study[ReliabilityWeightingSpec, Tally, ReliabilityWeighti
     name="reliability_weighting",
     title="Reliability weighting",
     question="Should some comparisons count for more than others?",
-    spec=ReliabilityWeightingSpec,
-    result=ReliabilityWeighting,
-    partial=Tally,
     run_chunk=run_chunk,
     merge=merge,
     settled=steady(
