@@ -627,9 +627,7 @@ def _levels_and_changes(tally: Tally, units: Ints, before: list[int]) -> dict[st
     unknown = Interval.full(n, np.nan)
 
     def difference(item: Floats, split: Floats) -> Interval:
-        if len(split) < 2 or not len(item):
-            return replace(unknown[: len(item)], value=item.mean(axis=-1))
-        return Interval.of(estimated(item, split))
+        return Interval.of(estimated(item, split)) if len(item) else unknown[:0]
 
     against_all, change = [], []
     for c, b in enumerate(before):

@@ -298,8 +298,6 @@ def _side_by_side(estimates: list[Estimate], unit: Unit = "nats") -> Interval:
 
 def _tested(change: Estimate, margin: float) -> tuple[Floats, tuple[str, ...]]:
     """Return p-values (n,) of the equivalence tests and outcomes; the first row is reference."""
-    if np.isnan(change.se).any():
-        return change.se, ("reference", *["undecided"] * (len(change.se) - 1))
     tested = equivalence(change, margin)
     words = {"equivalent": "repaired", "inconclusive": "undecided"}
     sentences = [

@@ -288,12 +288,7 @@ def merge(
 
 
 def _tests(effect: Estimate, spec: ReliabilityWeightingSpec, base: float) -> dict[str, Any]:
-    """Fields of the two equivalence tests; nothing is decided from a single split."""
-    if np.isnan(effect.se).any():
-        open_ = ("inconclusive",) * len(effect.se)
-        unknown = Interval(effect.value, effect.se, effect.se, level=0.9)
-        blank = dict.fromkeys(("p_absolute", "p_relative"), effect.se)
-        return {**blank, "delta_90": unknown, "absolute": open_, "relative": open_}
+    """Fields of the two equivalence tests."""
     absolute = equivalence(effect, spec.margin)
     relative = equivalence(effect, spec.relative * base)
     return {
