@@ -12,7 +12,8 @@ from judgepanel.figures.style import (
     INCLUDE,
     MISSING_OPACITY,
     NEUTRAL,
-    error_bars,
+    Look,
+    add_series,
     escaped,
     laid_out,
     rank_axis,
@@ -77,17 +78,16 @@ def kept_judges(
         if not len(rows):
             continue
         accuracy = table.accuracy[rows]
-        figure.add_scatter(
-            x=rank[status == code],
-            y=accuracy.value,
-            mode="markers",
-            name=f"{name} ({len(rows)})",
-            marker={"color": colour, "symbol": symbol, "size": 8},
-            error_y=error_bars(accuracy, colour) | {"thickness": 1, "width": 0},
+        add_series(
+            figure,
+            rank[status == code],
+            accuracy,
+            Look(colour, colour, symbol, "", size=8),
+            f"{name} ({len(rows)})",
+            "%{text}<br>accuracy %{y:.1%} [%{customdata[0]:.1%}, %{customdata[1]:.1%}] on "
+            "%{customdata[2]} items",
             text=[escaped(table.judges[j]) for j in rows],
             customdata=np.column_stack([accuracy.lo, accuracy.hi, table.voted[rows]]),
-            hovertemplate="%{text}<br>accuracy %{y:.1%} [%{customdata[0]:.1%}, "
-            "%{customdata[1]:.1%}] on %{customdata[2]} items<extra></extra>",
         )
     figure.add_hline(y=0.5, line=DOTTED)
     laid_out(figure, x="judges, most accurate first", y="accuracy on labelled items")
