@@ -49,7 +49,15 @@ from judgepanel.studies.common import check_panels, few_labels, run_fields, spli
 from judgepanel.studies.compare import Estimator, arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, option
-from judgepanel.studies.results import Derived, SplitResult, column, derived, frozen, summed
+from judgepanel.studies.results import (
+    Derived,
+    SplitResult,
+    column,
+    derived,
+    flat_row,
+    frozen,
+    summed,
+)
 from judgepanel.votes import VoteMatrix
 
 Coding = Literal["one_class", "honest", "randomized"]
@@ -341,20 +349,14 @@ class Claim(SplitResult):
 
     def decisions(self) -> dict[str, Any]:
         """All judges under every step, and the reversals."""
-        ends = ("raw_delta", "raw_lo", "raw_hi", "delta", "lo", "hi")
         all_judges = {"measures": self.measures, "nll": self.nll.value[:, -1]}
         nulls = {name: getattr(self, name) for name in ("null_nll", "constant_nll")}
         by_step = pd.DataFrame({"step": self.steps, **all_judges, **nulls})
         return {
             "all_judges": to_plain(by_step.to_dict("records")),
             "reversals": [
-                {
-                    "raw": reversal.raw,
-                    "calibrated": reversal.calibrated,
-                    "k": reversal.k,
-                    **dict(
-                        zip(ends, to_plain((*reversal.raw_delta, *reversal.delta)), strict=True)
-                    ),
+                to_plain(flat_row(reversal, raw_delta="raw_"))
+                | {
                     "outcome": reversal.outcome,
                     "measures": STEPS[reversal.calibrated].measures,
                 }

@@ -25,12 +25,13 @@ from judgepanel.scoring.inference import MARGIN, Estimate, estimate, joint_draws
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import few_labels, fields_of_run, splits_of
 from judgepanel.studies.compare import RANGES, Estimator, mean_sizes
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
 from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import panel_names
-from judgepanel.studies.results import column, frozen, json_values
+from judgepanel.studies.results import column, flat_row, frozen
 from judgepanel.studies.trust.budget_plan import (
     BudgetResult,
     PanelsSpec,
@@ -100,18 +101,7 @@ class FractionSweep(BudgetResult):
     def decisions(self) -> dict[str, Any]:
         """Return the smallest sufficient share, and where intervals are narrowest."""
         return {
-            "needed": [
-                json_values(
-                    {
-                        "calibrator": needed.calibrator,
-                        "panel": needed.panel,
-                        "goal": needed.goal,
-                        **dict(zip(("share", "lo", "hi"), needed.share, strict=True)),
-                        "at_start": needed.at_start,
-                    }
-                )
-                for needed in self.needed
-            ],
+            "needed": [to_plain(flat_row(needed, share="")) for needed in self.needed],
             "narrowest": [
                 {
                     "calibrator": name,

@@ -27,7 +27,7 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import SLICE, STEPS, Pipeline, PipelineScores, evaluate_pipeline
 from judgepanel.kernels.prefixes import Ranking
-from judgepanel.kernels.residual import FeatureColumns, feature_columns
+from judgepanel.kernels.residual import FeatureColumns
 from judgepanel.scoring.conformal import LEVELS, ONE, SET_NAMES, ZERO, Kinds, covers, labels_needed
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import item_scores
@@ -36,6 +36,7 @@ from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import (
     check_panels,
+    item_features,
     run_fields,
     run_warnings,
     splits_of,
@@ -53,7 +54,7 @@ from judgepanel.studies.results import (
     long_frame,
     summed,
 )
-from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes import VoteMatrix
 from judgepanel.votes.matrix import BALANCED_SHARE
 
 STEP_WORDS = {
@@ -269,12 +270,7 @@ def features_of(prepared: Prepared, names: tuple[str, ...] | None) -> FeatureCol
     InputError
         A feature that the votes do not have.
     """
-    columns = feature_columns(prepared.oriented.votes.features) or {}
-    for name in names or ():
-        if name not in columns:
-            raise InputError(
-                "no such feature among the votes", value=name, allowed=", ".join(columns) or "none"
-            )
+    columns = item_features(prepared, *(names or ()))
     if names is None:
         return None if features_leak(prepared) else columns or None
     return {name: columns[name] for name in names} or None

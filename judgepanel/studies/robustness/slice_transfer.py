@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.residual import disagreement, feature_columns
+from judgepanel.kernels.residual import disagreement
 from judgepanel.scoring.inference import MARGIN, bonferroni_reach, estimate, holm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, nested_rows, subsplit
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, only, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import FEW_LABELS, fields_of_run, stand_ins
+from judgepanel.studies.common import FEW_LABELS, fields_of_run, item_features, stand_ins
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import option, valid
@@ -86,12 +86,8 @@ def slices_of(prepared: Prepared, feature: str | None, quantiles: int) -> Slices
     InputError
         A named feature that the votes do not have.
     """
-    columns = feature_columns(prepared.oriented.votes.features) or {}
+    columns = item_features(prepared, *([] if feature is None else [feature]))
     offered = tuple(columns)
-    if feature is not None and feature not in columns:
-        raise InputError(
-            "no such feature among the votes", value=feature, allowed=", ".join(offered) or "none"
-        )
     if not columns:
         return Slices(None, (), (), (), (NO_FEATURES,))
     wanted = sorted(offered, key=lambda name: columns[name].dtype.kind in "fiub")
@@ -264,12 +260,7 @@ def _nearest(reached: Ints, wanted: float) -> int:
 
 
 def _numeric(prepared: Prepared, name: str) -> Floats:
-    columns = feature_columns(prepared.oriented.votes.features) or {}
-    if name not in columns:
-        raise InputError(
-            "no such feature among the votes", value=name, allowed=", ".join(columns) or "none"
-        )
-    values = columns[name]
+    values = item_features(prepared, name)[name]
     if values.dtype.kind not in "fiub":
         raise InputError(
             "difficulty needs a feature of numbers",

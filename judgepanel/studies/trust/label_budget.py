@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -53,6 +53,7 @@ from judgepanel.scoring.inference import (
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Sides, Split, nested_rows
 from judgepanel.studies.accumulate import Arms, Bits, Tally, packed, tally, unpacked
+from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import few_labels, run_fields, splits_of
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
@@ -64,7 +65,7 @@ from judgepanel.studies.panel.recommended import (
     pipeline_columns,
     verdicts_between,
 )
-from judgepanel.studies.results import by_split, column, derived, frozen, json_values
+from judgepanel.studies.results import by_split, column, derived, flat_row, frozen, json_values
 from judgepanel.studies.trust.budget_plan import (
     BudgetResult,
     PanelsSpec,
@@ -249,8 +250,7 @@ class LabelBudget(BudgetResult):
         """Labels needed, the joint tests, the fitted curves and the price of more labels."""
         return {
             "needed": [
-                json_values({field.name: getattr(need, field.name) for field in fields(need)})
-                | json_values({"quoted": self.quoted(need)})
+                to_plain(flat_row(need)) | json_values({"quoted": self.quoted(need)})
                 for need in self.needed
             ],
             "joint": self._cells(
