@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.figures.redundancy import correlation_map
+from judgepanel.figures.judges import correlation_map
 from judgepanel.figures.style import (
     DOTTED,
     INCLUDE,
