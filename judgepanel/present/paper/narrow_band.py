@@ -19,7 +19,7 @@ from judgepanel.figures.style import (
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.present.study import Entry
 from judgepanel.studies.paper.narrow_band import NARROW_BAND, NarrowBand, NarrowBandSpec
-from judgepanel.words.tables import Column, differences, ends, numbers, text
+from judgepanel.words.tables import result_table
 from judgepanel.words.text import fixed, listed, percent, sig
 
 _LOOKS = (
@@ -71,25 +71,6 @@ def placed_sentence(result: NarrowBand) -> str:
     )
 
 
-def band_table(result: NarrowBand) -> dict[str, Column]:
-    """One row per cell."""
-    frame = result.frame()
-    return {
-        "band": numbers(frame["width"], of="width"),
-        "latent correlation": numbers(frame["rho"], of="rho"),
-        "of errors": numbers(frame["error_rho"], of="error_rho"),
-        "judges": numbers(frame["judges"], "whole"),
-        "kept": numbers(frame["share"], "share", of="share"),
-        "NLL, all": numbers(frame["nll"], of="nll"),
-        "pruned - all": differences(result.delta.reshape(-1), of="delta"),
-        "all cells together": ends(result.band.reshape(-1), sign=True),
-        "wins": text(frame["winner"].tolist(), of="winner"),
-        "accuracy, all": numbers(frame["accuracy"], of="accuracy"),
-        "accuracy lost by pruning": differences(result.loss.reshape(-1), of="loss"),
-        "base rate": numbers(frame["null_nll"], of="null_nll"),
-    }
-
-
 def band_figure(result: NarrowBand, size: int, share: int) -> go.Figure:
     """Draw the cost (above 0) or saving of pruning in simulated panels, for one size and share.
 
@@ -128,7 +109,7 @@ def present(
             view.share,
         ),
         Paragraph(f"{placed_sentence(result)} The dashed line is this panel's spread.", quiet=True),
-        Table(band_table(result), height=320),
+        Table(result_table(result), height=320),
         Method(
             f"{result.n_replicates} panels per cell are simulated (seed {result.seed}) with this "
             f"panel's mean accuracy ({percent(result.mean_accuracy, 3)}), its share of votes that "

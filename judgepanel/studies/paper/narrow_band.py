@@ -58,22 +58,34 @@ class NarrowBand(Declared):
     aggregator: str
     calibrator: str
     widths: Floats = column(
-        "Width of the band of the judges' accuracies.", name="width", axis=-4, key=True
+        "Width of the band of the judges' accuracies.", "band", name="width", axis=-4, key=True
     )
-    rhos: Floats = column("Latent correlation of the votes.", name="rho", axis=-3, key=True)
-    sizes: Ints = column(name="judges", axis=-2, key=True)
-    shares: Floats = column("Share of the panel that pruning keeps.", name="share", key=True)
+    rhos: Floats = column(
+        "Latent correlation of the votes.", "latent correlation", name="rho", axis=-3, key=True
+    )
+    sizes: Ints = column(heading="judges", name="judges", axis=-2, key=True)
+    shares: Floats = column(
+        "Share of the panel that pruning keeps.", "kept", "share", name="share", key=True
+    )
     delta: Interval = column(
-        "NLL after pruning minus that of all judges, in nats.", bounds=("lo", "hi")
+        "NLL after pruning minus that of all judges, in nats.",
+        *("pruned - all", "difference"),
+        bounds=("lo", "hi"),
     )
     band: Interval = column(
-        ends=" in all cells together", name="delta", bounds=("band_lo", "band_hi")
+        heading="all cells together",
+        form="ends",
+        ends=" in all cells together",
+        name="delta",
+        bounds=("band_lo", "band_hi"),
     )
-    loss: Interval = column("Accuracy lost by pruning.")
-    nll: Floats = column("NLL of all judges, in nats.")
-    accuracy: Floats = column("Share of right decisions of all judges.")
-    error_rho: Floats = column("Resulting mean correlation of errors.", expand=(-2, -1))
-    null_nll: float = column()
+    loss: Interval = column("Accuracy lost by pruning.", "accuracy lost by pruning", "difference")
+    nll: Floats = column("NLL of all judges, in nats.", "NLL, all")
+    accuracy: Floats = column("Share of right decisions of all judges.", "accuracy, all")
+    error_rho: Floats = column(
+        "Resulting mean correlation of errors.", "of errors", expand=(-2, -1)
+    )
+    null_nll: float = column(heading="base rate")
     mean_accuracy: float
     coverage: float
     own_width: float
@@ -95,7 +107,7 @@ class NarrowBand(Declared):
         """Whether replicates are still missing."""
         return self.n_replicates < self.planned_replicates
 
-    @derived("Which is shown to be better.")
+    @derived("Which is shown to be better.", "wins")
     def winner(self) -> NDArray[np.str_]:
         """Which side has the lower NLL in every cell, by the band: all, pruned, or undecided."""
         return np.select([self.band.above(), self.band.below()], ["all", "pruned"], "undecided")

@@ -49,12 +49,12 @@ class VarianceDecomposition(Declared):
     ``log_likelihood`` is in nats.
     """
 
-    judges: tuple[str, ...] = column(name="judge")
-    ability: Interval = column()
-    discrimination: Interval = column()
-    accuracy: Floats = column("(correct + 1) / (voted + 2).")
+    judges: tuple[str, ...] = column(heading="judge", name="judge")
+    ability: Interval = column(heading="ability")
+    discrimination: Interval = column(heading="discrimination")
+    accuracy: Floats = column("(correct + 1) / (voted + 2).", "accuracy", "share")
     correct: Ints = column()
-    voted: Ints = column()
+    voted: Ints = column(heading="of")
     judge_share: Interval
     logit_judges: float
     logit_items: float

@@ -70,16 +70,17 @@ class GroupChange(SplitResult):
     name: str = column("The group of judges that is removed.", name="group", key=True)
     members: tuple[str, ...]
     added: bool
-    aggregators: tuple[str, ...] = column(name="aggregator", key=True)
-    nll_with: Interval = column("NLL with the group, in nats.")
-    nll_without: Interval = column("NLL without the group, in nats.")
+    aggregators: tuple[str, ...] = column(heading="aggregator", name="aggregator", key=True)
+    nll_with: Interval = column("NLL with the group, in nats.", "NLL with")
+    nll_without: Interval = column("NLL without the group, in nats.", "NLL without")
     delta: Interval = column(
-        "NLL without the group minus that with it, in nats; above 0 the group helps."
+        "NLL without the group minus that with it, in nats; above 0 the group helps.",
+        *("leaving it out", "difference"),
     )
-    p: NDArray[np.float64] = column()
-    verdicts: tuple[Verdict, ...] = column(name="verdict")
+    p: NDArray[np.float64] = column(heading="p", form="p")
+    verdicts: tuple[Verdict, ...] = column(heading="verdict", name="verdict")
     calibrator: str
-    null_nll: float = column()
+    null_nll: float = column(heading="base rate")
     constant_nll: float
     n_judges: int
     n_calibration: float
