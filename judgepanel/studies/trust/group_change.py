@@ -119,7 +119,7 @@ class GroupChangeSpec(StudySpec):
         the paper's protocol.
     """
 
-    by: By = option("filter", "how the group is defined")
+    by: By = option("filter", "how the group is defined", noun="kind of group")
     group: tuple[str, ...] | None = option(
         None, "judges, families or clusters (default: the largest family or cluster)"
     )

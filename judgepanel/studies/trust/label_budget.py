@@ -454,7 +454,7 @@ class LabelBudgetSpec(PanelsSpec):
         None, "labels from which the next 100 are priced (default: all labelled)"
     )
     beside: Aggregator | None = option(
-        None, "a second aggregator of all judges, compared with the first"
+        None, "a second aggregator of all judges, compared with the first", noun="aggregator"
     )
 
     def __post_init__(self) -> None:

@@ -255,7 +255,7 @@ class ScopeSpec(StudySpec):
     )
     calibrator: Calibrator = option("beta", "the calibrator of all arms but the average")
     others: tuple[Aggregator, ...] = option(
-        ("dawid_skene", "joint"), "aggregators to compare it with"
+        ("dawid_skene", "joint"), "aggregators to compare it with", noun="aggregator"
     )
 
     def __post_init__(self) -> None:
