@@ -113,8 +113,7 @@ def panel_spec(kind: Callable[..., Any]) -> DefaultSpecs:
     def specs(_: VoteMatrix, settings: Settings, pipeline: Pipeline) -> tuple[Any, ...]:
         if pipeline.recommended:
             return (kind(settings=settings, aggregator=AVERAGE),)
-        options = {"average": False, "panel": pipeline.panel}
-        return (spec_under(kind, settings, pipeline, **options),)
+        return (spec_under(kind, settings, pipeline, average=False, panel=pipeline.panel),)
 
     return specs
 

@@ -336,8 +336,8 @@ def default_specs(
     votes: VoteMatrix, settings: Settings, pipeline: Pipeline
 ) -> tuple[DifficultyTransferSpec, ...]:
     """Return the spec with the default pipeline's calibrator and those of the paper."""
-    options = {"calibrators": carried(pipeline.calibrator)}
-    return (spec_under(DifficultyTransferSpec, settings, pipeline, **options),)
+    calibrators = carried(pipeline.calibrator)
+    return (spec_under(DifficultyTransferSpec, settings, pipeline, calibrators=calibrators),)
 
 
 def carried(calibrator: Calibrator) -> tuple[Calibrator, ...]:
